@@ -1,0 +1,154 @@
+//! A customer contract: it decides an access's offering, billing model and validity.
+
+use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};
+
+use crate::ids::{ContractId, OfferingId};
+
+/// How the accesses of a contract are paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BillingModel {
+    /// Paid before use: an access waits for its first connection and lives for a while from then.
+    Prepaid,
+    /// Paid by use: an access is active at once.
+    PayPerUse,
+}
+
+impl BillingModel {
+    /// Every billing model.
+    pub const ALL: [Self; 2] = [Self::Prepaid, Self::PayPerUse];
+
+    /// The word on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepaid => "PREPAID",
+            Self::PayPerUse => "PAY_PER_USE",
+        }
+    }
+
+    /// The billing model that this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|model| model.as_str() == word)
+    }
+}
+
+/// Whether a contract may get new accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContractStatus {
+    /// It may.
+    Active,
+    /// Not for now.
+    Suspended,
+    /// Never again.
+    Terminated,
+}
+
+impl ContractStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Suspended, Self::Terminated];
+
+    /// The word on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Suspended => "SUSPENDED",
+            Self::Terminated => "TERMINATED",
+        }
+    }
+
+    /// The status that this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+}
+
+/// A customer contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// Its identifier, unique in the tenant.
+    pub id: ContractId,
+    /// What its accesses are accesses to.
+    pub offering_id: OfferingId,
+    /// How they are paid for.
+    pub billing_model: BillingModel,
+    /// Whether it may get new ones.
+    pub status: ContractStatus,
+    /// From when its accesses may connect.
+    pub start: Option<Timestamp>,
+    /// When all of its accesses end.
+    pub end: Option<Timestamp>,
+    /// How long a prepaid access lives from its first connection.
+    pub validity: Option<Validity>,
+    /// How many accesses that are not terminated it may have.
+    pub n_accesses_max: Option<u64>,
+}
+
+/// Longest validity, in years: beyond it dates stop meaning anything.
+pub const VALIDITY_YEARS_MAX: i64 = 1000;
+
+/// How long a prepaid access lives: an ISO 8601 duration that is longer than nothing.
+///
+/// Kept as it was written: `P1M` is a month, not thirty days. Added to instants in UTC.
+#[derive(Clone, Debug)]
+pub struct Validity {
+    text: String,
+    span: Span,
+}
+
+impl PartialEq for Validity {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Validity {}
+
+/// Why a text is not a validity period; reads on after the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadValidity {
+    /// Not a duration at all.
+    #[error("must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `{0}`")]
+    Unreadable(String),
+    /// Zero, negative or beyond [`VALIDITY_YEARS_MAX`].
+    #[error("must be longer than nothing and at most {VALIDITY_YEARS_MAX} years, not `{0}`")]
+    OutOfBounds(String),
+}
+
+impl std::str::FromStr for Validity {
+    type Err = BadValidity;
+
+    fn from_str(text: &str) -> Result<Self, BadValidity> {
+        // jiff reads friendlier forms too (`1 year`); the contract knows ISO 8601 alone.
+        let unreadable = || BadValidity::Unreadable(text.chars().take(64).collect());
+        let span: Span = if text.starts_with('P') && text.len() <= 64 {
+            text.parse().map_err(|_| unreadable())?
+        } else {
+            return Err(unreadable());
+        };
+        let years = span
+            .total((jiff::Unit::Year, SpanRelativeTo::from(jiff::civil::date(2000, 1, 1))))
+            .map_err(|_| BadValidity::OutOfBounds(text.to_owned()))?;
+        if years > 0.0 && years <= VALIDITY_YEARS_MAX as f64 {
+            Ok(Self { text: text.to_owned(), span })
+        } else {
+            Err(BadValidity::OutOfBounds(text.to_owned()))
+        }
+    }
+}
+
+impl Validity {
+    /// The duration as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The instant this long after `start`; the end of time where the calendar ends first.
+    pub fn after(&self, start: Timestamp) -> Timestamp {
+        start
+            .to_zoned(TimeZone::UTC)
+            .checked_add(self.span)
+            .map_or(Timestamp::MAX, |end| crate::time::to_milliseconds(end.timestamp()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

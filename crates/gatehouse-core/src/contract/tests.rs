@@ -1,0 +1,39 @@
+use super::*;
+
+fn validity(text: &str) -> Result<Validity, BadValidity> {
+    text.parse()
+}
+
+#[test]
+fn a_validity_is_added_by_the_calendar() {
+    #[rustfmt::skip]
+    let cases = [
+        // validity      // from                 // to
+        ("P365D",        "2027-01-01T12:00:00Z", "2028-01-01T12:00:00Z"),
+        ("P1Y",          "2028-02-29T00:00:00Z", "2029-02-28T00:00:00Z"),
+        ("P1M",          "2027-01-31T00:00:00Z", "2027-02-28T00:00:00Z"),
+        ("P2W",          "2027-03-20T00:00:00Z", "2027-04-03T00:00:00Z"),
+        ("PT36H",        "2027-03-27T12:00:00Z", "2027-03-29T00:00:00Z"),
+        ("P1DT1S",       "2027-03-27T12:00:00Z", "2027-03-28T12:00:01Z"),
+    ];
+    for (text, from, to) in cases {
+        let end = validity(text).unwrap().after(from.parse().unwrap());
+        assert_eq!(end, to.parse().unwrap(), "{text} from {from}");
+    }
+}
+
+#[test]
+fn what_is_no_duration_or_none_worth_having_is_refused() {
+    for text in ["", "P", "365D", "1 year", "p1d", "P1D ", "year", &"P1D".repeat(100)] {
+        assert!(matches!(validity(text), Err(BadValidity::Unreadable(_))), "{text}");
+    }
+    for text in ["P0D", "PT0S", "P1001Y", "-P1D"] {
+        assert!(validity(text).is_err(), "{text}");
+    }
+    assert!(validity("P1000Y").is_ok());
+}
+
+#[test]
+fn the_end_of_the_calendar_is_no_panic() {
+    assert_eq!(validity("P1000Y").unwrap().after(Timestamp::MAX), Timestamp::MAX);
+}

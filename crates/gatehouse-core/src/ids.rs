@@ -1,0 +1,201 @@
+//! Names and identifiers, parsed at the door into types that can't be wrong.
+//!
+//! Whoever holds a [`Username`] holds one that the contract allows; nothing behind the door checks
+//! again. The reasons in [`BadName`] are written to stand after the field's name in an error body.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// Most characters in a name that a client chooses.
+pub const NAME_CHARS_MAX: usize = 128;
+
+/// Most characters in a tenant's name.
+pub const TENANT_CHARS_MAX: usize = 63;
+
+/// Why a text is not the name it was taken for; reads on after the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// Shorter than one character or longer than [`NAME_CHARS_MAX`].
+    #[error("must have 1 to {NAME_CHARS_MAX} characters, not {0}")]
+    Length(usize),
+    /// Holds a control character, which no list or log could show.
+    #[error("must not hold control characters, such as U+{0:04X}")]
+    Control(u32),
+    /// Holds the colon that parts name and password in HTTP Basic.
+    #[error("must not hold a `:`, which HTTP Basic puts between name and password")]
+    Colon,
+    /// Not of the form of a tenant's name.
+    #[error(
+        "must begin with a letter or digit and hold only letters, digits, `.`, `_` and `-` of \
+         ASCII, at most {TENANT_CHARS_MAX} in all"
+    )]
+    Tenant,
+}
+
+/// Checks what every chosen name has in common.
+fn check_name(text: &str) -> Result<(), BadName> {
+    let n_chars = text.chars().count();
+    if !(1..=NAME_CHARS_MAX).contains(&n_chars) {
+        return Err(BadName::Length(n_chars));
+    }
+    match text.chars().find(|c| c.is_control()) {
+        Some(control) => Err(BadName::Control(u32::from(control))),
+        None => Ok(()),
+    }
+}
+
+fn check_username(text: &str) -> Result<(), BadName> {
+    check_name(text)?;
+    if text.contains(':') { Err(BadName::Colon) } else { Ok(()) }
+}
+
+fn check_tenant(text: &str) -> Result<(), BadName> {
+    let first = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
+    let rest = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if first && rest && text.len() <= TENANT_CHARS_MAX { Ok(()) } else { Err(BadName::Tenant) }
+}
+
+/// A text that passed its check, and nothing else.
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $check:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as it was given.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadName;
+
+            fn from_str(text: &str) -> Result<Self, BadName> {
+                $check(text).map(|()| Self(text.to_owned()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A tenant: the first segment of every path that belongs to one.
+    TenantName,
+    check_tenant
+);
+name!(
+    /// A customer contract, unique in its tenant.
+    ContractId,
+    check_name
+);
+name!(
+    /// A product offering, by its canonical identifier.
+    OfferingId,
+    check_name
+);
+name!(
+    /// The name that a device connects with, unique in its tenant for ever.
+    Username,
+    check_username
+);
+name!(
+    /// The logical name of a device, for people.
+    DeviceName,
+    check_name
+);
+
+/// A text that doesn't name an access or a task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an identifier")]
+pub struct BadId;
+
+/// Identifies an access: a time-ordered UUID in its canonical text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccessId(Uuid);
+
+impl AccessId {
+    /// Makes an identifier out of the time and of random bits, which the caller draws.
+    pub fn new(unix_milliseconds: u64, random: &[u8; 10]) -> Self {
+        Self(time_ordered(unix_milliseconds, random))
+    }
+
+    /// The sixteen bytes that are stored.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The identifier that was stored as these bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl FromStr for AccessId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        parse_canonical(text).map(Self)
+    }
+}
+
+impl fmt::Display for AccessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Identifies the task that made an access; always starts with `job-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(Uuid);
+
+impl TaskId {
+    const PREFIX: &str = "job-";
+
+    /// The sixteen bytes that are stored, without the prefix.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+
+    /// The identifier that was stored as these bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        parse_canonical(text.strip_prefix(Self::PREFIX).ok_or(BadId)?).map(Self)
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.0)
+    }
+}
+
+/// A UUID of version 7 as text, for identifiers that are never stored (a request's, a token's).
+pub fn time_ordered(unix_milliseconds: u64, random: &[u8; 10]) -> Uuid {
+    uuid::Builder::from_unix_timestamp_millis(unix_milliseconds, random).into_uuid()
+}
+
+/// One thing has one address: of the many ways to write a UUID, only the canonical one is taken.
+fn parse_canonical(text: &str) -> Result<Uuid, BadId> {
+    let uuid = Uuid::try_parse(text).map_err(|_| BadId)?;
+    let mut canonical = Uuid::encode_buffer();
+    if uuid.hyphenated().encode_lower(&mut canonical) == text { Ok(uuid) } else { Err(BadId) }
+}
+
+#[cfg(test)]
+mod tests;

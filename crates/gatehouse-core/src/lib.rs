@@ -1,0 +1,22 @@
+//! The nouns of gatehouse and the rules between them.
+//!
+//! No I/O, no clock, no randomness and no serialization live here: what a rule needs to know comes in
+//! as an argument, and what it decides goes out as a value. So every rule can be tested by the
+//! thousand, and the same noun names a file here, in the store and behind the API.
+
+pub mod access;
+pub mod contract;
+pub mod credential;
+pub mod ids;
+pub mod lifecycle;
+pub mod page;
+pub mod rights;
+pub mod tenant;
+pub mod time;
+
+pub use access::{Access, Status};
+pub use contract::{BillingModel, Contract, ContractStatus};
+pub use ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username};
+pub use jiff::Timestamp;
+pub use page::{Page, PageRequest};
+pub use tenant::Tenant;

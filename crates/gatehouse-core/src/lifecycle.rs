@@ -1,0 +1,233 @@
+//! The life of an access: every rule is a function of (access, contract, now).
+//!
+//! ```text
+//!   prepaid ──► PENDING_ACTIVE ──first connection──► ACTIVE ◄──► SUSPENDED
+//!   pay per use ──────────────────────────────────────┘ │            │
+//!                               planned ► PENDING_TERMINATE ◄────────┘
+//!                                                       └──► TERMINATED, from everywhere
+//! ```
+//!
+//! An access whose end has come is terminated from that instant, whether or not anyone has written
+//! it down. So every rule begins with [`at`], and nothing else may look at a stored status.
+
+use jiff::Timestamp;
+
+use crate::access::{Access, Status};
+use crate::contract::{BillingModel, Contract, ContractStatus};
+
+/// Why the present state doesn't allow what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing brings an access back.
+    #[error("the access is TERMINATED, which is final")]
+    AccessTerminated,
+    /// The operator has suspended the contract.
+    #[error("the contract is SUSPENDED and gets no new accesses until it is ACTIVE again")]
+    ContractSuspended,
+    /// The contract is over.
+    #[error("the contract has ended and gets no new accesses")]
+    ContractEnded,
+    /// A validity can't start before the contract does.
+    #[error("the contract starts at {}, and no access of it can be activated before", crate::time::show(*.0))]
+    ContractNotStarted(Timestamp),
+    /// The contract has all the accesses that it may have.
+    #[error("the contract may have {0} accesses that are not TERMINATED and has as many")]
+    QuotaReached(u64),
+}
+
+/// What a new access begins its life with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Its first status.
+    pub status: Status,
+    /// From when it may connect.
+    pub start: Timestamp,
+    /// Until when.
+    pub end: Option<Timestamp>,
+}
+
+/// Opens a new access under `contract`, which has `n_live` accesses that are not terminated.
+pub fn open(contract: &Contract, n_live: u64, now: Timestamp) -> Result<Opening, Refusal> {
+    match contract.status {
+        ContractStatus::Active => {}
+        ContractStatus::Suspended => return Err(Refusal::ContractSuspended),
+        ContractStatus::Terminated => return Err(Refusal::ContractEnded),
+    }
+    if contract.end.is_some_and(|end| end <= now) {
+        return Err(Refusal::ContractEnded);
+    }
+    if let Some(max) = contract.n_accesses_max
+        && n_live >= max
+    {
+        return Err(Refusal::QuotaReached(max));
+    }
+    let status = match contract.billing_model {
+        BillingModel::PayPerUse => Status::Active,
+        BillingModel::Prepaid => Status::PendingActive,
+    };
+    let start = contract.start.map_or(now, |start| start.max(now));
+    Ok(Opening { status, start, end: contract.end })
+}
+
+/// The access as it is at `now`: terminated once its end has come.
+///
+/// Writing that down later makes exactly this of it, the version included, so a client can't tell.
+pub fn at(access: &Access, now: Timestamp) -> Access {
+    let mut access = access.clone();
+    if access.status != Status::Terminated && access.end.is_some_and(|end| end <= now) {
+        access.status = Status::Terminated;
+        access.termination = None;
+        access.version += 1;
+    }
+    access
+}
+
+/// The statuses that a client may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Let it connect.
+    Active,
+    /// Keep it out for now.
+    Suspended,
+    /// End it at once.
+    Terminated,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Suspended, Self::Terminated];
+
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        Status::from(self).as_str()
+    }
+
+    /// The target that this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.as_str() == word)
+    }
+}
+
+impl From<Target> for Status {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Active => Self::Active,
+            Target::Suspended => Self::Suspended,
+            Target::Terminated => Self::Terminated,
+        }
+    }
+}
+
+/// Changes the status as a client asked. The same access comes back where there is nothing to change.
+pub fn set_status(
+    access: &Access,
+    contract: &Contract,
+    target: Target,
+    now: Timestamp,
+) -> Result<Access, Refusal> {
+    let access = at(access, now);
+    match (access.status, target) {
+        (Status::Terminated, Target::Terminated)
+        | (Status::Active, Target::Active)
+        | (Status::Suspended, Target::Suspended) => Ok(access),
+        (Status::Terminated, Target::Active | Target::Suspended) => Err(Refusal::AccessTerminated),
+        (_, Target::Terminated) => Ok(changed(access, |it| {
+            it.status = Status::Terminated;
+            it.end = Some(now);
+            it.termination = None;
+        })),
+        // A planned termination stays planned: suspending must not prolong anything.
+        (_, Target::Suspended) => Ok(changed(access, |it| it.status = Status::Suspended)),
+        (_, Target::Active) if never_connected(&access, contract) => {
+            activate(access, contract, now)
+        }
+        (_, Target::Active) => Ok(changed(access, |it| {
+            it.status = Status::Active;
+            if let Some(planned) = it.termination.take() {
+                it.end = planned.end_before;
+            }
+        })),
+    }
+}
+
+/// Counts a password that was rotated as a change.
+pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, Refusal> {
+    let access = at(access, now);
+    match access.status {
+        Status::Terminated => Err(Refusal::AccessTerminated),
+        _ => Ok(changed(access, |_| {})),
+    }
+}
+
+/// A check that an access doesn't pass. Why is nobody's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+/// How a device gets in whose password was right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing has to be written down.
+    Open(Access),
+    /// It is the first connection, which [`connect`] must count before it is let in.
+    First,
+}
+
+/// Whether the access lets a device in, as far as can be told without its contract.
+pub fn may_connect(access: &Access, now: Timestamp) -> Result<Entry, Refused> {
+    let access = at(access, now);
+    match access.status {
+        _ if !started(&access, now) => Err(Refused),
+        Status::Active | Status::PendingTerminate => Ok(Entry::Open(access)),
+        Status::PendingActive => Ok(Entry::First),
+        Status::Suspended | Status::Terminated => Err(Refused),
+    }
+}
+
+/// Lets a device in whose password was right. Its first connection starts a prepaid access's validity.
+pub fn connect(access: &Access, contract: &Contract, now: Timestamp) -> Result<Access, Refused> {
+    match may_connect(access, now)? {
+        Entry::Open(access) => Ok(access),
+        Entry::First => activate(at(access, now), contract, now).map_err(|_| Refused),
+    }
+}
+
+/// Whether the active period has begun.
+///
+/// A start that is the creation itself, or the first connection, lies in the past whatever a second
+/// server's clock says: only a start that waits for the contract's is compared with `now`.
+fn started(access: &Access, now: Timestamp) -> bool {
+    access.start <= access.created_at || access.first_connected_at.is_some() || access.start <= now
+}
+
+fn never_connected(access: &Access, contract: &Contract) -> bool {
+    contract.billing_model == BillingModel::Prepaid && access.first_connected_at.is_none()
+}
+
+/// Starts the validity of a prepaid access, as its first connection does.
+fn activate(access: Access, contract: &Contract, now: Timestamp) -> Result<Access, Refusal> {
+    if let Some(start) = contract.start.filter(|start| *start > now) {
+        return Err(Refusal::ContractNotStarted(start));
+    }
+    let valid_until = contract.validity.as_ref().map(|validity| validity.after(now));
+    let end = [valid_until, contract.end].into_iter().flatten().min();
+    if end.is_some_and(|end| end <= now) {
+        // The contract's end was moved since the access was made.
+        return Err(Refusal::ContractEnded);
+    }
+    Ok(changed(access, |it| {
+        it.status = Status::Active;
+        it.start = now;
+        it.end = end;
+        it.first_connected_at = Some(now);
+        it.termination = None;
+    }))
+}
+
+fn changed(mut access: Access, change: impl FnOnce(&mut Access)) -> Access {
+    change(&mut access);
+    access.version += 1;
+    access
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+use super::*;
+use crate::access::PlannedTermination;
+use crate::ids::AccessId;
+use jiff::ToSpan;
+use proptest::prelude::*;
+
+fn day(n: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap() + (24 * n).hours()
+}
+
+fn contract(billing_model: BillingModel) -> Contract {
+    Contract {
+        id: "c".parse().unwrap(),
+        offering_id: "o".parse().unwrap(),
+        billing_model,
+        status: ContractStatus::Active,
+        start: None,
+        end: None,
+        validity: (billing_model == BillingModel::Prepaid).then(|| "P30D".parse().unwrap()),
+        n_accesses_max: None,
+    }
+}
+
+fn access(status: Status) -> Access {
+    Access {
+        id: AccessId::new(1, &[1; 10]),
+        contract_id: "c".parse().unwrap(),
+        offering_id: "o".parse().unwrap(),
+        username: "ann".parse().unwrap(),
+        device_name: None,
+        status,
+        start: day(0),
+        end: None,
+        created_by: None,
+        created_at: day(0),
+        first_connected_at: None,
+        termination: None,
+        version: 1,
+    }
+}
+
+/// An access whose termination is planned for day 20, where it would have ended on day 40.
+fn planned(status: Status) -> Access {
+    Access {
+        end: Some(day(20)),
+        termination: Some(PlannedTermination { end_before: Some(day(40)) }),
+        ..access(status)
+    }
+}
+
+/// The table of status updates, row by row, on day 5. `=` means unchanged.
+#[test]
+fn the_status_table_holds() {
+    let prepaid = contract(BillingModel::Prepaid);
+    let by_use = contract(BillingModel::PayPerUse);
+    let connected = |status| Access { first_connected_at: Some(day(1)), ..access(status) };
+    #[rustfmt::skip]
+    let rows = [
+        // from                                          // to ACTIVE       // SUSPENDED       // TERMINATED
+        (access(Status::PendingActive),        &prepaid, "ACTIVE 5-35",     "SUSPENDED 0-",    "TERMINATED 0-5"),
+        (access(Status::Active),               &by_use,  "=",               "SUSPENDED 0-",    "TERMINATED 0-5"),
+        (connected(Status::Active),            &prepaid, "=",               "SUSPENDED 0-",    "TERMINATED 0-5"),
+        (access(Status::Suspended),            &by_use,  "ACTIVE 0-",       "=",               "TERMINATED 0-5"),
+        (access(Status::Suspended),            &prepaid, "ACTIVE 5-35",     "=",               "TERMINATED 0-5"),
+        (connected(Status::Suspended),         &prepaid, "ACTIVE 0-",       "=",               "TERMINATED 0-5"),
+        (planned(Status::PendingTerminate),    &by_use,  "ACTIVE 0-40",     "SUSPENDED 0-20!", "TERMINATED 0-5"),
+        (planned(Status::Suspended),           &by_use,  "ACTIVE 0-40",     "=",               "TERMINATED 0-5"),
+        (access(Status::Terminated),           &by_use,  "refused",         "refused",         "="),
+    ];
+    for (from, contract, active, suspended, terminated) in rows {
+        for (target, expected) in Target::ALL.into_iter().zip([active, suspended, terminated]) {
+            let case = format!("{from:?} to {target:?}");
+            match set_status(&from, contract, target, day(5)) {
+                Err(Refusal::AccessTerminated) => assert_eq!("refused", expected, "{case}"),
+                Err(other) => panic!("{case}: {other}"),
+                Ok(after) if after == from => assert_eq!("=", expected, "{case}"),
+                Ok(after) => {
+                    assert_eq!(shown(&after), expected, "{case}");
+                    assert_eq!(after.version, from.version + 1, "{case}");
+                }
+            }
+        }
+    }
+}
+
+/// Status, first and last day, and `!` where a termination is planned.
+fn shown(access: &Access) -> String {
+    let number = |at: Timestamp| (at.as_second() - day(0).as_second()) / 86_400;
+    let end = access.end.map(|end| number(end).to_string()).unwrap_or_default();
+    let mark = if access.termination.is_some() { "!" } else { "" };
+    format!("{} {}-{end}{mark}", access.status.as_str(), number(access.start))
+}
+
+#[test]
+fn an_access_opens_as_its_contract_says() {
+    let by_use = contract(BillingModel::PayPerUse);
+    let opening = open(&by_use, 0, day(3)).unwrap();
+    assert_eq!(opening, Opening { status: Status::Active, start: day(3), end: None });
+
+    let later =
+        Contract { start: Some(day(7)), end: Some(day(9)), ..contract(BillingModel::Prepaid) };
+    let opening = open(&later, 0, day(3)).unwrap();
+    assert_eq!(
+        opening,
+        Opening { status: Status::PendingActive, start: day(7), end: Some(day(9)) }
+    );
+    assert_eq!(open(&later, 0, day(8)).unwrap().start, day(8));
+}
+
+#[test]
+fn a_contract_that_is_over_suspended_or_full_gets_no_accesses() {
+    let base = contract(BillingModel::PayPerUse);
+    let with_status = |status| Contract { status, ..base.clone() };
+    assert_eq!(
+        open(&with_status(ContractStatus::Suspended), 0, day(0)),
+        Err(Refusal::ContractSuspended)
+    );
+    assert_eq!(
+        open(&with_status(ContractStatus::Terminated), 0, day(0)),
+        Err(Refusal::ContractEnded)
+    );
+    let ended = Contract { end: Some(day(1)), ..base.clone() };
+    assert!(open(&ended, 0, day(1) - 1.millisecond()).is_ok());
+    assert_eq!(open(&ended, 0, day(1)), Err(Refusal::ContractEnded));
+    let full = Contract { n_accesses_max: Some(2), ..base };
+    assert!(open(&full, 1, day(0)).is_ok());
+    assert_eq!(open(&full, 2, day(0)), Err(Refusal::QuotaReached(2)));
+}
+
+#[test]
+fn the_first_connection_starts_the_validity_once() {
+    let prepaid = contract(BillingModel::Prepaid);
+    let first = connect(&access(Status::PendingActive), &prepaid, day(2)).unwrap();
+    assert_eq!(shown(&first), "ACTIVE 2-32");
+    assert_eq!(first.first_connected_at, Some(day(2)));
+    assert_eq!(connect(&first, &prepaid, day(3)), Ok(first.clone()), "the second changes nothing");
+    assert_eq!(connect(&first, &prepaid, day(32)), Err(Refused), "the end is no longer inside");
+}
+
+#[test]
+fn a_validity_never_passes_the_contracts_end() {
+    let ending = Contract { end: Some(day(10)), ..contract(BillingModel::Prepaid) };
+    let pending = Access { end: Some(day(10)), ..access(Status::PendingActive) };
+    assert_eq!(shown(&connect(&pending, &ending, day(2)).unwrap()), "ACTIVE 2-10");
+
+    let unlimited = Contract { validity: None, ..contract(BillingModel::Prepaid) };
+    let pending = access(Status::PendingActive);
+    assert_eq!(shown(&connect(&pending, &unlimited, day(2)).unwrap()), "ACTIVE 2-");
+
+    let shortened = Contract { end: Some(day(1)), ..contract(BillingModel::Prepaid) };
+    assert_eq!(connect(&pending, &shortened, day(2)), Err(Refused));
+    assert_eq!(
+        set_status(&pending, &shortened, Target::Active, day(2)),
+        Err(Refusal::ContractEnded)
+    );
+}
+
+#[test]
+fn before_the_contracts_start_nothing_connects_or_activates() {
+    let later = Contract { start: Some(day(7)), ..contract(BillingModel::Prepaid) };
+    let pending = Access { start: day(7), ..access(Status::PendingActive) };
+    assert_eq!(connect(&pending, &later, day(6)), Err(Refused));
+    assert_eq!(
+        set_status(&pending, &later, Target::Active, day(6)),
+        Err(Refusal::ContractNotStarted(day(7)))
+    );
+    assert_eq!(shown(&connect(&pending, &later, day(7)).unwrap()), "ACTIVE 7-37");
+
+    let by_use = Contract { start: Some(day(7)), ..contract(BillingModel::PayPerUse) };
+    let early = Access { start: day(7), ..access(Status::Active) };
+    assert_eq!(connect(&early, &by_use, day(6)), Err(Refused));
+    assert!(connect(&early, &by_use, day(7)).is_ok());
+}
+
+#[test]
+fn a_server_whose_clock_is_behind_lets_a_fresh_access_in() {
+    let by_use = contract(BillingModel::PayPerUse);
+    assert!(connect(&access(Status::Active), &by_use, day(0) - 1.second()).is_ok());
+    let used = Access { start: day(2), first_connected_at: Some(day(2)), ..access(Status::Active) };
+    assert!(connect(&used, &by_use, day(2) - 1.second()).is_ok());
+}
+
+#[test]
+fn an_access_is_over_at_its_end_whether_or_not_it_was_written_down() {
+    let by_use = contract(BillingModel::PayPerUse);
+    let ending = Access { end: Some(day(9)), ..access(Status::Suspended) };
+    assert_eq!(at(&ending, day(9) - 1.millisecond()), ending);
+    let over = at(&ending, day(9));
+    assert_eq!((over.status, over.end, over.version), (Status::Terminated, Some(day(9)), 2));
+    assert_eq!(at(&over, day(10)), over, "only once");
+    assert_eq!(
+        set_status(&ending, &by_use, Target::Active, day(9)),
+        Err(Refusal::AccessTerminated)
+    );
+    assert_eq!(rotate_password(&ending, day(9)), Err(Refusal::AccessTerminated));
+}
+
+/// Any access that the rules can have made: a termination is planned before the end it replaced.
+fn any_access() -> impl Strategy<Value = Access> {
+    let status = prop::sample::select(Status::ALL.to_vec());
+    let some_day = || prop::option::of((0_i64..60).prop_map(day));
+    let planned = prop::option::of(prop::option::of(0_i64..60));
+    (status, 0_i64..60, some_day(), some_day(), planned).prop_map(
+        |(status, start, end, first_connected_at, planned)| {
+            let may_plan = matches!(status, Status::PendingTerminate | Status::Suspended);
+            let termination = end.zip(planned).filter(|_| may_plan).map(|(end, days_later)| {
+                let end_before = days_later.map(|days| end + (24 * days).hours());
+                PlannedTermination { end_before }
+            });
+            Access { start: day(start), end, first_connected_at, termination, ..access(status) }
+        },
+    )
+}
+
+fn any_contract() -> impl Strategy<Value = Contract> {
+    let some_day = || prop::option::of((0_i64..60).prop_map(day));
+    (prop::sample::select(BillingModel::ALL.to_vec()), some_day(), some_day())
+        .prop_map(|(model, start, end)| Contract { start, end, ..contract(model) })
+}
+
+proptest! {
+    #[test]
+    fn an_update_gives_what_was_asked_for_or_changes_nothing(
+        access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
+        target in prop::sample::select(Target::ALL.to_vec()),
+    ) {
+        if let Ok(after) = set_status(&access, &contract, target, now) {
+            prop_assert_eq!(after.status, Status::from(target));
+            let seen = at(&access, now);
+            prop_assert!(after == seen || after.version == seen.version + 1);
+            // What identifies an access never changes.
+            prop_assert_eq!((after.id, &after.username, &after.contract_id), (access.id, &access.username, &access.contract_id));
+            // Asking again changes nothing more.
+            prop_assert_eq!(set_status(&after, &contract, target, now), Ok(after));
+        }
+    }
+
+    #[test]
+    fn what_is_terminated_stays_terminated(
+        access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
+        later in 0_i64..60, target in prop::sample::select(Target::ALL.to_vec()),
+    ) {
+        let later = now + (24 * later).hours();
+        if at(&access, now).status == Status::Terminated {
+            let after = set_status(&access, &contract, target, later);
+            prop_assert!(after.is_err() || after.unwrap().status == Status::Terminated);
+            prop_assert_eq!(connect(&access, &contract, later), Err(Refused));
+        }
+    }
+
+    #[test]
+    fn suspending_never_prolongs(
+        access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
+    ) {
+        if let Ok(after) = set_status(&access, &contract, Target::Suspended, now) {
+            prop_assert_eq!(after.end, access.end);
+        }
+    }
+
+    #[test]
+    fn whoever_is_let_in_is_active_and_inside_the_period(
+        access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
+    ) {
+        if let Ok(inside) = connect(&access, &contract, now) {
+            prop_assert!(matches!(inside.status, Status::Active | Status::PendingTerminate));
+            prop_assert!(inside.end.is_none_or(|end| end > now));
+            prop_assert_eq!(connect(&inside, &contract, now), Ok(inside), "twice is once");
+        }
+    }
+}

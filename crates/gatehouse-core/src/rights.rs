@@ -1,0 +1,143 @@
+//! What the holder of a token may do, and for which tenants.
+
+use std::collections::BTreeSet;
+
+use crate::ids::TenantName;
+
+/// A kind of operation that a token allows. None implies another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Read accesses, contracts and tasks.
+    AccessRead,
+    /// Make and change accesses.
+    AccessWrite,
+    /// Check a device's credentials.
+    AccessVerify,
+    /// Read connection products and accounts.
+    ProductRead,
+    /// Read events.
+    EventRead,
+    /// Manage who is told of events.
+    EventWrite,
+    /// Manage tenants and what they stand on.
+    Admin,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 7] = [
+        Self::AccessRead,
+        Self::AccessWrite,
+        Self::AccessVerify,
+        Self::ProductRead,
+        Self::EventRead,
+        Self::EventWrite,
+        Self::Admin,
+    ];
+
+    /// The word in a token.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AccessRead => "access:read",
+            Self::AccessWrite => "access:write",
+            Self::AccessVerify => "access:verify",
+            Self::ProductRead => "product:read",
+            Self::EventRead => "event:read",
+            Self::EventWrite => "event:write",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The scope that this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == word)
+    }
+}
+
+/// The tenants that a token covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tenants {
+    /// Every tenant, also those that come later: `*`.
+    All,
+    /// These alone.
+    Named(BTreeSet<String>),
+}
+
+impl Tenants {
+    /// The word that stands for every tenant.
+    pub const ALL_WORD: &str = "*";
+
+    /// Reads the tenants as a token names them.
+    pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: BTreeSet<String> = words.into_iter().map(str::to_owned).collect();
+        if names.contains(Self::ALL_WORD) { Self::All } else { Self::Named(names) }
+    }
+}
+
+/// What a token allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// For whom.
+    pub tenants: Tenants,
+    /// What.
+    pub scopes: BTreeSet<Scope>,
+}
+
+impl Rights {
+    /// Whether the token covers this tenant, which may or may not exist.
+    pub fn cover(&self, tenant: &TenantName) -> bool {
+        match &self.tenants {
+            Tenants::All => true,
+            Tenants::Named(names) => names.contains(tenant.as_str()),
+        }
+    }
+
+    /// Whether the token covers every tenant.
+    pub fn cover_all(&self) -> bool {
+        self.tenants == Tenants::All
+    }
+
+    /// Whether the token allows this kind of operation.
+    pub fn allow(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+}
+
+/// Reads a space-separated list of scopes. Words that name no scope of ours give no right.
+pub fn scopes_from_words(words: &str) -> BTreeSet<Scope> {
+    words.split_ascii_whitespace().filter_map(Scope::from_word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_scope_implies_another() {
+        for scope in Scope::ALL {
+            let rights =
+                Rights { tenants: Tenants::All, scopes: scopes_from_words(scope.as_str()) };
+            for other in Scope::ALL {
+                assert_eq!(rights.allow(other), other == scope, "{scope:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_star_covers_every_tenant_and_a_name_covers_itself() {
+        let acme: TenantName = "acme".parse().unwrap();
+        let rights = |words: &[&str]| Rights {
+            tenants: Tenants::from_words(words.iter().copied()),
+            scopes: BTreeSet::new(),
+        };
+        assert!(rights(&["*"]).cover(&acme) && rights(&["x", "*"]).cover_all());
+        assert!(rights(&["acme"]).cover(&acme) && !rights(&["acme"]).cover_all());
+        assert!(!rights(&["Acme"]).cover(&acme) && !rights(&[]).cover(&acme));
+    }
+
+    #[test]
+    fn words_that_name_nothing_give_nothing() {
+        let scopes = scopes_from_words("openid access:read  profile");
+        assert_eq!(scopes.into_iter().collect::<Vec<_>>(), [Scope::AccessRead]);
+    }
+}
