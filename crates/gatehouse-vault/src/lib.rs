@@ -1,0 +1,113 @@
+//! Secrets: generating, hashing, checking, sealing and signing. Nothing outside sees a key.
+//!
+//! A password that we generate has more than 128 random bits: guessing it is hopeless, so a keyed
+//! HMAC is the right hash and costs nothing. A password that a person chose gets Argon2id, in a
+//! bounded pool, and its success is remembered so that the next check is fast. One stored format
+//! names its scheme and its key, so that both can change.
+
+pub mod chance;
+mod keyfile;
+mod master;
+mod memory;
+mod password;
+mod pool;
+mod seal;
+mod token;
+
+pub use keyfile::KeyFileError;
+pub use master::{BadMasterKey, MasterKey};
+pub use password::{PASSWORD_CHARS, generate_password, generate_username};
+pub use pool::Busy;
+pub use seal::BadSeal;
+pub use token::{BadToken, TokenKey};
+
+use gatehouse_core::credential::{Password, StoredHash};
+
+/// Everything that needs the master key.
+pub struct Vault {
+    hasher: password::Hasher,
+    sealer: seal::Sealer,
+    pool: pool::HashPool,
+    remembered: memory::Remembered,
+}
+
+/// Why a password could not be hashed or checked.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// Too many slow hashes are waiting: try again later.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    /// The stored hash names a scheme or key that this vault doesn't have.
+    #[error("a stored hash was made with a scheme or key that is not here")]
+    UnknownKey,
+}
+
+impl Vault {
+    /// Opens the vault with its master key.
+    pub fn new(master: &MasterKey) -> Self {
+        Self {
+            hasher: password::Hasher::new(master),
+            sealer: seal::Sealer::new(master),
+            pool: pool::HashPool::new(),
+            remembered: memory::Remembered::new(),
+        }
+    }
+
+    /// Hashes a password that [`generate_password`] made: strong, so the fast way.
+    pub fn hash_generated(&self, password: &Password) -> StoredHash {
+        self.hasher.hash_fast(password)
+    }
+
+    /// Hashes a password that somebody chose: perhaps weak, so the slow way.
+    pub async fn hash_chosen(&self, password: &Password) -> Result<StoredHash, Busy> {
+        let (hasher, password) = (self.hasher.clone(), password.clone());
+        self.pool.run(move || hasher.hash_slow(&password)).await
+    }
+
+    /// Whether the password is the one that the hash was made of.
+    pub async fn check(
+        &self,
+        stored: &StoredHash,
+        password: &Password,
+    ) -> Result<bool, VaultError> {
+        match self.hasher.read(stored)? {
+            password::Scheme::Fast(fast) => Ok(self.hasher.matches_fast(&fast, password)),
+            password::Scheme::Slow(slow) => {
+                if self.remembered.knows(stored, password) {
+                    return Ok(true);
+                }
+                let (hasher, tried) = (self.hasher.clone(), password.clone());
+                let matches = self.pool.run(move || hasher.matches_slow(&slow, &tried)).await?;
+                if matches {
+                    self.remembered.remember(stored, password);
+                }
+                Ok(matches)
+            }
+        }
+    }
+
+    /// Does the work of a check for a name that nobody has, so that timing tells little.
+    ///
+    /// Which of the two works is a secret of the name, the same every time.
+    pub async fn check_nothing(&self, username: &str, password: &Password) -> Result<(), Busy> {
+        if self.hasher.pretends_slow(username) {
+            self.hash_chosen(password).await.map(drop)
+        } else {
+            self.hash_generated(password);
+            Ok(())
+        }
+    }
+
+    /// Seals bytes under the master key; `purpose` must be the same to open them.
+    pub fn seal(&self, purpose: &str, plain: &[u8]) -> Vec<u8> {
+        self.sealer.seal(purpose, plain)
+    }
+
+    /// Opens what [`Vault::seal`] sealed for the same purpose.
+    pub fn unseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
+        self.sealer.unseal(purpose, sealed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

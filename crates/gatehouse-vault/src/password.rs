@@ -1,0 +1,156 @@
+//! Passwords: making them, and the two ways of hashing them.
+//!
+//! A stored hash is one text, `scheme$key$…`:
+//!
+//! ```text
+//! hmac-sha256$1a2b3c4d$<mac>                              generated: strong, so fast
+//! argon2id$1a2b3c4d$m=19456,t=2,p=1$<salt>$<hash>         chosen: perhaps weak, so slow
+//! ```
+//!
+//! Both are keyed: who steals the table alone can't even begin to guess.
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use aws_lc_rs::{constant_time, hmac};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use gatehouse_core::credential::{Password, StoredHash};
+use std::sync::Arc;
+
+use crate::{MasterKey, VaultError, chance};
+
+/// Characters in a generated password.
+pub const PASSWORD_CHARS: usize = 24;
+
+/// Letters and digits that nobody mistakes for another: without `0`, `O`, `1`, `l` and `I`.
+const PASSWORD_ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+
+const USERNAME_ALPHABET: &[u8] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+const FAST: &str = "hmac-sha256";
+const SLOW: &str = "argon2id";
+
+/// Memory of one slow hash, in KiB: 19 MiB.
+const SLOW_MEMORY_KIB: u32 = 19_456;
+const SLOW_PASSES: u32 = 2;
+const SLOW_LANES: u32 = 1;
+
+/// Makes a password of 140 random bits.
+pub fn generate_password() -> Password {
+    Password::new(chance::text(PASSWORD_ALPHABET, PASSWORD_CHARS)).expect("24 bytes are allowed")
+}
+
+/// Makes a username that nobody has: `u-` and 80 random bits.
+pub fn generate_username() -> gatehouse_core::Username {
+    let text = format!("u-{}", chance::text(USERNAME_ALPHABET, 16));
+    text.parse().expect("letters and digits are allowed")
+}
+
+/// Hashes and compares with the keys that belong to it.
+#[derive(Clone)]
+pub(crate) struct Hasher {
+    keys: Arc<Keys>,
+}
+
+struct Keys {
+    id: String,
+    fast: hmac::Key,
+    slow: [u8; 32],
+    pretence: hmac::Key,
+}
+
+/// A stored hash, taken apart.
+pub(crate) enum Scheme {
+    Fast(Vec<u8>),
+    Slow(SlowHash),
+}
+
+pub(crate) struct SlowHash {
+    params: Params,
+    salt: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+impl Hasher {
+    pub(crate) fn new(master: &MasterKey) -> Self {
+        let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &master.derive(purpose));
+        let keys = Keys {
+            id: master.id(),
+            fast: key("password/fast"),
+            slow: master.derive("password/slow"),
+            pretence: key("password/pretence"),
+        };
+        Self { keys: Arc::new(keys) }
+    }
+
+    pub(crate) fn hash_fast(&self, password: &Password) -> StoredHash {
+        let mac = hmac::sign(&self.keys.fast, password.reveal().as_bytes());
+        StoredHash::new(format!("{FAST}${}${}", self.keys.id, BASE64.encode(mac)))
+    }
+
+    pub(crate) fn matches_fast(&self, mac: &[u8], password: &Password) -> bool {
+        hmac::verify(&self.keys.fast, password.reveal().as_bytes(), mac).is_ok()
+    }
+
+    pub(crate) fn hash_slow(&self, password: &Password) -> StoredHash {
+        let salt = chance::bytes::<16>();
+        let params = Params::new(SLOW_MEMORY_KIB, SLOW_PASSES, SLOW_LANES, Some(32))
+            .expect("the parameters are within Argon2's bounds");
+        let hash = self.argon2(&params, &salt, password);
+        StoredHash::new(format!(
+            "{SLOW}${}$m={SLOW_MEMORY_KIB},t={SLOW_PASSES},p={SLOW_LANES}${}${}",
+            self.keys.id,
+            BASE64.encode(salt),
+            BASE64.encode(hash)
+        ))
+    }
+
+    pub(crate) fn matches_slow(&self, slow: &SlowHash, password: &Password) -> bool {
+        let hash = self.argon2(&slow.params, &slow.salt, password);
+        constant_time::verify_slices_are_equal(&hash, &slow.hash).is_ok()
+    }
+
+    fn argon2(&self, params: &Params, salt: &[u8], password: &Password) -> [u8; 32] {
+        let argon2 = Argon2::new_with_secret(
+            &self.keys.slow,
+            Algorithm::Argon2id,
+            Version::V0x13,
+            params.clone(),
+        )
+        .expect("a key of 32 bytes is within Argon2's bounds");
+        let mut hash = [0; 32];
+        argon2
+            .hash_password_into(password.reveal().as_bytes(), salt, &mut hash)
+            .expect("lengths are within Argon2's bounds");
+        hash
+    }
+
+    /// Takes a stored hash apart, if it was made with a key of ours.
+    pub(crate) fn read(&self, stored: &StoredHash) -> Result<Scheme, VaultError> {
+        let parts: Vec<&str> = stored.as_str().split('$').collect();
+        let scheme = match parts[..] {
+            [FAST, id, mac] if id == self.keys.id => BASE64.decode(mac).ok().map(Scheme::Fast),
+            [SLOW, id, params, salt, hash] if id == self.keys.id => {
+                read_slow(params, salt, hash).map(Scheme::Slow)
+            }
+            _ => None,
+        };
+        scheme.ok_or(VaultError::UnknownKey)
+    }
+
+    /// Which kind of work is done for a name that nobody has.
+    pub(crate) fn pretends_slow(&self, username: &str) -> bool {
+        hmac::sign(&self.keys.pretence, username.as_bytes()).as_ref()[0] % 2 == 0
+    }
+}
+
+fn read_slow(params: &str, salt: &str, hash: &str) -> Option<SlowHash> {
+    let mut numbers = params
+        .split(',')
+        .zip(["m=", "t=", "p="])
+        .map(|(part, name)| part.strip_prefix(name).and_then(|number| number.parse::<u32>().ok()));
+    let params =
+        Params::new(numbers.next()??, numbers.next()??, numbers.next()??, Some(32)).ok()?;
+    let salt = BASE64.decode(salt).ok().filter(|salt| salt.len() >= argon2::MIN_SALT_LEN)?;
+    let hash = BASE64.decode(hash).ok()?;
+    Some(SlowHash { params, salt, hash })
+}
