@@ -1,0 +1,146 @@
+//! The statements that each database says in its own words, because they take whole columns.
+//!
+//! PostgreSQL is sent arrays: one statement however many rows. SQLite runs one prepared statement a
+//! row, which costs it nothing more.
+
+use std::collections::HashSet;
+
+use gatehouse_core::{Access, TenantName, Timestamp};
+
+use crate::access::NewAccess;
+use crate::db::{Tx, Value};
+use crate::error::StoreError;
+
+/// A new access with its running numbers.
+pub(crate) struct Numbered {
+    pub(crate) access: Access,
+    pub(crate) password_hash: String,
+    pub(crate) number: u64,
+    pub(crate) offering_number: u64,
+    pub(crate) contract_number: u64,
+    pub(crate) job_number: Option<u64>,
+}
+
+/// Which of these usernames somebody has already.
+pub(crate) async fn taken_usernames(
+    tx: &Tx,
+    tenant: &TenantName,
+    new: &[NewAccess],
+) -> Result<HashSet<String>, StoreError> {
+    let mut taken = HashSet::new();
+    if let Some(session) = tx.postgres() {
+        let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ANY(?2)";
+        let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
+        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
+            taken.insert(row.try_get(0).map_err(StoreError::corrupt)?);
+        }
+        return Ok(taken);
+    }
+    for new in new {
+        let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ?2";
+        let values = [tenant.as_str().into(), new.username.as_str().into()];
+        taken.extend(tx.row(sql, &values, |row| row.text(0)).await?);
+    }
+    Ok(taken)
+}
+
+const COLUMNS: usize = 19;
+
+/// Inserts accesses that were numbered under the tenant's lock.
+pub(crate) async fn insert(
+    tx: &Tx,
+    tenant: &TenantName,
+    numbered: &[Numbered],
+) -> Result<(), StoreError> {
+    if let Some(session) = tx.postgres() {
+        return insert_columns(session, tenant, numbered).await;
+    }
+    let sql = "INSERT INTO access (tenant, number, offering_number, contract_number, job_number, \
+               id, contract_id, offering_id, job, username, password_hash, device_name, status, \
+               start_at, end_at, created_at, first_connected_at, is_terminating, end_before, \
+               version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+               ?16, ?17, ?18, ?19, ?20)";
+    for new in numbered {
+        let mut values = vec![Value::from(tenant.as_str())];
+        values.extend(row_of(new));
+        tx.execute(sql, &values).await?;
+    }
+    Ok(())
+}
+
+fn row_of(new: &Numbered) -> [Value<'_>; COLUMNS] {
+    let access = &new.access;
+    [
+        new.number.into(),
+        new.offering_number.into(),
+        new.contract_number.into(),
+        new.job_number.into(),
+        access.id.as_bytes().as_slice().into(),
+        access.contract_id.as_str().into(),
+        access.offering_id.as_str().into(),
+        access.created_by.as_ref().map(|job| job.as_bytes().as_slice()).into(),
+        access.username.as_str().into(),
+        new.password_hash.as_str().into(),
+        access.device_name.as_ref().map(|name| name.as_str()).into(),
+        access.status.as_str().into(),
+        access.start.into(),
+        access.end.into(),
+        access.created_at.into(),
+        access.first_connected_at.into(),
+        i64::from(access.termination.is_some()).into(),
+        access.termination.and_then(|planned| planned.end_before).into(),
+        access.version.into(),
+    ]
+}
+
+async fn insert_columns(
+    session: &crate::db::Session,
+    tenant: &TenantName,
+    numbered: &[Numbered],
+) -> Result<(), StoreError> {
+    fn column<'a, T>(numbered: &'a [Numbered], of: impl Fn(&'a Numbered) -> T) -> Vec<T> {
+        numbered.iter().map(of).collect()
+    }
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let ms = |at: Timestamp| at.as_millisecond();
+
+    let sql = "INSERT INTO access (tenant, number, offering_number, contract_number, job_number, \
+               id, contract_id, offering_id, job, username, password_hash, device_name, status, \
+               start_at, end_at, created_at, first_connected_at, is_terminating, end_before, \
+               version) SELECT ?1::text, * FROM unnest(?2::bigint[], ?3::bigint[], ?4::bigint[], \
+               ?5::bigint[], ?6::bytea[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], \
+               ?11::text[], ?12::text[], ?13::text[], ?14::bigint[], ?15::bigint[], \
+               ?16::bigint[], ?17::bigint[], ?18::bigint[], ?19::bigint[], ?20::bigint[])";
+    session
+        .bulk(
+            sql,
+            &[
+                &tenant.as_str(),
+                &column(numbered, |it| number(it.number)),
+                &column(numbered, |it| number(it.offering_number)),
+                &column(numbered, |it| number(it.contract_number)),
+                &column(numbered, |it| it.job_number.map(number)),
+                &column(numbered, |it| it.access.id.as_bytes().as_slice()),
+                &column(numbered, |it| it.access.contract_id.as_str()),
+                &column(numbered, |it| it.access.offering_id.as_str()),
+                &column(numbered, |it| {
+                    it.access.created_by.as_ref().map(|job| job.as_bytes().as_slice())
+                }),
+                &column(numbered, |it| it.access.username.as_str()),
+                &column(numbered, |it| it.password_hash.as_str()),
+                &column(numbered, |it| it.access.device_name.as_ref().map(|name| name.as_str())),
+                &column(numbered, |it| it.access.status.as_str()),
+                &column(numbered, |it| ms(it.access.start)),
+                &column(numbered, |it| it.access.end.map(ms)),
+                &column(numbered, |it| ms(it.access.created_at)),
+                &column(numbered, |it| it.access.first_connected_at.map(ms)),
+                &column(numbered, |it| i64::from(it.access.termination.is_some())),
+                &column(numbered, |it| {
+                    it.access.termination.and_then(|planned| planned.end_before).map(ms)
+                }),
+                &column(numbered, |it| number(it.access.version)),
+            ],
+        )
+        .await
+        .map(drop)
+}

@@ -1,0 +1,50 @@
+//! The one home of the clock: everything else is told what time it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use gatehouse_core::Timestamp;
+
+/// Tells the time in whole milliseconds: the machine's, or one that a test sets.
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Machine,
+    Hand(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub fn machine() -> Self {
+        Self(Source::Machine)
+    }
+
+    /// A clock that stands still until it is set.
+    pub fn by_hand(now: Timestamp) -> Self {
+        Self(Source::Hand(Arc::new(AtomicI64::new(now.as_millisecond()))))
+    }
+
+    /// What time it is.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock's one home")]
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Source::Machine => gatehouse_core::time::to_milliseconds(Timestamp::now()),
+            Source::Hand(now) => Timestamp::from_millisecond(now.load(Ordering::SeqCst))
+                .expect("only timestamps are put in"),
+        }
+    }
+
+    /// Sets a clock that is moved by hand; the machine's stays as it is.
+    pub fn set(&self, now: Timestamp) {
+        if let Source::Hand(hand) = &self.0 {
+            hand.store(now.as_millisecond(), Ordering::SeqCst);
+        }
+    }
+
+    /// Whether this is the machine's clock, beside which a database server has a better one.
+    pub(crate) fn is_machine(&self) -> bool {
+        matches!(self.0, Source::Machine)
+    }
+}

@@ -1,0 +1,242 @@
+//! Contracts, and how many accesses each of them has.
+
+use gatehouse_core::{
+    BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, TenantName, Timestamp,
+};
+
+use crate::counter::{self, Counter, Set};
+use crate::db::{Row, Tx};
+use crate::error::StoreError;
+use crate::{Put, Store};
+
+/// The columns of a contract, in the order that [`read`] reads them.
+macro_rules! columns {
+    () => {
+        "SELECT c.id, c.offering_id, c.billing_model, c.status, c.start_at, c.end_at, c.validity, \
+         c.n_accesses_max"
+    };
+}
+
+/// The same, and two counts: accesses not written down as terminated, and those of them whose end
+/// has come by `?1`. The second is a short walk on an index of what is due.
+macro_rules! counted_columns {
+    () => {
+        concat!(
+            columns!(),
+            ", u.n_live, (SELECT COUNT(*) FROM access a WHERE a.tenant = c.tenant \
+             AND a.contract_id = c.id AND a.status <> 'TERMINATED' AND a.end_at <= ?1) \
+             FROM contract c JOIN usage u ON u.tenant = c.tenant AND u.contract_id = c.id"
+        )
+    };
+}
+/// A contract, and how many of its accesses are not terminated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedContract {
+    /// The contract.
+    pub contract: Contract,
+    /// How many of its accesses are not terminated.
+    pub n_live: u64,
+}
+
+/// Why a contract can't be put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutContractRefused {
+    /// The tenant doesn't exist.
+    NoTenant,
+    /// The offering and the billing model of a contract that has accesses can't change.
+    InUse(ContractInUse),
+}
+
+/// A contract that has accesses can't be deleted or become another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContractInUse {
+    /// How many it has, terminated ones too.
+    pub n_accesses: u64,
+}
+
+impl Store {
+    /// Makes the contract, or makes the one that is there as given.
+    pub async fn put_contract(
+        &self,
+        tenant: &TenantName,
+        contract: &Contract,
+    ) -> Result<Result<Put, PutContractRefused>, StoreError> {
+        let (tenant, contract) = (tenant.clone(), contract.clone());
+        self.db
+            .write(async move |tx| {
+                // With the lock of those who make accesses: they see the contract before or after.
+                if counter::lock_tenant(&tx, &tenant).await?.is_none() {
+                    return Ok(Err(PutContractRefused::NoTenant));
+                }
+                let before = read_in(&tx, &tenant, &contract.id).await?;
+                if let Some(before) = &before {
+                    let fixed = before.offering_id == contract.offering_id
+                        && before.billing_model == contract.billing_model;
+                    let n_accesses = n_accesses(&tx, &tenant, &contract.id).await?;
+                    if !fixed && n_accesses > 0 {
+                        let in_use = ContractInUse { n_accesses };
+                        return Ok(Err(PutContractRefused::InUse(in_use)));
+                    }
+                }
+                write_in(&tx, &tenant, &contract).await?;
+                Ok(Ok(if before.is_some() { Put::Replaced } else { Put::Created }))
+            })
+            .await
+    }
+
+    /// The contract of this identifier, with its accesses counted as they are at `now`.
+    pub async fn contract(
+        &self,
+        tenant: &TenantName,
+        id: &ContractId,
+        now: Timestamp,
+    ) -> Result<Option<CountedContract>, StoreError> {
+        let sql = concat!(counted_columns!(), " WHERE c.tenant = ?2 AND c.id = ?3");
+        let values = [now.into(), tenant.as_str().into(), id.as_str().into()];
+        self.db.row(sql, &values, read_counted).await
+    }
+
+    /// A page of the tenant's contracts, by identifier; `None` when there is no such tenant.
+    ///
+    /// Counted and skipped over: a tenant has few contracts beside its accesses.
+    pub async fn contracts(
+        &self,
+        tenant: &TenantName,
+        request: PageRequest,
+        now: Timestamp,
+    ) -> Result<Option<Page<CountedContract>>, StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM contract c WHERE c.tenant = t.tenant) \
+                   FROM tenant t WHERE t.tenant = ?1";
+        let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+        let Some(total) = total else { return Ok(None) };
+        let sql =
+            concat!(counted_columns!(), " WHERE c.tenant = ?2 ORDER BY c.id LIMIT ?3 OFFSET ?4");
+        let values =
+            [now.into(), tenant.as_str().into(), request.size.into(), request.offset().into()];
+        let items = self.db.rows(sql, &values, read_counted).await?;
+        Ok(Some(Page { request, items, total }))
+    }
+
+    /// Deletes a contract without accesses; `None` when there is no such contract.
+    pub async fn delete_contract(
+        &self,
+        tenant: &TenantName,
+        id: &ContractId,
+    ) -> Result<Option<Result<(), ContractInUse>>, StoreError> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.db
+            .write(async move |tx| {
+                if counter::lock_tenant(&tx, &tenant).await?.is_none()
+                    || read_in(&tx, &tenant, &id).await?.is_none()
+                {
+                    return Ok(None);
+                }
+                let n_accesses = n_accesses(&tx, &tenant, &id).await?;
+                if n_accesses > 0 {
+                    return Ok(Some(Err(ContractInUse { n_accesses })));
+                }
+                let values = [tenant.as_str().into(), id.as_str().into()];
+                tx.execute("DELETE FROM contract WHERE tenant = ?1 AND id = ?2", &values).await?;
+                let sql = "DELETE FROM usage WHERE tenant = ?1 AND contract_id = ?2";
+                tx.execute(sql, &values).await?;
+                counter::remove(&tx, &tenant, &Set::Contract(id.to_string())).await?;
+                Ok::<_, StoreError>(Some(Ok(())))
+            })
+            .await
+    }
+}
+
+/// A contract, under a transaction.
+pub(crate) async fn read_in(
+    tx: &Tx,
+    tenant: &TenantName,
+    id: &ContractId,
+) -> Result<Option<Contract>, StoreError> {
+    let sql = concat!(columns!(), " FROM contract c WHERE c.tenant = ?1 AND c.id = ?2");
+    tx.row(sql, &[tenant.as_str().into(), id.as_str().into()], read).await
+}
+
+/// A contract with its accesses counted, under a transaction.
+pub(crate) async fn read_counted_in(
+    tx: &Tx,
+    tenant: &TenantName,
+    id: &ContractId,
+    now: Timestamp,
+) -> Result<Option<CountedContract>, StoreError> {
+    let sql = concat!(counted_columns!(), " WHERE c.tenant = ?2 AND c.id = ?3");
+    let values = [now.into(), tenant.as_str().into(), id.as_str().into()];
+    tx.row(sql, &values, read_counted).await
+}
+
+/// Counts accesses of a contract in or out.
+pub(crate) async fn add_live(
+    tx: &Tx,
+    tenant: &TenantName,
+    id: &ContractId,
+    n: i64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE usage SET n_live = n_live + ?3 WHERE tenant = ?1 AND contract_id = ?2";
+    tx.execute(sql, &[tenant.as_str().into(), id.as_str().into(), n.into()]).await.map(drop)
+}
+
+async fn n_accesses(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
+    let counter = counter::get(tx, tenant, &Set::Contract(id.to_string())).await?;
+    Ok(counter.map_or(0, |counter| counter.total))
+}
+
+/// Writes a contract, and makes the rows that count its accesses where they are not there yet.
+async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(), StoreError> {
+    let sql = "INSERT INTO contract (tenant, id, offering_id, billing_model, status, start_at, \
+               end_at, validity, n_accesses_max) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+               ON CONFLICT (tenant, id) DO UPDATE SET offering_id = excluded.offering_id, \
+               billing_model = excluded.billing_model, status = excluded.status, \
+               start_at = excluded.start_at, end_at = excluded.end_at, \
+               validity = excluded.validity, n_accesses_max = excluded.n_accesses_max";
+    let values = [
+        tenant.as_str().into(),
+        contract.id.as_str().into(),
+        contract.offering_id.as_str().into(),
+        contract.billing_model.as_str().into(),
+        contract.status.as_str().into(),
+        contract.start.into(),
+        contract.end.into(),
+        contract.validity.as_ref().map(|validity| validity.as_str()).into(),
+        contract.n_accesses_max.into(),
+    ];
+    tx.execute(sql, &values).await?;
+    let sql = "INSERT INTO usage (tenant, contract_id, n_live) VALUES (?1, ?2, 0) \
+               ON CONFLICT (tenant, contract_id) DO NOTHING";
+    tx.execute(sql, &[tenant.as_str().into(), contract.id.as_str().into()]).await?;
+    let none = Counter { total: 0, latest_at: Timestamp::UNIX_EPOCH };
+    for set in
+        [Set::Contract(contract.id.to_string()), Set::Offering(contract.offering_id.to_string())]
+    {
+        if counter::get(tx, tenant, &set).await?.is_none() {
+            counter::put(tx, tenant, &set, none).await?;
+        }
+    }
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Contract, StoreError> {
+    let word = |column| row.text(column);
+    let (billing_model, status) = (word(2)?, word(3)?);
+    let validity = row.optional_text(6)?;
+    Ok(Contract {
+        id: row.parsed(0)?,
+        offering_id: row.parsed(1)?,
+        billing_model: BillingModel::from_word(&billing_model)
+            .ok_or_else(|| StoreError::corrupt("an unknown billing model"))?,
+        status: ContractStatus::from_word(&status)
+            .ok_or_else(|| StoreError::corrupt("an unknown status of a contract"))?,
+        start: row.optional_time(4)?,
+        end: row.optional_time(5)?,
+        validity: validity.map(|text| text.parse()).transpose().map_err(StoreError::corrupt)?,
+        n_accesses_max: row.optional_count(7)?,
+    })
+}
+
+fn read_counted(row: &Row<'_>) -> Result<CountedContract, StoreError> {
+    let (n_live, n_overdue) = (row.count(8)?, row.count(9)?);
+    Ok(CountedContract { contract: read(row)?, n_live: n_live.saturating_sub(n_overdue) })
+}

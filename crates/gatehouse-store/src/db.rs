@@ -1,0 +1,214 @@
+//! The two databases, as one. Nothing outside this module knows which is there.
+//!
+//! Statements are written once, with `?1`, `?2`, … for values, in the part of SQL that both
+//! understand. Values and columns are 64-bit integers, texts and bytes.
+//!
+//! Reads run where they are asked for: on SQLite directly on the caller's thread, on PostgreSQL
+//! pipelined over a few shared connections. A write is an async function of a [`Tx`]. On SQLite it
+//! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself.
+
+mod postgres;
+mod row;
+mod sqlite;
+
+pub use postgres::DatabaseUrl;
+pub(crate) use postgres::Session;
+pub(crate) use row::{Row, Value};
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use gatehouse_core::Timestamp;
+
+use crate::clock::Clock;
+use crate::error::StoreError;
+
+/// A database of either kind.
+#[derive(Clone)]
+pub(crate) struct Db {
+    engine: Engine,
+    clock: Clock,
+}
+
+#[derive(Clone)]
+enum Engine {
+    Sqlite(Arc<sqlite::Sqlite>),
+    Postgres(Arc<postgres::Postgres>),
+}
+
+/// Which of the two it is, for what can't be written once: migrations and bulk statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Db {
+    pub(crate) fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
+        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::open(path)?));
+        Ok(Self { engine, clock })
+    }
+
+    pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
+        let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url)));
+        Ok(Self { engine, clock })
+    }
+
+    /// Whether the database gathers concurrent writes into one flush by itself.
+    pub(crate) fn gathers_writes(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// The rows that a statement finds.
+    pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(db) => {
+                db.read(|connection| sqlite::rows(connection, sql, values, &read))
+            }
+            Engine::Postgres(db) => db.read(sql, values, &read).await,
+        }
+    }
+
+    /// The one row that a statement finds, if it finds one.
+    pub(crate) async fn row<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
+    }
+
+    /// Runs one write: all of it happens, durably, or, when it returns an error, nothing.
+    pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        match &self.engine {
+            Engine::Sqlite(db) => {
+                db.write(move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+            }
+            Engine::Postgres(db) => {
+                db.write(move |link| work(Tx { link: Link::Postgres(link), clock })).await
+            }
+        }
+    }
+
+    /// Waits for writes that have begun and lets go of the database.
+    pub(crate) async fn close(&self) {
+        match &self.engine {
+            Engine::Sqlite(db) => db.close().await,
+            Engine::Postgres(db) => db.close(),
+        }
+    }
+}
+
+/// A transaction that is under way.
+#[derive(Clone)]
+pub(crate) struct Tx {
+    link: Link,
+    clock: Clock,
+}
+
+#[derive(Clone)]
+enum Link {
+    // Behind a lock that nobody else takes: a connection may change threads but not be shared.
+    Sqlite(Arc<Mutex<rusqlite::Connection>>),
+    Postgres(Arc<postgres::Session>),
+}
+
+impl Tx {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self.link {
+            Link::Sqlite(_) => Dialect::Sqlite,
+            Link::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// The rows that a statement finds.
+    pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &self.link {
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &read),
+            Link::Postgres(session) => session.rows(sql, values, &read).await,
+        }
+    }
+
+    /// The one row that a statement finds, if it finds one.
+    pub(crate) async fn row<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
+    }
+
+    /// The same, and nobody else changes or locks the row until the transaction ends.
+    pub(crate) async fn lock_row<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let rows = match &self.link {
+            // SQLite's writer is alone from the start.
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &read),
+            Link::Postgres(session) => session.locked_rows(sql, values, &read).await,
+        };
+        rows.map(|rows| rows.into_iter().next())
+    }
+
+    /// Runs a statement and tells how many rows it touched.
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        match &self.link {
+            Link::Sqlite(link) => sqlite::execute(&sqlite::lock(link), sql, values),
+            Link::Postgres(session) => session.execute(sql, values).await,
+        }
+    }
+
+    /// Runs several statements without values, as migrations do.
+    pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
+        match &self.link {
+            Link::Sqlite(link) => sqlite::script(&sqlite::lock(link), sql),
+            Link::Postgres(session) => session.script(sql).await,
+        }
+    }
+
+    /// The database's time: a server's own, which is the same for all of its clients.
+    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
+        match &self.link {
+            Link::Postgres(session) if self.clock.is_machine() => session.now().await,
+            Link::Sqlite(_) | Link::Postgres(_) => Ok(self.clock.now()),
+        }
+    }
+
+    /// The connection itself, for a bulk statement of PostgreSQL's.
+    pub(crate) fn postgres(&self) -> Option<&postgres::Session> {
+        match &self.link {
+            Link::Sqlite(_) => None,
+            Link::Postgres(session) => Some(session),
+        }
+    }
+}

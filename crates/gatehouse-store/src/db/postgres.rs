@@ -1,0 +1,353 @@
+//! PostgreSQL: a few shared connections for reads, a pool of exclusive ones for writes.
+//!
+//! Reads are pipelined: many requests are under way on one connection, and nobody waits for a free
+//! one. A write has its connection alone from BEGIN to COMMIT; one that is dropped half-way is closed,
+//! which rolls it back, and never used again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gatehouse_core::Timestamp;
+use tokio::sync::Semaphore;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Statement};
+
+use super::row::{Row, Value};
+use crate::error::StoreError;
+
+/// Connections that all reads share.
+const READERS: usize = 4;
+
+/// Transactions at the same time.
+const WRITERS: usize = 12;
+
+/// How long a connection may take to come about, unless the address says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a PostgreSQL database is. Shows itself without its password.
+#[derive(Clone)]
+pub struct DatabaseUrl {
+    config: Config,
+    shown: String,
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let expected = "a database URL is `postgres://user:password@host:port/database`";
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return Err(StoreError::Address(expected.into()));
+        }
+        // The parser's own words may repeat the password.
+        let mut config: Config =
+            text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("gatehouse");
+        }
+        Ok(Self { shown: without_secrets(text), config })
+    }
+}
+
+/// The address with user, password and options left out.
+fn without_secrets(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    match rest.rsplit_once('@') {
+        Some((_, place)) => format!("{scheme}://***@{place}"),
+        None => format!("{scheme}://{rest}"),
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl PartialEq for DatabaseUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.config == other.config
+    }
+}
+
+pub(crate) struct Postgres {
+    config: Config,
+    readers: [Reader; READERS],
+    next_reader: AtomicUsize,
+    writers: Mutex<Vec<Arc<Session>>>,
+    writers_free: Semaphore,
+}
+
+/// A shared connection, made when it is first needed and again when it was lost.
+#[derive(Default)]
+struct Reader {
+    session: Mutex<Option<Arc<Session>>>,
+    connecting: tokio::sync::Mutex<()>,
+}
+
+impl Postgres {
+    pub(crate) fn new(url: &DatabaseUrl) -> Self {
+        Self {
+            config: url.config.clone(),
+            readers: Default::default(),
+            next_reader: AtomicUsize::new(0),
+            writers: Mutex::default(),
+            writers_free: Semaphore::new(WRITERS),
+        }
+    }
+
+    pub(crate) async fn read<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        let session = self.readers[turn].session(&self.config).await?;
+        match session.rows(sql, values, read).await {
+            // The server went away between two requests: a read may simply be asked again.
+            Err(StoreError::Unavailable(_)) if session.is_closed() => {
+                let session = self.readers[turn].session(&self.config).await?;
+                session.rows(sql, values, read).await
+            }
+            result => result,
+        }
+    }
+
+    pub(crate) async fn write<T, E, Run>(
+        &self,
+        work: impl FnOnce(Arc<Session>) -> Run,
+    ) -> Result<T, E>
+    where
+        E: From<StoreError>,
+        Run: Future<Output = Result<T, E>>,
+    {
+        let _turn = self.writers_free.acquire().await.map_err(|_| StoreError::gone())?;
+        // Out of the pool until it is known to be clean: dropped half-way, it is closed.
+        let session = self.idle_writer().await?;
+        // BEGIN and the first statement travel together.
+        let (begun, result) =
+            futures_util::join!(session.script("BEGIN"), work(Arc::clone(&session)));
+        begun?;
+        match result {
+            Ok(value) => {
+                session.script("COMMIT").await?;
+                guard(&self.writers).push(session);
+                Ok(value)
+            }
+            Err(error) => {
+                if session.script("ROLLBACK").await.is_ok() {
+                    guard(&self.writers).push(session);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn idle_writer(&self) -> Result<Arc<Session>, StoreError> {
+        loop {
+            let idle = guard(&self.writers).pop();
+            match idle {
+                Some(session) if session.is_closed() => {}
+                Some(session) => return Ok(session),
+                None => return Session::connect(&self.config).await.map(Arc::new),
+            }
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        self.writers_free.close();
+        guard(&self.writers).clear();
+        for reader in &self.readers {
+            guard(&reader.session).take();
+        }
+    }
+}
+
+impl Reader {
+    async fn session(&self, config: &Config) -> Result<Arc<Session>, StoreError> {
+        if let Some(session) = self.open() {
+            return Ok(session);
+        }
+        // One connects, the others wait for it.
+        let _connecting = self.connecting.lock().await;
+        if let Some(session) = self.open() {
+            return Ok(session);
+        }
+        let session = Arc::new(Session::connect(config).await?);
+        *guard(&self.session) = Some(Arc::clone(&session));
+        Ok(session)
+    }
+
+    fn open(&self) -> Option<Arc<Session>> {
+        guard(&self.session).as_ref().filter(|session| !session.is_closed()).cloned()
+    }
+}
+
+/// One connection, with the statements that were prepared on it.
+pub(crate) struct Session {
+    client: Client,
+    plain: Mutex<HashMap<&'static str, Statement>>,
+    locking: Mutex<HashMap<&'static str, Statement>>,
+}
+
+impl Session {
+    async fn connect(config: &Config) -> Result<Self, StoreError> {
+        let (client, connection) = config.connect(NoTls).await?;
+        // Ends by itself when the client is dropped.
+        tokio::spawn(async move {
+            if let Err(cause) = connection.await {
+                tracing::warn!(%cause, "a database connection was lost");
+            }
+        });
+        Ok(Self { client, plain: Mutex::default(), locking: Mutex::default() })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.statement(&self.plain, sql, "").await?;
+        self.query(&statement, values, read).await
+    }
+
+    pub(crate) async fn locked_rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.statement(&self.locking, sql, " FOR UPDATE").await?;
+        self.query(&statement, values, read).await
+    }
+
+    async fn query<T>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.client.query(statement, &references(values)).await?;
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let statement = self.statement(&self.plain, sql, "").await?;
+        Ok(self.client.execute(&statement, &references(values)).await?)
+    }
+
+    /// Runs a bulk statement, whose values are whole columns, and gives the first column of each row.
+    pub(crate) async fn bulk(
+        &self,
+        sql: &'static str,
+        columns: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        let statement = self.statement(&self.plain, sql, "").await?;
+        Ok(self.client.query(&statement, columns).await?)
+    }
+
+    pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
+        Ok(self.client.batch_execute(sql).await?)
+    }
+
+    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
+        let sql = "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)";
+        let rows = self.rows(sql, &[], &|row: &Row<'_>| row.time(0)).await?;
+        rows.into_iter().next().ok_or_else(|| StoreError::corrupt("the server has no clock"))
+    }
+
+    async fn statement(
+        &self,
+        prepared: &Mutex<HashMap<&'static str, Statement>>,
+        sql: &'static str,
+        suffix: &str,
+    ) -> Result<Statement, StoreError> {
+        if let Some(statement) = guard(prepared).get(sql) {
+            return Ok(statement.clone());
+        }
+        let text = sql.replace('?', "$") + suffix;
+        let statement = self.client.prepare(&text).await?;
+        guard(prepared).insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+fn references<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// A lock whose holder panicked: a map of statements or a list of connections is whole all the same.
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(cause: tokio_postgres::Error) -> Self {
+        let passing = cause.code().is_none_or(is_passing);
+        // The driver's own text is only "db error": what the server said is its source.
+        let text = match cause.as_db_error() {
+            Some(said) => format!("{}: {}", said.code().code(), said.message()),
+            None => chain(&cause),
+        };
+        if passing { Self::Unavailable(text.into()) } else { Self::Unexpected(text.into()) }
+    }
+}
+
+fn chain(cause: &dyn std::error::Error) -> String {
+    let source = cause.source().map(|source| format!(": {}", chain(source))).unwrap_or_default();
+    format!("{cause}{source}")
+}
+
+/// Whether the same may work later: connection, resources, operator's intervention, lost races.
+fn is_passing(code: &SqlState) -> bool {
+    ["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
+        || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_never_shows_its_secrets() {
+        for (text, shown) in [
+            ("postgres://ann:s3cret@db:5432/fleet", "postgres://***@db:5432/fleet"),
+            ("postgresql://ann@db/fleet?password=s3cret", "postgresql://***@db/fleet"),
+            ("postgres://db/fleet", "postgres://db/fleet"),
+            ("postgres://ann:p@s3cret@db/fleet", "postgres://***@db/fleet"),
+        ] {
+            if let Ok(url) = text.parse::<DatabaseUrl>() {
+                assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
+            }
+        }
+        for bad in ["mysql://db", "s3cret", "postgres://ann:s3cret@db:port/x"] {
+            let error = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
+            assert!(error.contains("postgres://user") && !error.contains("s3cret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Values on their way into a statement, and columns on their way out.
+
+use std::error::Error;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+use gatehouse_core::Timestamp;
+
+use crate::error::StoreError;
+
+/// One value of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    Null,
+    Integer(i64),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(value: u64) -> Self {
+        // Nothing here counts that far; if it did, the highest number is the truest.
+        Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(value: Timestamp) -> Self {
+        Self::Integer(value.as_millisecond())
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl rusqlite::ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(value) => ValueRef::Integer(*value),
+            Self::Text(value) => ValueRef::Text(value.as_bytes()),
+            Self::Bytes(value) => ValueRef::Blob(value),
+        }))
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Integer(value) => value.to_sql_checked(ty, out),
+            Self::Text(value) => value.to_sql_checked(ty, out),
+            Self::Bytes(value) => value.to_sql_checked(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// One row that a statement found.
+pub(crate) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+/// Columns are read by their position, as the statement lists them.
+impl Row<'_> {
+    pub(crate) fn integer(&self, column: usize) -> Result<i64, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn count(&self, column: usize) -> Result<u64, StoreError> {
+        u64::try_from(self.integer(column)?).map_err(StoreError::corrupt)
+    }
+
+    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn optional_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
+        self.get(column)
+    }
+
+    pub(crate) fn id(&self, column: usize) -> Result<[u8; 16], StoreError> {
+        self.optional_id(column)?.ok_or_else(|| StoreError::corrupt("an identifier is missing"))
+    }
+
+    pub(crate) fn optional_id(&self, column: usize) -> Result<Option<[u8; 16]>, StoreError> {
+        let bytes: Option<Vec<u8>> = self.get(column)?;
+        bytes
+            .map(|bytes| {
+                bytes.try_into().map_err(|_| StoreError::corrupt("an identifier is not 16 bytes"))
+            })
+            .transpose()
+    }
+
+    pub(crate) fn time(&self, column: usize) -> Result<Timestamp, StoreError> {
+        Timestamp::from_millisecond(self.integer(column)?).map_err(StoreError::corrupt)
+    }
+
+    pub(crate) fn optional_time(&self, column: usize) -> Result<Option<Timestamp>, StoreError> {
+        let milliseconds: Option<i64> = self.get(column)?;
+        milliseconds.map(Timestamp::from_millisecond).transpose().map_err(StoreError::corrupt)
+    }
+
+    pub(crate) fn optional_count(&self, column: usize) -> Result<Option<u64>, StoreError> {
+        let count: Option<i64> = self.get(column)?;
+        count.map(u64::try_from).transpose().map_err(StoreError::corrupt)
+    }
+
+    /// A text that was checked when it was written.
+    pub(crate) fn parsed<T: std::str::FromStr>(&self, column: usize) -> Result<T, StoreError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        self.text(column)?.parse().map_err(StoreError::corrupt)
+    }
+
+    fn get<T>(&self, column: usize) -> Result<T, StoreError>
+    where
+        T: rusqlite::types::FromSql + for<'a> tokio_postgres::types::FromSql<'a>,
+    {
+        match self {
+            Self::Sqlite(row) => row.get(column).map_err(StoreError::corrupt),
+            Self::Postgres(row) => row.try_get(column).map_err(StoreError::corrupt),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! SQLite: one writer thread that gathers, and readers on whatever thread asks.
+//!
+//! A commit costs one flush however many requests it carries. So the writer takes everything that
+//! waits, runs it in one transaction with a savepoint for each request (one failure stays its own),
+//! flushes once, and only then answers all of them. While it flushes, the next ones gather.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use futures_util::FutureExt;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tokio::sync::{mpsc, oneshot};
+
+use super::row::{Row, Value};
+use crate::error::StoreError;
+
+/// Writes that may wait for the writer; those after them wait to be let in.
+const QUEUE_MAX: usize = 4096;
+
+/// Writes in one transaction: more would make the first of them wait too long for its answer.
+const GATHER_MAX: usize = 512;
+
+/// Statements that each connection keeps ready.
+const STATEMENTS_MAX: usize = 128;
+
+type Link = Arc<Mutex<Connection>>;
+
+/// Runs a write inside its savepoint. What it returns is called with the fate of the commit.
+type Job = Box<dyn FnOnce(&Link) -> Answer + Send>;
+type Answer = Box<dyn FnOnce(Result<(), Arc<rusqlite::Error>>) + Send>;
+
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    /// Idle read connections. There are at most as many as threads that read at the same time.
+    readers: Mutex<Vec<Connection>>,
+    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let connection = Connection::open(path)?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000;",
+        )?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        let (sender, receiver) = mpsc::channel(QUEUE_MAX);
+        let writer = std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || write_until_closed(Arc::new(Mutex::new(connection)), receiver))
+            .map_err(|cause| StoreError::Unavailable(cause.into()))?;
+        Ok(Self {
+            path: path.into(),
+            readers: Mutex::default(),
+            queue: Mutex::new(Some(sender)),
+            writer: Mutex::new(Some(writer)),
+        })
+    }
+
+    /// Reads on the calling thread: a seek costs less than handing it to another.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = guard(&self.readers).pop();
+        let connection = idle.map_or_else(|| self.open_reader(), Ok)?;
+        let result = read(&connection);
+        guard(&self.readers).push(connection);
+        result
+    }
+
+    fn open_reader(&self) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.execute_batch("PRAGMA busy_timeout = 10000;")?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        Ok(connection)
+    }
+
+    pub(crate) async fn write<T, E, Run>(
+        &self,
+        work: impl FnOnce(Link) -> Run + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |link| {
+            let result = in_savepoint(link, || {
+                work(Arc::clone(link)).now_or_never().expect("nothing on SQLite ever waits")
+            });
+            Box::new(move |committed| {
+                // Whoever asked may have gone away; the write stands all the same.
+                let _ = answer.send(match committed {
+                    Ok(()) => result,
+                    Err(cause) => Err(E::from(classify(&cause, cause.to_string().into()))),
+                });
+            })
+        });
+        let queue = guard(&self.queue).clone();
+        let queue = queue.ok_or_else(StoreError::gone)?;
+        queue.send(job).await.map_err(|_| StoreError::gone())?;
+        answered.await.map_err(|_| StoreError::gone())?
+    }
+
+    /// Lets the writer finish what waits and moves the log back into the database file.
+    pub(crate) async fn close(&self) {
+        guard(&self.queue).take();
+        let writer = guard(&self.writer).take();
+        if let Some(writer) = writer {
+            let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+        }
+        guard(&self.readers).clear();
+    }
+}
+
+fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
+    while let Some(first) = queue.blocking_recv() {
+        let mut answers = Vec::new();
+        let committed = begin(&link).and_then(|()| {
+            answers.push(first(&link));
+            while answers.len() < GATHER_MAX
+                && let Ok(next) = queue.try_recv()
+            {
+                answers.push(next(&link));
+            }
+            commit(&link)
+        });
+        let committed = committed.map_err(Arc::new);
+        for answer in answers {
+            answer(committed.clone());
+        }
+    }
+    if let Err(cause) = lock(&link).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
+        tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
+    }
+}
+
+fn begin(link: &Link) -> rusqlite::Result<()> {
+    lock(link).execute_batch("BEGIN IMMEDIATE")
+}
+
+fn commit(link: &Link) -> rusqlite::Result<()> {
+    let connection = lock(link);
+    connection.execute_batch("COMMIT").inspect_err(|_| {
+        // A full disk may have ended the transaction already; either way none is left open.
+        let _ = connection.execute_batch("ROLLBACK");
+    })
+}
+
+fn in_savepoint<T, E: From<StoreError>>(
+    link: &Link,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    lock(link)
+        .prepare_cached("SAVEPOINT request")
+        .and_then(|mut it| it.execute([]))
+        .map_err(|cause| E::from(StoreError::from(cause)))?;
+    let result = catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(E::from(StoreError::Unexpected("a write panicked".into()))));
+    let end = if result.is_ok() {
+        "RELEASE request"
+    } else {
+        // Both: rolling back alone would leave the savepoint open.
+        "ROLLBACK TO request; RELEASE request"
+    };
+    let ended = lock(link).execute_batch(end);
+    match (result, ended) {
+        (Ok(value), Ok(())) => Ok(value),
+        (Ok(_), Err(cause)) => Err(E::from(StoreError::from(cause))),
+        (Err(error), _) => Err(error),
+    }
+}
+
+pub(super) fn rows<T>(
+    connection: &Connection,
+    sql: &'static str,
+    values: &[Value<'_>],
+    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query(rusqlite::params_from_iter(values))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(read(&Row::Sqlite(row))?);
+    }
+    Ok(rows)
+}
+
+pub(super) fn execute(
+    connection: &Connection,
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.execute(rusqlite::params_from_iter(values))? as u64)
+}
+
+pub(super) fn script(connection: &Connection, sql: &str) -> Result<(), StoreError> {
+    Ok(connection.execute_batch(sql)?)
+}
+
+pub(super) fn lock(link: &Link) -> MutexGuard<'_, Connection> {
+    guard(link)
+}
+
+/// A lock whose holder panicked: SQLite itself rolled back what was half done.
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(cause: rusqlite::Error) -> Self {
+        classify(&cause, cause.to_string().into())
+    }
+}
+
+fn classify(cause: &rusqlite::Error, text: crate::error::Cause) -> StoreError {
+    match cause.sqlite_error_code() {
+        Some(
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::OutOfMemory
+            | ErrorCode::ReadOnly
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen,
+        ) => StoreError::Unavailable(text),
+        _ => StoreError::Unexpected(text),
+    }
+}

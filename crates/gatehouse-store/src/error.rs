@@ -1,0 +1,41 @@
+//! What can go wrong between the store and its database.
+
+/// Why the store can't answer. The causes are for the log, never for a client.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database can't be reached or has no room: the same may work later.
+    #[error("the database can't be reached or is out of resources")]
+    Unavailable(#[source] Cause),
+    /// The database said what no rule of ours expects.
+    #[error("the database gave an unexpected answer")]
+    Unexpected(#[source] Cause),
+    /// The database was written by a newer gatehouse.
+    #[error(
+        "the database has schema version {found}, and this gatehouse knows versions up to {known}: \
+         start the newer gatehouse again, or restore a backup from before its first start"
+    )]
+    NewerSchema {
+        /// What the database says.
+        found: i64,
+        /// What this program knows.
+        known: i64,
+    },
+    /// The address of the database can't be used.
+    #[error("{0}")]
+    Address(String),
+}
+
+/// Whatever the driver said.
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl StoreError {
+    /// The store is closed, or the work was dropped with it.
+    pub(crate) fn gone() -> Self {
+        Self::Unavailable("the store is closed".into())
+    }
+
+    /// A row that no version of the schema can have written.
+    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
+        Self::Unexpected(format!("a row can't be read: {what}").into())
+    }
+}

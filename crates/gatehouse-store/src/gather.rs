@@ -1,0 +1,129 @@
+//! Gathering: concurrent creations of one tenant become one transaction.
+//!
+//! A tenant's creations take turns on its counter anyway. So while one transaction is under way the
+//! next ones wait together, and then go together: one flush and a few statements for all of them.
+//! Tenants don't wait for each other. SQLite's writer does this by itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gatehouse_core::{Access, TenantName};
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+
+use crate::Clock;
+use crate::access::{CreateRefused, NewAccess, create_all};
+use crate::db::Db;
+use crate::error::StoreError;
+
+/// Creations in one transaction.
+const GATHER_MAX: usize = 500;
+
+type Created = Result<Result<Access, CreateRefused>, StoreError>;
+type Waiting = (NewAccess, oneshot::Sender<Created>);
+
+/// Who waits, by tenant. A tenant is here while somebody works for it.
+#[derive(Clone, Default)]
+pub(crate) struct Gather {
+    waiting: Arc<Mutex<HashMap<TenantName, Vec<Waiting>>>>,
+    workers: TaskTracker,
+}
+
+impl Gather {
+    /// Makes one access together with whatever else is made for the tenant.
+    pub(crate) async fn create(
+        &self,
+        db: &Db,
+        clock: &Clock,
+        tenant: &TenantName,
+        new: NewAccess,
+    ) -> Created {
+        let (answer, answered) = oneshot::channel();
+        if self.enqueue(tenant, (new, answer)) {
+            let (gather, db, clock, tenant) =
+                (self.clone(), db.clone(), clock.clone(), tenant.clone());
+            // On a task of its own: who asked first may go away, the others still want an answer.
+            self.workers.spawn(async move { gather.work(&db, &clock, &tenant).await });
+        }
+        answered.await.map_err(|_| StoreError::gone())?
+    }
+
+    /// Waits for the creations that are under way.
+    pub(crate) async fn finish(&self) {
+        self.workers.close();
+        self.workers.wait().await;
+    }
+
+    /// Adds one to those who wait; true when nobody works for the tenant yet.
+    fn enqueue(&self, tenant: &TenantName, one: Waiting) -> bool {
+        let mut waiting = self.lock();
+        match waiting.get_mut(tenant) {
+            Some(queue) => {
+                queue.push(one);
+                false
+            }
+            None => {
+                waiting.insert(tenant.clone(), vec![one]);
+                true
+            }
+        }
+    }
+
+    /// Those who wait now, or nobody, after which the tenant is nobody's.
+    fn dequeue(&self, tenant: &TenantName) -> Vec<Waiting> {
+        let mut waiting = self.lock();
+        let Some(queue) = waiting.get_mut(tenant) else { return Vec::new() };
+        if queue.is_empty() {
+            waiting.remove(tenant);
+            return Vec::new();
+        }
+        let n = queue.len().min(GATHER_MAX);
+        queue.drain(..n).collect()
+    }
+
+    async fn work(&self, db: &Db, clock: &Clock, tenant: &TenantName) {
+        let mut turn = Turn { gather: self, tenant, is_over: false };
+        loop {
+            let (new, answers): (Vec<NewAccess>, Vec<_>) = self.dequeue(tenant).into_iter().unzip();
+            if new.is_empty() {
+                turn.is_over = true;
+                return;
+            }
+            let (clock, of) = (clock.clone(), tenant.clone());
+            let created = db.write(async move |tx| create_all(&tx, &clock, &of, new).await).await;
+            match created {
+                Ok(created) => {
+                    for (answer, created) in answers.into_iter().zip(created) {
+                        let _ = answer.send(Ok(created));
+                    }
+                }
+                Err(error) => {
+                    let shared = error.to_string();
+                    tracing::warn!(error = &error as &dyn std::error::Error, "creations failed");
+                    for answer in answers {
+                        let _ = answer.send(Err(StoreError::Unavailable(shared.clone().into())));
+                    }
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Working for a tenant. Should that panic, those who wait are let go rather than kept for ever.
+struct Turn<'a> {
+    gather: &'a Gather,
+    tenant: &'a TenantName,
+    is_over: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.gather.lock().remove(self.tenant);
+        }
+    }
+}

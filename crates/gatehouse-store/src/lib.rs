@@ -1,0 +1,77 @@
+//! What must not be forgotten.
+//!
+//! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement.
+//! [`db`] alone knows that there are two drivers; migrations and the bulk statements of [`bulk`] are
+//! the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
+//! key begins with it.
+//!
+//! Reads and writes keep to one shape: lock what decides, read, ask a pure rule of `gatehouse-core`,
+//! write. Nothing is answered before it is durable.
+
+mod access;
+mod bulk;
+mod clock;
+mod contract;
+mod counter;
+mod db;
+mod error;
+mod gather;
+mod migrate;
+mod server_key;
+mod tenant;
+
+pub use access::{Change, CreateRefused, NewAccess, Stored};
+pub use clock::Clock;
+pub use contract::{ContractInUse, CountedContract, PutContractRefused};
+pub use db::DatabaseUrl;
+pub use error::StoreError;
+pub use tenant::TenantInUse;
+
+use std::path::Path;
+
+/// Whether a PUT made the thing or found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It was not there before.
+    Created,
+    /// It was there, and is now as was asked.
+    Replaced,
+}
+
+/// Everything that gatehouse remembers. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    db: db::Db,
+    gather: gather::Gather,
+}
+
+impl Store {
+    /// Opens, or makes, the embedded store in this file and brings its schema up to date.
+    pub async fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
+        Self::with(db::Db::open_sqlite(path, clock)?).await
+    }
+
+    /// Opens the store in a PostgreSQL database and brings its schema up to date.
+    pub async fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
+        Self::with(db::Db::open_postgres(url, clock)?).await
+    }
+
+    async fn with(db: db::Db) -> Result<Self, StoreError> {
+        migrate::run(&db).await?;
+        Ok(Self { db, gather: gather::Gather::default() })
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.db.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+    }
+
+    /// Finishes what has begun and lets go of the database. Nothing may be asked of it afterwards.
+    pub async fn close(&self) {
+        self.gather.finish().await;
+        self.db.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! The schema, step by step. Whoever starts first takes the steps; the others wait and find them taken.
+//!
+//! A step that has been released is never changed: a new one follows it.
+
+use crate::db::{Db, Dialect, Tx};
+use crate::error::StoreError;
+
+/// One step, in the words of each database.
+struct Step {
+    version: i64,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+const STEPS: &[Step] = &[Step {
+    version: 1,
+    sqlite: include_str!("../migrations/sqlite/0001_first_access.sql"),
+    postgres: include_str!("../migrations/postgres/0001_first_access.sql"),
+}];
+
+/// Brings the schema up to date, or refuses one that a newer gatehouse has made.
+pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
+    db.write(run_in).await
+}
+
+async fn run_in(tx: Tx) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Postgres {
+        // Held until the commit. SQLite's transactions are exclusive anyway.
+        tx.script("SELECT pg_advisory_xact_lock(7233173838382854)").await?;
+    }
+    tx.script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)")
+        .await?;
+    let present = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
+    let present = tx.row(present, &[], |row| row.integer(0)).await?.unwrap_or_default();
+    let known = STEPS.last().map_or(0, |step| step.version);
+    if present > known {
+        return Err(StoreError::NewerSchema { found: present, known });
+    }
+    for step in STEPS.iter().filter(|step| step.version > present) {
+        match tx.dialect() {
+            Dialect::Sqlite => tx.script(step.sqlite).await?,
+            Dialect::Postgres => tx.script(step.postgres).await?,
+        }
+        tx.execute("INSERT INTO schema_version (version) VALUES (?1)", &[step.version.into()])
+            .await?;
+        tracing::info!(version = step.version, "schema brought up to date");
+    }
+    Ok(())
+}

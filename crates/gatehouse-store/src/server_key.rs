@@ -1,0 +1,27 @@
+//! What the server keeps about its own keys: no tenant's, and nothing in the clear.
+
+use crate::Store;
+use crate::error::StoreError;
+
+impl Store {
+    /// What was kept under this name.
+    pub async fn server_key(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT value FROM server_key WHERE name = ?1";
+        self.db.row(sql, &[name.into()], |row| row.bytes(0)).await
+    }
+
+    /// Keeps a value, unless another server was first: what is kept now comes back.
+    pub async fn keep_server_key(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.db
+            .write(async move |tx| {
+                let sql = "INSERT INTO server_key (name, value) VALUES (?1, ?2) \
+                           ON CONFLICT (name) DO NOTHING";
+                tx.execute(sql, &[name.as_str().into(), value.as_slice().into()]).await?;
+                let sql = "SELECT value FROM server_key WHERE name = ?1";
+                let kept = tx.row(sql, &[name.as_str().into()], |row| row.bytes(0)).await?;
+                kept.ok_or_else(|| StoreError::corrupt("a key that was just kept is gone"))
+            })
+            .await
+    }
+}

@@ -1,0 +1,83 @@
+//! Tenants, as the operator sets them up.
+
+use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
+
+use crate::counter::{self, Counter, Set};
+use crate::db::Row;
+use crate::error::StoreError;
+use crate::{Put, Store};
+
+/// A tenant that has accesses can't be deleted: they are never forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TenantInUse {
+    /// How many it has, terminated ones too.
+    pub n_accesses: u64,
+}
+
+impl Store {
+    /// Makes the tenant, or makes the one that is there as given.
+    pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, StoreError> {
+        let tenant = tenant.clone();
+        self.db
+            .write(async move |tx| {
+                let sql = "INSERT INTO tenant (tenant, time_zone) VALUES (?1, ?2) \
+                           ON CONFLICT (tenant) DO NOTHING";
+                let values = [tenant.name.as_str().into(), tenant.time_zone.as_str().into()];
+                if tx.execute(sql, &values).await? == 1 {
+                    let none = Counter { total: 0, latest_at: Timestamp::UNIX_EPOCH };
+                    counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
+                    return Ok(Put::Created);
+                }
+                tx.execute("UPDATE tenant SET time_zone = ?2 WHERE tenant = ?1", &values).await?;
+                Ok(Put::Replaced)
+            })
+            .await
+    }
+
+    /// The tenant of this name.
+    pub async fn tenant(&self, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
+        let sql = "SELECT tenant, time_zone FROM tenant WHERE tenant = ?1";
+        self.db.row(sql, &[name.as_str().into()], read).await
+    }
+
+    /// A page of all tenants, by name. Counted and skipped over: tenants are few.
+    pub async fn tenants(&self, request: PageRequest) -> Result<Page<Tenant>, StoreError> {
+        let total = self.db.row("SELECT COUNT(*) FROM tenant", &[], |row| row.count(0)).await?;
+        let sql = "SELECT tenant, time_zone FROM tenant ORDER BY tenant LIMIT ?1 OFFSET ?2";
+        let values = [request.size.into(), request.offset().into()];
+        let items = self.db.rows(sql, &values, read).await?;
+        Ok(Page { request, items, total: total.unwrap_or_default() })
+    }
+
+    /// Deletes a tenant without accesses, and its contracts; `None` when there is no such tenant.
+    pub async fn delete_tenant(
+        &self,
+        name: &TenantName,
+    ) -> Result<Option<Result<(), TenantInUse>>, StoreError> {
+        let name = name.clone();
+        self.db
+            .write(async move |tx| {
+                let Some(counter) = counter::lock_tenant(&tx, &name).await? else {
+                    return Ok(None);
+                };
+                if counter.total > 0 {
+                    return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
+                }
+                let values = [name.as_str().into()];
+                for sql in [
+                    "DELETE FROM contract WHERE tenant = ?1",
+                    "DELETE FROM usage WHERE tenant = ?1",
+                    "DELETE FROM counter WHERE tenant = ?1",
+                    "DELETE FROM tenant WHERE tenant = ?1",
+                ] {
+                    tx.execute(sql, &values).await?;
+                }
+                Ok::<_, StoreError>(Some(Ok(())))
+            })
+            .await
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Tenant, StoreError> {
+    Ok(Tenant { name: row.parsed(0)?, time_zone: row.parsed(1)? })
+}

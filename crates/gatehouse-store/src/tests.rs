@@ -1,0 +1,120 @@
+//! One suite, which both databases must pass. Neither is ever skipped.
+
+mod access;
+mod contract;
+mod gaps;
+mod schema;
+mod tenant;
+
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::{
+    AccessId, BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Clock, DatabaseUrl, NewAccess, Store};
+
+/// A store of each kind, empty, with a clock that the test moves.
+struct Case {
+    kind: &'static str,
+    store: Store,
+    clock: Clock,
+    place: Place,
+}
+
+enum Place {
+    Sqlite(tempfile::TempDir),
+    Postgres(DatabaseUrl),
+}
+
+impl Case {
+    /// The same database once more, as another process would open it.
+    async fn another(&self) -> Result<Store, crate::StoreError> {
+        let clock = self.clock.clone();
+        match &self.place {
+            Place::Sqlite(dir) => Store::open_sqlite(&dir.path().join("test.db"), clock).await,
+            Place::Postgres(url) => Store::open_postgres(url, clock).await,
+        }
+    }
+}
+
+/// SQLite in a temporary directory, and PostgreSQL in a schema named after the test.
+async fn stores(test: &str) -> Vec<Case> {
+    let start = day(0);
+    let dir = tempfile::tempdir().unwrap();
+    let url = empty_schema(test).await;
+    let mut cases = Vec::new();
+    for (kind, place) in [("SQLite", Place::Sqlite(dir)), ("PostgreSQL", Place::Postgres(url))] {
+        let clock = Clock::by_hand(start);
+        let store = match &place {
+            Place::Sqlite(dir) => {
+                Store::open_sqlite(&dir.path().join("test.db"), clock.clone()).await.unwrap()
+            }
+            Place::Postgres(url) => Store::open_postgres(url, clock.clone()).await.unwrap(),
+        };
+        cases.push(Case { kind, store, clock, place });
+    }
+    cases
+}
+
+async fn empty_schema(test: &str) -> DatabaseUrl {
+    let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+        "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
+         `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+    );
+    let (client, connection) =
+        tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL is there");
+    let connection = tokio::spawn(connection);
+    let sql = format!("DROP SCHEMA IF EXISTS {test} CASCADE; CREATE SCHEMA {test}");
+    client.batch_execute(&sql).await.unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+    format!("{url}?options=-c%20search_path%3D{test}").parse().unwrap()
+}
+
+fn day(n: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + 86_400 * n).unwrap()
+}
+
+fn acme() -> TenantName {
+    "acme".parse().unwrap()
+}
+
+fn contract(id: &str, offering: &str) -> Contract {
+    Contract {
+        id: id.parse().unwrap(),
+        offering_id: offering.parse().unwrap(),
+        billing_model: BillingModel::PayPerUse,
+        status: ContractStatus::Active,
+        start: None,
+        end: None,
+        validity: None,
+        n_accesses_max: None,
+    }
+}
+
+fn new(contract: &str, username: &str) -> NewAccess {
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    let mut random = [0; 10];
+    random[2..].copy_from_slice(&DRAWN.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    NewAccess {
+        id: AccessId::new(1, &random),
+        contract_id: contract.parse().unwrap(),
+        username: username.parse().unwrap(),
+        password: StoredHash::new(format!("hash of {username}")),
+        device_name: None,
+        created_by: None,
+    }
+}
+
+/// The tenant `acme` with contracts `c1` and `c2` of offering `o1`, and `c3` of `o2`.
+async fn set_up(store: &Store) {
+    store.put_tenant(&tenant("acme")).await.unwrap();
+    for (id, offering) in [("c1", "o1"), ("c2", "o1"), ("c3", "o2")] {
+        store.put_contract(&acme(), &contract(id, offering)).await.unwrap().unwrap();
+    }
+}
+
+fn tenant(name: &str) -> Tenant {
+    Tenant { name: name.parse().unwrap(), time_zone: "Europe/Berlin".parse().unwrap() }
+}
