@@ -1,0 +1,70 @@
+//! Calling cargo for the workspace that this xtask belongs to, from wherever it was started.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::failure::Failure;
+
+/// Runs `cargo ARGUMENTS` in the workspace root with `environment` added, its output going
+/// straight through.
+pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<(), Failure> {
+    let settings: String = environment
+        .iter()
+        .map(|(name, value)| format!("{name}={:?} ", value.to_string_lossy()))
+        .collect();
+    let name = format!("cargo {}", arguments.join(" "));
+    eprintln!("xtask: {settings}{name}");
+
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&program);
+    forget_own_package(&mut command);
+    let status = command
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(workspace_root())
+        // The same with and without a terminal: nothing that cargo runs waits for somebody.
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| {
+            let program = program.display();
+            Failure::Trouble(format!("cannot run {program}: {error}; install cargo or set CARGO"))
+        })?;
+    if status.success() { Ok(()) } else { Err(Failure::Program { name, status }) }
+}
+
+/// The absolute path of a binary that `cargo build --release` has just built.
+pub(crate) fn find_release_binary(name: &str) -> Result<PathBuf, Failure> {
+    // Joining keeps an absolute CARGO_TARGET_DIR as it is; a relative one counts from the
+    // directory that `run` runs cargo in.
+    let target = workspace_root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
+    let binary = target.join("release").join(name);
+    if binary.is_file() {
+        Ok(binary)
+    } else {
+        Err(Failure::Trouble(format!(
+            "no release binary at {}; when cargo builds into another directory, set \
+             CARGO_TARGET_DIR to it",
+            binary.display()
+        )))
+    }
+}
+
+fn workspace_root() -> PathBuf {
+    // `cargo run` says where the package is now; what was compiled in serves a direct start.
+    let package = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.parent().map_or_else(|| package.clone(), PathBuf::from)
+}
+
+/// `cargo run` describes the xtask package in the environment. Some build scripts watch these
+/// variables, and would run again whenever cargo is called from here after a call by hand.
+fn forget_own_package(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+}

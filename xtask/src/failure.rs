@@ -1,0 +1,54 @@
+//! How a chore can fail, and the exit code that each failure becomes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+/// Why a chore ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line asks for something that is not there; says what would be right.
+    Usage(String),
+    /// A step that xtask itself does is not possible; says what to do about it.
+    Trouble(String),
+    /// A program that was started to do a step failed. It has said why itself.
+    Program { name: String, status: ExitStatus },
+}
+
+impl Failure {
+    /// Tells the person what happened and gives the exit code for it: 2 for a wrong command
+    /// line, a failed program's own code, 1 for the rest.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Failure::Usage(what) => {
+                eprintln!("xtask: {what}");
+                eprintln!("xtask: `cargo xtask help` explains the commands");
+                ExitCode::from(2)
+            }
+            Failure::Trouble(what) => {
+                eprintln!("xtask: {what}");
+                ExitCode::FAILURE
+            }
+            Failure::Program { name, status } => {
+                eprintln!("xtask: {name} failed ({status})");
+                ExitCode::from(translate(*status))
+            }
+        }
+    }
+}
+
+/// The exit code that a shell would give: the program's own, or 128 plus the signal it died of.
+fn translate(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_and_signals_pass_through_as_in_a_shell() {
+        assert_eq!(translate(ExitStatus::from_raw(101 << 8)), 101);
+        assert_eq!(translate(ExitStatus::from_raw(9)), 137);
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask`: the project's chores, the same for people and for continuous integration.
+//!
+//! This file says what each command does, step by step; how a step is done lives in the other
+//! files. Only the standard library is used, so that the chores build in a moment.
+
+mod cargo;
+mod command_line;
+mod failure;
+mod postgres_binaries;
+mod throwaway_postgres;
+
+use std::ffi::OsStr;
+use std::io;
+use std::process::ExitCode;
+
+use command_line::{Chore, USAGE};
+use failure::Failure;
+use postgres_binaries::PostgresBinaries;
+use throwaway_postgres::ThrowawayPostgres;
+
+fn main() -> ExitCode {
+    let outcome = command_line::parse(std::env::args_os().skip(1)).and_then(do_chore);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn do_chore(chore: Chore) -> Result<(), Failure> {
+    match chore {
+        Chore::Help => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
+        Chore::Postgres => offer_postgres(),
+        Chore::Lint => lint(),
+        Chore::Ci => {
+            lint()?;
+            test(false, &[])
+        }
+    }
+}
+
+fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+
+    // The crash tests kill and restart the program that people run, not a debug build of it.
+    cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
+    let binary = cargo::find_release_binary("gatehouse")?;
+
+    let url = postgres.url();
+    let mut environment = vec![
+        ("GATEHOUSE_TEST_POSTGRES", OsStr::new(&url)),
+        ("GATEHOUSE_TEST_BINARY", binary.as_os_str()),
+    ];
+    if long {
+        environment.push(("GATEHOUSE_TEST_LONG", OsStr::new("1")));
+    }
+    let mut arguments = vec!["test", "--workspace"];
+    arguments.extend(cargo_arguments.iter().map(String::as_str));
+    cargo::run(&arguments, &environment)
+}
+
+fn offer_postgres() -> Result<(), Failure> {
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    println!("export GATEHOUSE_TEST_POSTGRES={}", postgres.url());
+    eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
+    // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
+    let _ = io::stdin().read_line(&mut String::new());
+    Ok(())
+}
+
+fn lint() -> Result<(), Failure> {
+    cargo::run(&["fmt", "--all", "--", "--check"], &[])?;
+    cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    cargo::run(
+        &["doc", "--workspace", "--no-deps", "--document-private-items"],
+        &[("RUSTDOCFLAGS", OsStr::new("-D warnings"))],
+    )
+}
