@@ -1,0 +1,47 @@
+//! What the service does, free of HTTP.
+//!
+//! Handlers and the command line come through here for anything that changes state. Plain reads go
+//! straight to the store: a function that only passes its arguments on would be one more room to
+//! walk through.
+
+pub mod access;
+pub mod error;
+pub mod estate;
+pub mod tenant;
+pub mod verify;
+
+pub use error::Error;
+
+use std::sync::Arc;
+
+use gatehouse_core::{AccessId, Timestamp};
+use gatehouse_store::{Clock, Store};
+use gatehouse_vault::{Vault, chance};
+
+/// Everything that the service works with. Cheap to clone.
+#[derive(Clone)]
+pub struct App {
+    /// What it remembers.
+    pub store: Store,
+    /// Its secrets.
+    pub vault: Arc<Vault>,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+impl App {
+    /// What time it is.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Draws an identifier for an access.
+    fn draw_access_id(&self) -> AccessId {
+        AccessId::new(unix_milliseconds(self.now()), &chance::bytes())
+    }
+}
+
+/// The time as identifiers hold it; nothing is made before 1970.
+pub(crate) fn unix_milliseconds(now: Timestamp) -> u64 {
+    u64::try_from(now.as_millisecond()).unwrap_or_default()
+}

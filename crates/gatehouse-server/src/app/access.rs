@@ -1,0 +1,141 @@
+//! Making an access and changing it.
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::{
+    Access, AccessId, Contract, ContractId, DeviceName, TenantName, Timestamp, Username,
+};
+use gatehouse_store::{Change, CreateRefused, NewAccess, Stored};
+
+use super::{App, Error};
+
+/// What a client says about the access that it wants.
+#[derive(Debug)]
+pub struct Wanted {
+    /// Under which contract.
+    pub contract_id: ContractId,
+    /// A username of the client's choice; else one is generated.
+    pub username: Option<Username>,
+    /// A password of the client's choice; else one is generated.
+    pub password: Option<Password>,
+    /// The device's name.
+    pub device_name: Option<DeviceName>,
+}
+
+/// What a client wants changed.
+#[derive(Debug)]
+pub struct Update {
+    /// The status that it is to have.
+    pub status: Option<Target>,
+    /// The password that it is to have.
+    pub password: Option<Password>,
+}
+
+/// A password on its way to the client, once. Only creation and update make one.
+#[derive(Debug)]
+pub struct OneTimePassword(Password);
+
+impl OneTimePassword {
+    /// Gives the password away.
+    pub fn reveal(&self) -> &str {
+        self.0.reveal()
+    }
+}
+
+/// An access, and the password that was set with it.
+#[derive(Debug)]
+pub struct Issued {
+    /// The access as it is now.
+    pub access: Access,
+    /// The password, where this operation set one.
+    pub password: Option<OneTimePassword>,
+}
+
+impl App {
+    /// Makes one access. What the client left out is generated.
+    pub async fn create_access(
+        &self,
+        tenant: &TenantName,
+        wanted: Wanted,
+    ) -> Result<Issued, Error> {
+        let (password, hash) = match wanted.password {
+            Some(chosen) => {
+                let hash = self.vault.hash_chosen(&chosen).await?;
+                (chosen, hash)
+            }
+            None => {
+                let generated = gatehouse_vault::generate_password();
+                let hash = self.vault.hash_generated(&generated);
+                (generated, hash)
+            }
+        };
+        let new = NewAccess {
+            id: self.draw_access_id(),
+            contract_id: wanted.contract_id.clone(),
+            username: wanted.username.unwrap_or_else(gatehouse_vault::generate_username),
+            password: hash,
+            device_name: wanted.device_name,
+            created_by: None,
+        };
+        let username = new.username.clone();
+        match self.store.create_access(tenant, new).await? {
+            Ok(access) => Ok(Issued { access, password: Some(OneTimePassword(password)) }),
+            Err(CreateRefused::NoTenant) => Err(Error::NoTenant),
+            Err(CreateRefused::NoContract) => Err(Error::UnknownContract(wanted.contract_id)),
+            Err(CreateRefused::UsernameTaken) => Err(Error::UsernameTaken(username)),
+            Err(CreateRefused::Refused(refusal)) => Err(Error::Refused(refusal)),
+        }
+    }
+
+    /// Changes status, password or both: all of it or nothing. `allowed` says which versions of the
+    /// access the client means.
+    pub async fn update_access(
+        &self,
+        tenant: &TenantName,
+        id: AccessId,
+        update: Update,
+        allowed: impl Fn(u64) -> bool + Send + 'static,
+    ) -> Result<Issued, Error> {
+        let hash = match &update.password {
+            Some(chosen) => {
+                // Nobody pays for a slow hash of an access that isn't there.
+                let found = self.store.access(tenant, id).await?;
+                found.ok_or(Error::NotFound("access"))?;
+                Some(self.vault.hash_chosen(chosen).await?)
+            }
+            None => None,
+        };
+        let (status, now) = (update.status, self.now());
+        let rule = move |stored: &Stored, contract: &Contract| {
+            let seen = lifecycle::at(&stored.access, now);
+            if !allowed(seen.version) {
+                return Err(Error::Stale(seen.version));
+            }
+            let access = change(seen, contract, status, hash.is_some(), now)?;
+            Ok(Change { access, password: hash })
+        };
+        let access = self.store.change_access(tenant, id, rule).await?;
+        let access = access.ok_or(Error::NotFound("access"))?;
+        Ok(Issued { access, password: update.password.map(OneTimePassword) })
+    }
+}
+
+/// Both changes as one, under one new version. The password comes first: an access that this very
+/// request ends may still get one, one that had ended before may not.
+fn change(
+    seen: Access,
+    contract: &Contract,
+    status: Option<Target>,
+    rotates: bool,
+    now: Timestamp,
+) -> Result<Access, Error> {
+    let mut access = seen.clone();
+    if rotates {
+        access = lifecycle::rotate_password(&access, now)?;
+    }
+    if let Some(target) = status {
+        access = lifecycle::set_status(&access, contract, target, now)?;
+    }
+    access.version = access.version.min(seen.version + 1);
+    Ok(access)
+}

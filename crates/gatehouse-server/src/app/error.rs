@@ -1,0 +1,61 @@
+//! Why the service did not do what it was asked.
+
+use gatehouse_core::lifecycle::Refusal;
+use gatehouse_core::{ContractId, Username};
+use gatehouse_store::StoreError;
+use gatehouse_vault::{Busy, VaultError};
+
+/// Why the service did not do what it was asked.
+///
+/// Callers match on the variants, so each stands for something a caller would treat differently.
+/// Nothing here knows a status code; `http::problem` holds that table.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The tenant doesn't exist.
+    #[error("there is no such tenant")]
+    NoTenant,
+    /// The thing doesn't exist, or belongs to another tenant: the caller must not learn which.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The request names a contract that the tenant doesn't have.
+    #[error("the tenant has no contract `{0}`")]
+    UnknownContract(ContractId),
+    /// Another access of the tenant has this username, or had it.
+    #[error("username `{0}` is taken, perhaps by an access that is TERMINATED")]
+    UsernameTaken(Username),
+    /// The present state doesn't allow it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// What has accesses can't be deleted, or become something else.
+    #[error("{what} while there are accesses: it has {n_accesses}, TERMINATED ones included")]
+    InUse {
+        /// What can't be done.
+        what: &'static str,
+        /// How many there are.
+        n_accesses: u64,
+    },
+    /// The access has changed since the client saw it.
+    #[error("the access is now at version {0}, which If-Match doesn't name")]
+    Stale(u64),
+    /// A device's credentials don't let it in. Why is nobody's business.
+    #[error("the credentials are refused")]
+    CredentialsRefused,
+    /// Too much is being hashed just now.
+    #[error(transparent)]
+    Busy(#[from] Busy),
+    /// A stored hash can't be read with the keys that are here.
+    #[error("a stored password can't be checked")]
+    Vault(#[source] VaultError),
+    /// Our own storage let us down; the cause is for the log, never for the client.
+    #[error("storage failed")]
+    Storage(#[from] StoreError),
+}
+
+impl From<VaultError> for Error {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Busy(busy) => Self::Busy(busy),
+            VaultError::UnknownKey => Self::Vault(error),
+        }
+    }
+}

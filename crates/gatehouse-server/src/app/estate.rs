@@ -1,0 +1,36 @@
+//! Making an estate so, at start.
+
+use gatehouse_store::Put;
+
+use super::{App, Error};
+use crate::estate::Estate;
+
+/// An object of an estate that could not be made as the file says.
+#[derive(Debug, thiserror::Error)]
+#[error("{object}: {cause}")]
+pub struct NotApplied {
+    /// Which object.
+    pub object: String,
+    /// Why.
+    pub cause: Error,
+}
+
+impl App {
+    /// Makes each object that the estate names exactly as it says, and deletes nothing.
+    pub async fn apply_estate(&self, estate: &Estate) -> Result<(), NotApplied> {
+        let mut n_created = 0;
+        let mut count = |put| n_created += usize::from(put == Put::Created);
+        for wanted in &estate.tenants {
+            let name = &wanted.tenant.name;
+            let failed = |object: String| move |cause| NotApplied { object, cause };
+            let put = self.put_tenant(&wanted.tenant).await;
+            count(put.map_err(failed(format!("tenant {name}")))?);
+            for contract in &wanted.contracts {
+                let put = self.put_contract(name, contract).await;
+                count(put.map_err(failed(format!("contract {} of tenant {name}", contract.id)))?);
+            }
+        }
+        tracing::info!(n_created, "estate applied");
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Putting the layers together: defaults, file, environment, flags.
+
+use std::path::Path;
+
+use gatehouse_vault::MasterKey;
+use toml::{Table, Value};
+
+use super::Config;
+
+/// What kind of value a setting has, which decides how a variable is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text as it stands.
+    Text,
+    /// A whole number.
+    Number,
+}
+
+/// Every setting there is.
+pub const SETTINGS: &[(&str, Kind)] = &[
+    ("listen", Kind::Text),
+    ("public_url", Kind::Text),
+    ("base_path", Kind::Text),
+    ("data_dir", Kind::Text),
+    ("database_url", Kind::Text),
+    ("master_key_file", Kind::Text),
+    ("auth.audience", Kind::Text),
+    ("limits.page_size_max", Kind::Number),
+    ("limits.body_bytes", Kind::Number),
+    ("log.format", Kind::Text),
+    ("log.level", Kind::Text),
+];
+
+const PREFIX: &str = "GATEHOUSE_";
+
+/// The variable that holds the master key itself.
+const MASTER_KEY: &str = "GATEHOUSE_MASTER_KEY";
+
+/// Variables that the client commands read.
+const OF_CLIENTS: [&str; 5] = [
+    "GATEHOUSE_URL",
+    "GATEHOUSE_TOKEN",
+    "GATEHOUSE_TENANT",
+    "GATEHOUSE_PROFILE",
+    "GATEHOUSE_OUTPUT",
+];
+
+/// Why the settings can't be used. It says which, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadConfig(String);
+
+impl Config {
+    /// Puts file, environment and flags together. Flags are pairs of a setting's name and its value.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        flags: &[(&str, String)],
+    ) -> Result<Self, BadConfig> {
+        let mut table = match file {
+            Some(path) => read_file(path)?,
+            None => Table::new(),
+        };
+        let mut master_key = None;
+        for (variable, value) in environment {
+            if variable == MASTER_KEY {
+                let key = MasterKey::from_hex(&value);
+                master_key = Some(key.map_err(|bad| BadConfig(format!("{MASTER_KEY}: {bad}")))?);
+            } else if variable.starts_with(PREFIX) && !OF_CLIENTS.contains(&variable.as_str()) {
+                let (name, kind) = setting_of(&variable)?;
+                set(&mut table, name, read_value(&variable, kind, &value)?);
+                // One at a time, so that a bad value is known by its variable.
+                check(&table).map_err(|why| BadConfig(format!("{variable}: {why}")))?;
+            }
+        }
+        for (name, value) in flags {
+            let kind = SETTINGS.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
+            set(&mut table, name, read_value(name, kind.unwrap_or(Kind::Text), value)?);
+            let flag = name.replace('_', "-");
+            check(&table).map_err(|why| BadConfig(format!("--{flag}: {why}")))?;
+        }
+        let mut config = check(&table).map_err(BadConfig)?;
+        config.master_key = master_key;
+        Ok(config)
+    }
+}
+
+fn read_file(path: &Path) -> Result<Table, BadConfig> {
+    let bad = |why: String| BadConfig(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|cause| bad(cause.to_string()))?;
+    // From the text itself, because only that error knows the line.
+    let config: Config = toml::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    config.check().map_err(bad)?;
+    toml::from_str(&text).map_err(|error| bad(error.to_string()))
+}
+
+/// The setting that a variable sets: `GATEHOUSE_LIMITS__BODY_BYTES` is `limits.body_bytes`.
+fn setting_of(variable: &str) -> Result<(&'static str, Kind), BadConfig> {
+    let name = variable[PREFIX.len()..].replace("__", ".").to_ascii_lowercase();
+    SETTINGS.iter().copied().find(|(known, _)| *known == name).ok_or_else(|| {
+        let known: Vec<String> = SETTINGS.iter().map(|(name, _)| variable_of(name)).collect();
+        let known = known.join(", ");
+        BadConfig(format!("{variable} sets nothing; the variables are {known} and {MASTER_KEY}"))
+    })
+}
+
+/// The variable that sets a setting.
+pub(super) fn variable_of(setting: &str) -> String {
+    format!("{PREFIX}{}", setting.replace('.', "__").to_ascii_uppercase())
+}
+
+fn read_value(shown: &str, kind: Kind, text: &str) -> Result<Value, BadConfig> {
+    match kind {
+        Kind::Text => Ok(Value::String(text.to_owned())),
+        Kind::Number => text
+            .trim()
+            .parse()
+            .map(Value::Integer)
+            .map_err(|_| BadConfig(format!("{shown} must be a whole number, not `{text}`"))),
+    }
+}
+
+fn set(table: &mut Table, name: &str, value: Value) {
+    match name.split_once('.') {
+        None => {
+            table.insert(name.to_owned(), value);
+        }
+        Some((section, rest)) => {
+            let section =
+                table.entry(section.to_owned()).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(section) = section {
+                set(section, rest, value);
+            }
+        }
+    }
+}
+
+fn check(table: &Table) -> Result<Config, String> {
+    let config: Config = table.clone().try_into().map_err(|error: toml::de::Error| {
+        // The error's own form is for a file, with a place in it.
+        error.message().trim().to_owned()
+    })?;
+    config.check()
+}
+
+/// The database's address as a text that hides its password on the way out.
+pub(super) mod database_url {
+    use gatehouse_store::DatabaseUrl;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<DatabaseUrl>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Some).map_err(serde::de::Error::custom)
+    }
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        url: &Option<DatabaseUrl>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match url {
+            Some(url) => serializer.collect_str(url),
+            None => serializer.serialize_none(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+use super::load::variable_of;
+use super::*;
+
+fn load(file: Option<&str>, environment: &[(&str, &str)]) -> Result<Config, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("g.toml");
+    let path = file.map(|text| {
+        std::fs::write(&path, text).unwrap();
+        path.as_path()
+    });
+    let environment = environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    Config::load(path, environment, &[]).map_err(|bad| bad.to_string())
+}
+
+#[test]
+fn an_empty_file_is_a_working_set_up() {
+    let config = load(Some(""), &[]).unwrap();
+    assert_eq!(config.show(), Config::default().show());
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+}
+
+#[test]
+fn flags_go_before_the_environment_and_that_before_the_file() {
+    let file = "listen = '127.0.0.1:1'\nbase_path = '/f'\n[limits]\npage_size_max = 1\n";
+    let environment =
+        [("GATEHOUSE_LISTEN", "127.0.0.1:2"), ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "2")];
+    let config = load(Some(file), &environment).unwrap();
+    assert_eq!((config.listen.port(), config.limits.page_size_max), (2, 2));
+    assert_eq!(config.base_path.as_str(), "/f");
+
+    let environment = [("GATEHOUSE_LISTEN".to_owned(), "127.0.0.1:2".to_owned())];
+    let flags = [("listen", "127.0.0.1:3".to_owned())];
+    assert_eq!(Config::load(None, environment, &flags).unwrap().listen.port(), 3);
+}
+
+#[test]
+fn what_sets_nothing_is_an_error_that_names_it() {
+    let error = load(Some("lisen = 'x'"), &[]).unwrap_err();
+    assert!(
+        error.contains("lisen") && error.contains("line 1") && error.contains("listen"),
+        "{error}"
+    );
+    let error = load(Some("[limits]\npages = 1"), &[]).unwrap_err();
+    assert!(error.contains("pages") && error.contains("page_size_max"), "{error}");
+    let error = load(None, &[("GATEHOUSE_LISEN", "x")]).unwrap_err();
+    assert!(error.contains("GATEHOUSE_LISEN") && error.contains("GATEHOUSE_LISTEN"), "{error}");
+    assert!(load(None, &[("GATEHOUSE_URL", "x"), ("GATEHOUSE_TOKEN", "y"), ("HOME", "z")]).is_ok());
+}
+
+#[test]
+fn a_bad_value_is_known_by_its_variable() {
+    for (variable, value, what) in [
+        ("GATEHOUSE_LISTEN", "here", "socket address"),
+        ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "many", "whole number"),
+        ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "0", "1 to 1000"),
+        ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "1001", "1 to 1000"),
+        ("GATEHOUSE_LIMITS__BODY_BYTES", "1023", "1024"),
+        ("GATEHOUSE_LOG__LEVEL", "loud", "debug"),
+        ("GATEHOUSE_LOG__FORMAT", "xml", "json"),
+        ("GATEHOUSE_BASE_PATH", "api", "/gatehouse"),
+        ("GATEHOUSE_BASE_PATH", "/a//b", "/gatehouse"),
+        ("GATEHOUSE_PUBLIC_URL", "fleet.example", "https://"),
+        ("GATEHOUSE_PUBLIC_URL", "https://fleet.example/?x=1", "https://"),
+        ("GATEHOUSE_DATABASE_URL", "mysql://x", "postgres://"),
+        ("GATEHOUSE_AUTH__AUDIENCE", "", "audience"),
+        ("GATEHOUSE_MASTER_KEY", "0123", "64 hexadecimal"),
+    ] {
+        let error = load(None, &[(variable, value)]).unwrap_err();
+        assert!(error.starts_with(variable) && error.contains(what), "{variable}={value}: {error}");
+    }
+}
+
+#[test]
+fn what_is_shown_holds_no_secrets_and_reads_back() {
+    let key = "ab".repeat(32);
+    let config = load(
+        Some(
+            "database_url = 'postgres://ann:s3cret@db/fleet'\npublic_url = 'https://f.example/g/'",
+        ),
+        &[("GATEHOUSE_MASTER_KEY", &key)],
+    )
+    .unwrap();
+    let shown = config.show();
+    assert!(!shown.contains("s3cret") && !shown.contains(&key), "{shown}");
+    assert!(
+        shown.contains("postgres://***@db/fleet") && shown.contains("'https://f.example/g'")
+            || shown.contains("\"https://f.example/g\""),
+        "{shown}"
+    );
+    assert!(!format!("{config:?}").contains("s3cret"));
+    assert!(load(Some(&shown), &[]).is_ok());
+}
+
+/// The example is the documentation: every setting is there, with its default, commented out.
+#[test]
+fn the_example_file_is_true() {
+    let example = include_str!("../../../../gatehouse.example.toml");
+    assert_eq!(load(Some(example), &[]).unwrap().show(), Config::default().show(), "all commented");
+
+    let mut uncommented = String::new();
+    for line in example.lines() {
+        // A setting is `#name = value`; prose is `# words`.
+        let setting = line
+            .strip_prefix('#')
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+        uncommented.push_str(setting.unwrap_or(line));
+        uncommented.push('\n');
+    }
+    let table: toml::Table = toml::from_str(&uncommented).unwrap();
+    load(Some(&uncommented), &[]).unwrap();
+    let defaults: toml::Table = toml::from_str(&Config::default().show()).unwrap();
+    for (setting, _) in SETTINGS {
+        let find = |table: &toml::Table| match setting.split_once('.') {
+            None => table.get(*setting).cloned(),
+            Some((section, name)) => table.get(section).and_then(|it| it.get(name)).cloned(),
+        };
+        let shown = find(&table).unwrap_or_else(|| panic!("{setting} is not in the example"));
+        if let Some(default) = find(&defaults) {
+            assert_eq!(shown, default, "the example's {setting} is not the default");
+        }
+        let variable = variable_of(setting);
+        assert!(example.contains(&variable), "{variable} is not in the example");
+    }
+    let n_settings: usize =
+        table.values().map(|it| it.as_table().map_or(1, toml::Table::len)).sum();
+    assert_eq!(n_settings, SETTINGS.len(), "the example has settings that don't exist");
+}

@@ -1,0 +1,150 @@
+//! The estate file: what the operator wants there to be.
+//!
+//! ```yaml
+//! tenants:
+//!   - name: demo
+//!     timeZone: Europe/Berlin
+//!     contracts:
+//!       - { id: C-PAYG, productOfferingId: PO-IOT-PAYG, billingModel: PAY_PER_USE }
+//! ```
+//!
+//! The same reader reads the objects of a file and the bodies of the admin API.
+
+use std::path::Path;
+
+use gatehouse_core::{
+    BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
+};
+
+use crate::reader::{Fault, Faults, Json, Reader, instant, list, number, parsed, word};
+
+/// Most accesses that a contract can be limited to.
+pub const ACCESSES_MAX: u64 = 1_000_000_000_000;
+
+/// Everything that an estate file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Estate {
+    /// Its tenants, in the order of the file.
+    pub tenants: Vec<EstateTenant>,
+}
+
+/// A tenant and the contracts that it is to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EstateTenant {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Its contracts, in the order of the file.
+    pub contracts: Vec<Contract>,
+}
+
+/// Why a file is no estate.
+#[derive(Debug, thiserror::Error)]
+pub enum BadEstate {
+    /// It can't be read.
+    #[error("{0}: {1}")]
+    Unreadable(String, std::io::Error),
+    /// It is not YAML.
+    #[error("{0} is not YAML: {1}")]
+    NotYaml(String, String),
+    /// It says something that can't be.
+    #[error("{} is not an estate:{}", .0, listed(.1))]
+    Faults(String, Vec<Fault>),
+}
+
+fn listed(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| format!("\n  {} {}", fault.name, fault.reason)).collect()
+}
+
+impl Estate {
+    /// Reads an estate file.
+    pub fn load(path: &Path) -> Result<Self, BadEstate> {
+        let shown = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&shown, &text),
+            Err(cause) => Err(BadEstate::Unreadable(shown, cause)),
+        }
+    }
+
+    /// Reads the text of an estate file; `shown` is what errors call it.
+    pub fn parse(shown: &str, text: &str) -> Result<Self, BadEstate> {
+        let json: Json = serde_saphyr::from_str(text)
+            .map_err(|error| BadEstate::NotYaml(shown.to_owned(), error.to_string()))?;
+        read_estate(json).map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
+    }
+}
+
+fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
+    let mut faults = Faults::default();
+    let mut reader = Reader::new(json, "", &mut faults);
+    let tenants = reader.required("tenants", list);
+    reader.finish();
+    let mut estate = Estate { tenants: Vec::new() };
+    for (n, json) in tenants.known().into_iter().flatten().enumerate() {
+        let path = format!("tenants[{n}]");
+        if let Some(tenant) = read_estate_tenant(json.clone(), &path, &mut faults) {
+            let name = &tenant.tenant.name;
+            if estate.tenants.iter().any(|other| other.tenant.name == *name) {
+                faults.add(format!("{path}.name"), format!("names `{name}` a second time"));
+            }
+            estate.tenants.push(tenant);
+        }
+    }
+    faults.check().map(|()| estate)
+}
+
+fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<EstateTenant> {
+    let mut reader = Reader::new(json, path, faults);
+    let name = reader.required("name", parsed::<TenantName>);
+    let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
+    let contracts = reader.optional("contracts", list).unwrap_or_default();
+    reader.finish();
+    let mut read: Vec<Contract> = Vec::new();
+    for (n, json) in contracts.into_iter().enumerate() {
+        let path = format!("{path}.contracts[{n}]");
+        let mut reader = Reader::new(json, &path, faults);
+        let id = reader.required("id", parsed::<ContractId>);
+        if let Some(contract) = read_contract(reader, id.known()) {
+            if read.iter().any(|other| other.id == contract.id) {
+                let reason = format!("names `{}` a second time in its tenant", contract.id);
+                faults.add(format!("{path}.id"), reason);
+            }
+            read.push(contract);
+        }
+    }
+    let name = name.known()?.clone();
+    Some(EstateTenant { tenant: Tenant { name, time_zone }, contracts: read })
+}
+
+/// Reads what a contract says beside its identifier. `None` comes with faults.
+pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<Contract> {
+    let offering_id = reader.required("productOfferingId", parsed::<OfferingId>);
+    let billing_model =
+        reader.required("billingModel", word(&BillingModel::ALL, BillingModel::as_str));
+    let status = reader.optional("status", word(&ContractStatus::ALL, ContractStatus::as_str));
+    let start = reader.optional("startDateTime", instant);
+    let end = reader.optional("endDateTime", instant);
+    let validity = reader.optional("validityPeriod", parsed);
+    let n_accesses_max = reader.optional("maxAccesses", number(0, ACCESSES_MAX));
+    if let (Some(start), Some(end)) = (start, end)
+        && end <= start
+    {
+        reader.fault("endDateTime", "must be later than startDateTime");
+    }
+    if validity.is_some() && billing_model.known() == Some(&BillingModel::PayPerUse) {
+        reader.fault("validityPeriod", "is for PREPAID contracts, and this one is PAY_PER_USE");
+    }
+    reader.finish();
+    Some(Contract {
+        id: id?.clone(),
+        offering_id: offering_id.known()?.clone(),
+        billing_model: *billing_model.known()?,
+        status: status.unwrap_or(ContractStatus::Active),
+        start,
+        end,
+        validity,
+        n_accesses_max,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+use super::*;
+
+#[test]
+fn a_field_that_is_left_out_takes_its_default() {
+    let estate = Estate::parse(
+        "estate.yaml",
+        r#"
+tenants:
+  - name: demo
+    timeZone: Europe/Berlin
+    contracts:
+      - { id: C-PAYG, productOfferingId: PO-IOT-PAYG, billingModel: PAY_PER_USE }
+      - id: "42"
+        productOfferingId: PO-IOT-YEAR
+        billingModel: PREPAID
+        status: SUSPENDED
+        startDateTime: 2026-11-01
+        endDateTime: 2030-01-01T00:00:00+01:00
+        validityPeriod: P365D
+        maxAccesses: 500000
+  - name: bare
+"#,
+    )
+    .unwrap();
+    let [demo, bare] = &estate.tenants[..] else { panic!("two tenants") };
+    assert_eq!(bare.tenant.time_zone.as_str(), "UTC");
+    assert_eq!(bare.contracts, []);
+    let [by_use, prepaid] = &demo.contracts[..] else { panic!("two contracts") };
+    assert_eq!(by_use.status, ContractStatus::Active);
+    assert_eq!((by_use.start, by_use.end, by_use.n_accesses_max), (None, None, None));
+    assert_eq!(prepaid.id.as_str(), "42");
+    assert_eq!(prepaid.end.unwrap().to_string(), "2029-12-31T23:00:00Z");
+    assert_eq!(prepaid.validity.as_ref().unwrap().as_str(), "P365D");
+}
+
+#[test]
+fn every_fault_is_named_with_the_way_to_it() {
+    let error = Estate::parse(
+        "estate.yaml",
+        r#"
+tenants:
+  - name: -demo
+    contracts:
+      - { id: 7, productOfferingId: "", billingModel: FREE }
+      - { id: a, productOfferingId: o, billingModel: PAY_PER_USE, validityPeriod: P1D }
+      - { id: a, productOfferingId: o, billingModel: PREPAID, validityPeriod: 1 year }
+      - { id: b, productOfferingId: o, billingModel: PREPAID, quota: 1,
+          startDateTime: 2027-01-02, endDateTime: 2027-01-01 }
+  - name: twice
+  - name: twice
+  - 7
+colour: blue
+"#,
+    )
+    .unwrap_err();
+    insta::assert_snapshot!(error.to_string(), @r"
+    ");
+}
+
+#[test]
+fn what_is_no_yaml_says_where() {
+    let error = Estate::parse("estate.yaml", "tenants:\n  - name: [").unwrap_err().to_string();
+    assert!(error.starts_with("estate.yaml is not YAML: "), "{error}");
+    assert!(error.contains("line"), "{error}");
+}

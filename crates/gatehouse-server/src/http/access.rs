@@ -1,0 +1,196 @@
+//! `/{tenantName}/access`: making an access, reading it, changing it.
+
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Access, AccessId, TenantName, time};
+use http::{Method, StatusCode, header};
+use serde::Serialize;
+use serde_json::json;
+
+use super::address::Address;
+use super::call::Call;
+use super::conditional::{self, Precondition};
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, JSON, MERGE_PATCH, Need, Operation};
+use crate::app::Error;
+use crate::app::access::{Issued, OneTimePassword, Update, Wanted};
+use crate::reader::{Reader, parsed, password, word};
+
+pub(super) const CREATE: Operation = Operation {
+    method: Method::POST,
+    id: "createAccess",
+    summary: "Creates one access; what is left out is generated, and the password is shown only here",
+    need: Need::Scope(Scope::AccessWrite),
+    query: &[],
+    headers: &[],
+    body: Some(BodyKind {
+        media_type: JSON,
+        schema: "NewAccess",
+        example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
+    }),
+    makes: false,
+    answers: &[Answer {
+        status: 201,
+        what: "The access, with its password",
+        schema: Some("Access"),
+        headers: &["Location", "ETag", "Cache-Control"],
+    }],
+    problems: &[409, 422],
+    run: |call| Box::pin(create(call)),
+};
+
+pub(super) const READ: Operation = Operation {
+    method: Method::GET,
+    id: "readAccess",
+    summary: "Reads one access",
+    need: Need::Scope(Scope::AccessRead),
+    query: &[],
+    headers: &["If-None-Match"],
+    body: None,
+    makes: false,
+    answers: &[
+        Answer {
+            status: 200,
+            what: "The access, without its password",
+            schema: Some("Access"),
+            headers: &["ETag"],
+        },
+        Answer {
+            status: 304,
+            what: "The client has this version already",
+            schema: None,
+            headers: &["ETag"],
+        },
+    ],
+    problems: &[],
+    run: |call| Box::pin(read(call)),
+};
+
+pub(super) const UPDATE: Operation = Operation {
+    method: Method::PATCH,
+    id: "updateAccess",
+    summary: "Changes an access's status, its password, or both; all of it or nothing",
+    need: Need::Scope(Scope::AccessWrite),
+    query: &[],
+    headers: &["If-Match", "If-None-Match"],
+    body: Some(BodyKind {
+        media_type: MERGE_PATCH,
+        schema: "AccessUpdate",
+        example: || json!({"status": "SUSPENDED"}),
+    }),
+    makes: false,
+    answers: &[Answer {
+        status: 200,
+        what: "The access as it is now, with its password where the request set one",
+        schema: Some("Access"),
+        headers: &["ETag", "Cache-Control"],
+    }],
+    problems: &[409, 412],
+    run: |call| Box::pin(update(call)),
+};
+
+async fn create(call: Call) -> Result<Reply, Problem> {
+    let wanted = call.object(read_wanted)?;
+    let issued = call.app().create_access(call.tenant(), wanted()).await?;
+    let location = call.address.access(call.tenant(), issued.access.id);
+    Ok(reply(&call, StatusCode::CREATED, &issued).with(header::LOCATION, &location))
+}
+
+fn read_wanted(mut body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+    let contract_id = body.required("contractId", parsed);
+    let username = body.optional("username", parsed);
+    let password = body.optional("password", password);
+    let device_name = body.optional("deviceName", parsed);
+    body.finish();
+    move || Wanted { contract_id: contract_id.value(), username, password, device_name }
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let id: AccessId = call.param("accessId", "access")?;
+    let access = call.app().store.access(call.tenant(), id).await?;
+    let access = access.ok_or(Error::NotFound("access"))?;
+    let access = lifecycle::at(&access, call.app().now());
+    if conditional::is_known(&call.headers, access.version) {
+        let etag = conditional::etag(access.version);
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
+    }
+    Ok(reply(&call, StatusCode::OK, &Issued { access, password: None }))
+}
+
+async fn update(call: Call) -> Result<Reply, Problem> {
+    let id: AccessId = call.param("accessId", "access")?;
+    let update = call.object(read_update)?;
+    let precondition = Precondition::of(&call.headers);
+    let allowed = move |version| precondition.allows(version);
+    let issued = call.app().update_access(call.tenant(), id, update, allowed).await?;
+    Ok(reply(&call, StatusCode::OK, &issued))
+}
+
+fn read_update(mut body: Reader<'_>) -> Update {
+    if body.is_empty() {
+        body.fault("body", "must hold `status`, `password` or both");
+    }
+    let status = body.optional("status", word(&Target::ALL, Target::as_str));
+    let password = body.optional("password", password);
+    for fixed in ["contractId", "username", "productOfferingId", "deviceName"] {
+        body.forbid(fixed, "can't be changed; an update may hold `status` and `password`");
+    }
+    body.finish();
+    Update { status, password }
+}
+
+fn reply(call: &Call, status: StatusCode, issued: &Issued) -> Reply {
+    let body = AccessBody::new(&call.address, call.tenant(), issued);
+    let reply =
+        Reply::json(status, &body).with(header::ETAG, &conditional::etag(issued.access.version));
+    if issued.password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
+}
+
+/// An access on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccessBody<'a> {
+    id: String,
+    href: String,
+    contract_id: &'a str,
+    product_offering_id: &'a str,
+    username: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_name: Option<&'a str>,
+    name: &'a str,
+    status: &'static str,
+    start_date_time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_date_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_by: Option<String>,
+    #[serde(rename = "@baseType")]
+    base_type: &'static str,
+    #[serde(rename = "@type")]
+    r#type: &'static str,
+}
+
+impl<'a> AccessBody<'a> {
+    fn new(address: &Address, tenant: &TenantName, issued: &'a Issued) -> Self {
+        let access: &Access = &issued.access;
+        Self {
+            id: access.id.to_string(),
+            href: address.access(tenant, access.id),
+            contract_id: access.contract_id.as_str(),
+            product_offering_id: access.offering_id.as_str(),
+            username: access.username.as_str(),
+            password: issued.password.as_ref().map(OneTimePassword::reveal),
+            device_name: access.device_name.as_ref().map(|name| name.as_str()),
+            name: access.name(),
+            status: access.status.as_str(),
+            start_date_time: time::show(access.start),
+            end_date_time: access.end.map(time::show),
+            created_by: access.created_by.map(|job| job.to_string()),
+            base_type: "Resource",
+            r#type: "RealizingResource",
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
+
+use gatehouse_core::{AccessId, ContractId, TenantName};
+use http::request::Parts;
+use http::uri::Authority;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Gate;
+
+/// What may stand in a segment of a path as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Where this request came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    base: String,
+    path: String,
+}
+
+impl Address {
+    pub(crate) fn of(gate: &Gate, parts: &Parts, path: &str) -> Self {
+        let base = match &gate.0.public_url {
+            Some(url) => url.as_str().to_owned(),
+            None => format!("http://{}{}", host(parts), gate.0.base_path.as_str()),
+        };
+        Self { base, path: path.to_owned() }
+    }
+
+    /// What every address begins with.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The address of this request, without its query.
+    pub(crate) fn here(&self) -> String {
+        format!("{}{}", self.base, self.path)
+    }
+
+    pub(crate) fn access(&self, tenant: &TenantName, id: AccessId) -> String {
+        format!("{}/{tenant}/access/{id}", self.base)
+    }
+
+    pub(crate) fn contract(&self, tenant: &TenantName, id: &ContractId) -> String {
+        let id = utf8_percent_encode(id.as_str(), SEGMENT);
+        format!("{}/{tenant}/contract/{id}", self.base)
+    }
+}
+
+/// The host that the client named. What is no host can't be part of an address.
+fn host(parts: &Parts) -> String {
+    let named = parts.uri.authority().cloned().or_else(|| {
+        let header = parts.headers.get(http::header::HOST)?;
+        header.to_str().ok()?.parse::<Authority>().ok()
+    });
+    match named {
+        Some(authority) if !authority.as_str().contains('@') => authority.to_string(),
+        _ => "localhost".to_owned(),
+    }
+}

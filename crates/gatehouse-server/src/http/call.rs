@@ -1,0 +1,62 @@
+//! A request that has passed every common check, on its way into a handler.
+
+use std::str::FromStr;
+
+use bytes::Bytes;
+use gatehouse_core::TenantName;
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::Gate;
+use super::address::Address;
+use super::problem::Problem;
+use super::query::Query;
+use super::routes::Params;
+use crate::app::{App, Error};
+use crate::config::Limits;
+use crate::reader::{Faults, Json, Reader};
+
+/// A request that has passed every common check.
+pub(crate) struct Call {
+    pub(crate) gate: Gate,
+    pub(crate) tenant: Option<TenantName>,
+    pub(crate) params: Params,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) address: Address,
+}
+
+impl Call {
+    pub(crate) fn app(&self) -> &App {
+        &self.gate.0.app
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.gate.0.limits
+    }
+
+    pub(crate) fn jwks(&self) -> Value {
+        self.gate.auth().jwks()
+    }
+
+    /// The tenant that the path names.
+    pub(crate) fn tenant(&self) -> &TenantName {
+        self.tenant.as_ref().expect("every path that comes here has a tenant in it")
+    }
+
+    /// Another parameter of the path. What can't be one doesn't exist.
+    pub(crate) fn param<T: FromStr>(&self, name: &str, thing: &'static str) -> Result<T, Error> {
+        let text = self.params.get(name).unwrap_or_default();
+        text.parse().map_err(|_| Error::NotFound(thing))
+    }
+
+    /// Reads the body as an object; what `read` makes of it counts when it has no faults.
+    pub(crate) fn object<T>(&self, read: impl FnOnce(Reader<'_>) -> T) -> Result<T, Problem> {
+        let json = Json::parse(&self.body).map_err(Problem::malformed)?;
+        let mut faults = Faults::default();
+        let value = read(Reader::new(json, "", &mut faults));
+        faults.check().map_err(Problem::invalid)?;
+        Ok(value)
+    }
+}

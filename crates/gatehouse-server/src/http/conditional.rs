@@ -1,0 +1,66 @@
+//! Conditional requests: an access's version is its `ETag`.
+
+use http::{HeaderMap, HeaderName, header};
+
+/// The `ETag` of this version.
+pub(crate) fn etag(version: u64) -> String {
+    format!("\"{version}\"")
+}
+
+/// Whether the client has this version already (`If-None-Match`).
+pub(crate) fn is_known(headers: &HeaderMap, version: u64) -> bool {
+    // Weak or strong doesn't matter to somebody who only reads.
+    Tags::read(headers, header::IF_NONE_MATCH)
+        .is_some_and(|tags| tags.matches(version, |tag| tag.strip_prefix("W/").unwrap_or(tag)))
+}
+
+/// What `If-Match` and `If-None-Match` allow a change to be made to.
+pub(crate) struct Precondition {
+    if_match: Option<Tags>,
+    if_none_match: Option<Tags>,
+}
+
+impl Precondition {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        Self {
+            if_match: Tags::read(headers, header::IF_MATCH),
+            if_none_match: Tags::read(headers, header::IF_NONE_MATCH),
+        }
+    }
+
+    pub(crate) fn allows(&self, version: u64) -> bool {
+        // A weak tag never matches here: it doesn't promise the same version.
+        let matches = |tags: &Tags| tags.matches(version, |tag| tag);
+        self.if_match.as_ref().is_none_or(matches)
+            && !self.if_none_match.as_ref().is_some_and(matches)
+    }
+}
+
+enum Tags {
+    Any,
+    These(Vec<String>),
+}
+
+impl Tags {
+    fn read(headers: &HeaderMap, name: HeaderName) -> Option<Self> {
+        let values: Vec<&str> = headers
+            .get_all(name)
+            .iter()
+            // A value that is no text names no version of ours.
+            .map(|value| value.to_str().unwrap_or_default())
+            .collect();
+        if values.is_empty() {
+            return None;
+        }
+        let tags: Vec<String> =
+            values.iter().flat_map(|it| it.split(',')).map(|tag| tag.trim().to_owned()).collect();
+        Some(if tags == ["*"] { Self::Any } else { Self::These(tags) })
+    }
+
+    fn matches(&self, version: u64, strip: impl Fn(&str) -> &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::These(tags) => tags.iter().any(|tag| strip(tag) == etag(version)),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Contracts: read by tenants under `/{tenantName}/contract`, managed under `/-/admin/…`.
+
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Contract, ContractId, time};
+use gatehouse_store::{CountedContract, Put};
+use http::{Method, StatusCode, header};
+use serde::Serialize;
+use serde_json::json;
+
+use super::call::Call;
+use super::paging;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use crate::app::Error;
+use crate::estate::read_contract;
+use crate::reader::{Fault, Reader, parsed};
+
+const PAGE: &[Answer] = &[Answer {
+    status: 200,
+    what: "A page of contracts, by identifier",
+    schema: Some("Contract"),
+    headers: paging::HEADERS,
+}];
+
+const ONE: &[Answer] =
+    &[Answer { status: 200, what: "The contract", schema: Some("Contract"), headers: &[] }];
+
+pub(super) const LIST: Operation = Operation {
+    method: Method::GET,
+    id: "listContracts",
+    summary: "Lists the tenant's contracts, each with how many of its accesses are not TERMINATED",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: PAGE,
+    problems: &[],
+    run: |call| Box::pin(list(call)),
+};
+
+pub(super) const READ: Operation = Operation {
+    method: Method::GET,
+    id: "readContract",
+    summary: "Reads one contract, with how many of its accesses are not TERMINATED",
+    need: Need::Scope(Scope::AccessRead),
+    query: &[],
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: ONE,
+    problems: &[],
+    run: |call| Box::pin(read(call)),
+};
+
+pub(super) const ADMIN_LIST: Operation = Operation {
+    method: Method::GET,
+    id: "adminListContracts",
+    summary: "Lists a tenant's contracts as they were set up",
+    need: Need::Admin,
+    query: paging::PARAMS,
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: PAGE,
+    problems: &[],
+    run: |call| Box::pin(admin_list(call)),
+};
+
+pub(super) const ADMIN_READ: Operation = Operation {
+    method: Method::GET,
+    id: "adminReadContract",
+    summary: "Reads one contract as it was set up",
+    need: Need::Admin,
+    query: &[],
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: ONE,
+    problems: &[],
+    run: |call| Box::pin(admin_read(call)),
+};
+
+pub(super) const PUT: Operation = Operation {
+    method: Method::PUT,
+    id: "putContract",
+    summary: "Makes a contract, or makes the one that is there exactly as given",
+    need: Need::Admin,
+    query: &[],
+    headers: &[],
+    body: Some(BodyKind {
+        media_type: JSON,
+        schema: "NewContract",
+        example: || json!({"productOfferingId": "PO-IOT-PAYG", "billingModel": "PAY_PER_USE"}),
+    }),
+    makes: true,
+    answers: &[
+        Answer {
+            status: 200,
+            what: "The contract was there, and is now as given",
+            schema: Some("Contract"),
+            headers: &[],
+        },
+        Answer {
+            status: 201,
+            what: "The contract was made",
+            schema: Some("Contract"),
+            headers: &["Location"],
+        },
+    ],
+    problems: &[409],
+    run: |call| Box::pin(put(call)),
+};
+
+pub(super) const DELETE: Operation = Operation {
+    method: Method::DELETE,
+    id: "deleteContract",
+    summary: "Deletes a contract that never had an access",
+    need: Need::Admin,
+    query: &[],
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: &[Answer { status: 204, what: "The contract is gone", schema: None, headers: &[] }],
+    problems: &[409],
+    run: |call| Box::pin(delete(call)),
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let request = paging::requested(&mut call)?;
+    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
+    let page = page.ok_or(Error::NoTenant)?;
+    Ok(paging::reply(&call, page, |it| counted_body(&call, &it)))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let contract = find(&call).await?;
+    Ok(Reply::json(StatusCode::OK, &counted_body(&call, &contract)))
+}
+
+async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
+    let request = paging::requested(&mut call)?;
+    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
+    let page = page.ok_or(Error::NoTenant)?;
+    Ok(paging::reply(&call, page, |it| ContractBody::new(&it.contract)))
+}
+
+async fn admin_read(call: Call) -> Result<Reply, Problem> {
+    let found = find(&call).await?;
+    Ok(Reply::json(StatusCode::OK, &ContractBody::new(&found.contract)))
+}
+
+async fn find(call: &Call) -> Result<CountedContract, Problem> {
+    let id: ContractId = call.param("contractId", "contract")?;
+    let found = call.app().store.contract(call.tenant(), &id, call.app().now()).await?;
+    Ok(found.ok_or(Error::NotFound("contract"))?)
+}
+
+async fn put(call: Call) -> Result<Reply, Problem> {
+    let id = call.params.get("contractId").unwrap_or_default();
+    let id: ContractId = id.parse().map_err(|bad: gatehouse_core::ids::BadName| {
+        Problem::invalid(vec![Fault { name: "contractId".into(), reason: bad.to_string() }])
+    })?;
+    let contract = call.object(|body| read_body(body, &id))?;
+    let contract = contract.ok_or(Error::NotFound("contract"))?;
+    let put = call.app().put_contract(call.tenant(), &contract).await?;
+    let body = ContractBody::new(&contract);
+    Ok(match put {
+        Put::Replaced => Reply::json(StatusCode::OK, &body),
+        Put::Created => {
+            Reply::json(StatusCode::CREATED, &body).with(header::LOCATION, &call.address.here())
+        }
+    })
+}
+
+/// Reads a contract whose identifier is in the path; one in the body must be the same.
+fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
+    let given = body.optional("id", parsed::<ContractId>);
+    if given.is_some_and(|given| given != *id) {
+        body.fault("id", "must be the identifier in the path, or left out");
+    }
+    read_contract(body, Some(id))
+}
+
+async fn delete(call: Call) -> Result<Reply, Problem> {
+    let id: ContractId = call.param("contractId", "contract")?;
+    call.app().delete_contract(call.tenant(), &id).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// A contract on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractBody {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    href: Option<String>,
+    product_offering_id: String,
+    billing_model: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_date_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_date_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validity_period: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_accesses: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_count: Option<u64>,
+}
+
+impl ContractBody {
+    /// The contract as it was set up: what can be put, no more.
+    pub fn new(contract: &Contract) -> Self {
+        Self {
+            id: contract.id.to_string(),
+            href: None,
+            product_offering_id: contract.offering_id.to_string(),
+            billing_model: contract.billing_model.as_str(),
+            status: contract.status.as_str(),
+            start_date_time: contract.start.map(time::show),
+            end_date_time: contract.end.map(time::show),
+            validity_period: contract.validity.as_ref().map(|it| it.as_str().to_owned()),
+            max_accesses: contract.n_accesses_max,
+            access_count: None,
+        }
+    }
+}
+
+/// The contract as its tenant sees it.
+fn counted_body(call: &Call, counted: &CountedContract) -> ContractBody {
+    let contract = &counted.contract;
+    ContractBody {
+        href: Some(call.address.contract(call.tenant(), &contract.id)),
+        access_count: Some(counted.n_live),
+        ..ContractBody::new(contract)
+    }
+}

@@ -1,0 +1,154 @@
+//! Taking a request in: what it says about its content, and the content itself, within bounds.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode, header};
+use http_body::Body;
+use http_body_util::BodyExt;
+
+use super::problem::Problem;
+use super::resource::MERGE_PATCH;
+
+/// Most bytes of all headers together.
+pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
+
+/// Most bytes in the body of a request about a single thing.
+pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
+
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What is read, for politeness, of a body that nobody wants: who is still writing does not see
+/// the answer.
+const UNWANTED_BYTES_MAX: u64 = 256 << 20;
+const UNWANTED_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Refuses headers that are longer than anything we know could need.
+pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
+    let n_bytes: usize =
+        headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if n_bytes <= HEADER_BYTES_MAX {
+        return Ok(());
+    }
+    let detail = format!("the headers have {n_bytes} bytes; {HEADER_BYTES_MAX} are allowed");
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers too large", detail))
+}
+
+/// Refuses a client that can read none of what we could answer.
+pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
+    let accepts: Vec<&str> =
+        headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    if accepts.is_empty()
+        || accepts.iter().flat_map(|it| it.split(',')).any(|it| covers(it, media_type))
+    {
+        return Ok(());
+    }
+    let detail = format!("this operation answers with {media_type}, which Accept excludes");
+    Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "Not acceptable", detail))
+}
+
+/// Whether one range of an Accept header covers a media type.
+fn covers(range: &str, media_type: &str) -> bool {
+    let mut parts = range.split(';').map(str::trim);
+    let range = parts.next().unwrap_or_default();
+    let refused = parts.any(|parameter| {
+        let Some((name, value)) = parameter.split_once('=') else { return false };
+        name.trim().eq_ignore_ascii_case("q") && value.trim().parse() == Ok(0.0)
+    });
+    let main = media_type.split('/').next().unwrap_or_default();
+    let fits = range.eq_ignore_ascii_case(media_type)
+        || range == "*/*"
+        || range.strip_suffix("/*").is_some_and(|it| it.eq_ignore_ascii_case(main));
+    fits && !refused
+}
+
+/// Refuses a body of another kind than the operation reads.
+pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let encoded = headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if given.is_some_and(|given| is_kind(given, expected)) && !encoded {
+        return Ok(());
+    }
+    let detail = match given {
+        _ if encoded => "the body must not be compressed".to_owned(),
+        None => format!("the request needs the header `Content-Type: {expected}`"),
+        Some(_) => format!("the body must be {expected} in UTF-8, as its Content-Type must say"),
+    };
+    let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong content type", detail);
+    Err(if expected == MERGE_PATCH {
+        problem.with(header::HeaderName::from_static("accept-patch"), MERGE_PATCH)
+    } else {
+        problem
+    })
+}
+
+fn is_kind(given: &str, expected: &str) -> bool {
+    let mut parts = given.split(';').map(str::trim);
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(expected))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+                let charset = value.trim().trim_matches('"');
+                charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8")
+            }
+            _ => true,
+        })
+}
+
+/// Reads a body of at most `max` bytes.
+pub(crate) async fn read<B>(headers: &HeaderMap, body: &mut B, max: u64) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let too_large = || {
+        let detail = format!("the body is too large; {max} bytes are allowed");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Body too large", detail)
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if announced.and_then(|it| it.parse::<u64>().ok()).is_some_and(|length| length > max) {
+        return Err(too_large());
+    }
+    let all = async {
+        let mut read = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| {
+                let detail = "the body ended before it was whole";
+                Problem::new(StatusCode::BAD_REQUEST, "Incomplete body", detail)
+            })?;
+            if let Ok(data) = frame.into_data() {
+                if read.len() as u64 + data.len() as u64 > max {
+                    return Err(too_large());
+                }
+                read.extend_from_slice(&data);
+            }
+        }
+        Ok(read.freeze())
+    };
+    tokio::time::timeout(BODY_TIMEOUT, all).await.unwrap_or_else(|_| {
+        let detail = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
+    })
+}
+
+/// Reads what is left of a body and forgets it, for a while.
+pub(crate) async fn let_finish<B>(headers: &HeaderMap, body: &mut B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    // Who waits for our word before sending is not asked to send.
+    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+        return;
+    }
+    let rest = async {
+        let mut n_bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            n_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if n_bytes > UNWANTED_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(UNWANTED_TIMEOUT, rest).await;
+}

@@ -1,0 +1,282 @@
+//! The OpenAPI document, made from the route table: what is not routed can't be in it.
+
+use serde_json::{Map, Value, json};
+
+use super::problem::PROBLEM_JSON;
+use super::resource::{Answer, BodyKind, JSON, Need, Operation, Resource};
+use super::{paging, routes};
+
+/// The document of a server that clients reach at `base`.
+pub(crate) fn document(base: &str) -> Value {
+    let mut paths = Map::new();
+    for resource in routes::table() {
+        let mut item = Map::new();
+        item.insert("parameters".into(), path_parameters(resource.path));
+        for operation in &resource.operations {
+            let method = operation.method.as_str().to_ascii_lowercase();
+            item.insert(method, describe(&resource, operation));
+        }
+        paths.insert(resource.path.into(), item.into());
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "gatehouse",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Who may connect, and what is connected on whose network",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base}],
+        "security": [{"bearer": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas(),
+            "securitySchemes": {"bearer": {
+                "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                "description": "A JWT with the claims `tenants` and `scope`",
+            }},
+        },
+    })
+}
+
+fn path_parameters(path: &str) -> Value {
+    let names = path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |name: &str| {
+        let schema = match name {
+            "tenantName" => json!({"type": "string", "pattern": TENANT_PATTERN}),
+            "accessId" => json!({"type": "string", "format": "uuid"}),
+            _ => json!({"type": "string", "minLength": 1, "maxLength": 128}),
+        };
+        json!({"name": name, "in": "path", "required": true, "schema": schema})
+    };
+    names.map(parameter).collect()
+}
+
+fn describe(resource: &Resource, operation: &Operation) -> Value {
+    let mut described = json!({
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "tags": [tag(resource.path)],
+        "parameters": parameters(operation),
+        "responses": responses(resource, operation),
+    });
+    match operation.need {
+        Need::Nothing => described["security"] = json!([]),
+        Need::Scope(scope) => {
+            described["description"] = format!("Needs the scope `{}`.", scope.as_str()).into();
+        }
+        Need::Admin => {
+            described["description"] = "Needs the scope `admin` for the tenant.".into();
+        }
+        Need::AdminOfAll => {
+            described["description"] = "Needs the scope `admin` for all tenants (`*`).".into();
+        }
+    }
+    if let Some(BodyKind { media_type, schema, example }) = &operation.body {
+        described["requestBody"] = json!({"required": true, "content": {
+            *media_type: {"schema": reference(schema), "example": example()},
+        }});
+    }
+    described
+}
+
+fn tag(path: &str) -> &'static str {
+    match path.split('/').nth(2) {
+        _ if path.starts_with("/-/admin") => "admin",
+        _ if path.starts_with("/-/") => "operator",
+        Some("access") => "access",
+        Some("contract") => "contract",
+        _ => "verify",
+    }
+}
+
+fn parameters(operation: &Operation) -> Value {
+    let mut parameters = vec![json!({
+        "name": "X-Correlation-ID", "in": "header",
+        "description": "Returned with the answer and written to the log",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+    })];
+    for name in operation.headers {
+        parameters.push(json!({
+            "name": name, "in": "header", "description": "RFC 9110, section 13",
+            "schema": {"type": "string"},
+        }));
+    }
+    for name in operation.query {
+        let maximum = if *name == "pageSize" { 1000 } else { 10_000_000 };
+        parameters.push(json!({
+            "name": name, "in": "query",
+            "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
+        }));
+    }
+    parameters.into()
+}
+
+fn responses(resource: &Resource, operation: &Operation) -> Value {
+    let mut responses = Map::new();
+    for answer in operation.answers {
+        responses.insert(answer.status.to_string(), success(operation, answer));
+    }
+    for status in problem_statuses(resource, operation) {
+        let status = http::StatusCode::from_u16(status).unwrap_or_default();
+        let what = status.canonical_reason().unwrap_or("Problem");
+        responses.insert(
+            status.as_u16().to_string(),
+            json!({
+                "description": what,
+                "headers": headers(&["X-Correlation-ID"]),
+                "content": {PROBLEM_JSON: {"schema": reference("Problem")}},
+            }),
+        );
+    }
+    responses.into()
+}
+
+fn success(operation: &Operation, answer: &Answer) -> Value {
+    let mut names = vec!["X-Correlation-ID", "X-Ignored-Params"];
+    names.extend(answer.headers);
+    let mut response = json!({"description": answer.what, "headers": headers(&names)});
+    if let Some(schema) = answer.schema {
+        let schema = if operation.query == paging::PARAMS {
+            json!({"type": "array", "items": reference(schema)})
+        } else {
+            reference(schema)
+        };
+        response["content"] = json!({JSON: {"schema": schema}});
+    }
+    response
+}
+
+fn headers(names: &[&str]) -> Value {
+    let header = |name: &&str| {
+        let schema = if *name == "X-Total-Count" {
+            json!({"type": "integer", "minimum": 0})
+        } else {
+            json!({"type": "string"})
+        };
+        ((*name).to_owned(), json!({"schema": schema}))
+    };
+    Value::Object(names.iter().map(header).collect())
+}
+
+/// The problems that an operation may have: those that its kind brings with it, and its own.
+pub(crate) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {
+    let mut statuses = vec![400, 406, 431, 500, 503];
+    if operation.need != Need::Nothing {
+        statuses.extend([401, 403]);
+    }
+    if resource.path.contains('{') {
+        statuses.push(404);
+    }
+    if operation.body.is_some() {
+        statuses.extend([408, 413, 415]);
+    }
+    statuses.extend(operation.problems);
+    statuses.sort_unstable();
+    statuses
+}
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+const TENANT_PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$";
+
+fn schemas() -> Value {
+    let name = || json!({"type": "string", "minLength": 1, "maxLength": 128});
+    let username =
+        || json!({"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[^:]*$"});
+    let password =
+        || json!({"type": "string", "minLength": 1, "description": "At most 72 bytes of UTF-8"});
+    let time = || json!({"type": "string", "format": "date-time"});
+    let address = || json!({"type": "string", "format": "uri"});
+    let statuses = ["PENDING_ACTIVE", "ACTIVE", "SUSPENDED", "PENDING_TERMINATE", "TERMINATED"];
+    let contract = || {
+        json!({
+            "productOfferingId": name(),
+            "billingModel": {"enum": ["PREPAID", "PAY_PER_USE"]},
+            "status": {"enum": ["ACTIVE", "SUSPENDED", "TERMINATED"]},
+            "startDateTime": {"type": "string"},
+            "endDateTime": {"type": "string"},
+            "validityPeriod": {"type": "string", "description": "ISO 8601 duration; PREPAID only"},
+            "maxAccesses": {"type": "integer", "minimum": 0},
+        })
+    };
+    let mut new_contract = contract();
+    new_contract["id"] = name();
+    let mut shown_contract = new_contract.clone();
+    shown_contract["href"] = address();
+    shown_contract["accessCount"] = json!({"type": "integer", "minimum": 0});
+    json!({
+        "Any": {"type": "object"},
+        "State": {"type": "object", "required": ["status"], "properties": {
+            "status": {"type": "string"},
+        }},
+        "NewAccess": {"type": "object", "required": ["contractId"], "additionalProperties": false,
+            "properties": {
+                "contractId": name(), "username": username(), "password": password(),
+                "deviceName": name(),
+            },
+        },
+        "AccessUpdate": {"type": "object", "minProperties": 1, "additionalProperties": false,
+            "properties": {
+                "status": {"enum": ["ACTIVE", "SUSPENDED", "TERMINATED"]}, "password": password(),
+            },
+        },
+        "Access": {"type": "object",
+            "required": ["id", "href", "contractId", "productOfferingId", "username", "name",
+                         "status", "startDateTime", "@baseType", "@type"],
+            "additionalProperties": false,
+            "properties": {
+                "id": {"type": "string", "format": "uuid"}, "href": address(),
+                "contractId": name(), "productOfferingId": name(), "username": username(),
+                "password": password(), "deviceName": name(), "name": name(),
+                "status": {"enum": statuses}, "startDateTime": time(), "endDateTime": time(),
+                "createdBy": {"type": "string", "pattern": "^job-"},
+                "@baseType": {"const": "Resource"}, "@type": {"const": "RealizingResource"},
+            },
+        },
+        "Credentials": {"type": "object", "required": ["username", "password"],
+            "additionalProperties": false,
+            "properties": {"username": username(), "password": password()},
+        },
+        "Verified": {"type": "object",
+            "required": ["accessId", "status", "name", "contractId", "productOfferingId"],
+            "additionalProperties": false,
+            "properties": {
+                "accessId": {"type": "string", "format": "uuid"},
+                "status": {"enum": ["ACTIVE", "PENDING_TERMINATE"]}, "name": name(),
+                "contractId": name(), "productOfferingId": name(), "endDateTime": time(),
+            },
+        },
+        "NewContract": {"type": "object", "required": ["productOfferingId", "billingModel"],
+            "additionalProperties": false, "properties": new_contract,
+        },
+        "Contract": {"type": "object",
+            "required": ["id", "productOfferingId", "billingModel", "status"],
+            "additionalProperties": false, "properties": shown_contract,
+        },
+        "NewTenant": {"type": "object", "additionalProperties": false, "properties": {
+            "name": {"type": "string", "pattern": TENANT_PATTERN}, "timeZone": {"type": "string"},
+        }},
+        "Tenant": {"type": "object", "required": ["name", "timeZone"],
+            "additionalProperties": false, "properties": {
+                "name": {"type": "string", "pattern": TENANT_PATTERN},
+                "timeZone": {"type": "string"},
+        }},
+        "Problem": {"type": "object",
+            "required": ["type", "status", "title", "detail", "externalErrors", "relatedParty",
+                         "correlationId", "@type"],
+            "properties": {
+                "type": {"type": "string"}, "status": {"type": "integer"},
+                "title": {"type": "string"}, "detail": {"type": "string"},
+                "invalidParams": {"type": "array", "items": {"type": "object",
+                    "required": ["name", "reason"], "properties": {
+                        "name": {"type": "string"}, "reason": {"type": "string"},
+                }}},
+                "externalErrors": {"type": "array"}, "relatedParty": {"type": "array"},
+                "correlationId": {"type": "string"}, "@type": {"const": "problem"},
+            },
+        },
+    })
+}

@@ -1,0 +1,65 @@
+//! Pages of a list: which one is asked for, and how to get to the others.
+
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, Page, PageRequest};
+use http::{HeaderName, StatusCode, header};
+use serde::Serialize;
+
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+
+pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+
+const NUMBER: &str = "pageNumber";
+const SIZE: &str = "pageSize";
+
+/// The parameters of every list.
+pub(crate) const PARAMS: &[&str] = &[NUMBER, SIZE];
+
+/// The headers of every list.
+pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
+
+/// The page that a request asks for.
+pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
+    let size_max = call.limits().page_size_max;
+    let number = bounded(call, NUMBER, 1, PAGE_NUMBER_MAX);
+    let size = bounded(call, SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
+    call.query.check()?;
+    Ok(PageRequest { number, size })
+}
+
+fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
+    let Some(text) = call.query.value(name) else { return default };
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match text.parse::<u64>() {
+        Ok(number) if digits && (1..=max).contains(&number) => number,
+        _ => {
+            let reason = format!("must be a whole number from 1 to {max}");
+            call.query.fault(name, reason);
+            default
+        }
+    }
+}
+
+/// A page as an answer: its items, how many there are in all, and the way to the other pages.
+pub(crate) fn reply<T, B: Serialize>(call: &Call, page: Page<T>, body: impl Fn(T) -> B) -> Reply {
+    let (request, total) = (page.request, page.total);
+    let items: Vec<B> = page.items.into_iter().map(body).collect();
+    Reply::json(StatusCode::OK, &items)
+        .with(X_TOTAL_COUNT, &total.to_string())
+        .with(header::LINK, &links(call, request, total))
+}
+
+fn links(call: &Call, request: PageRequest, total: u64) -> String {
+    let last = request.last(total);
+    let mut links = vec![("first", 1), ("last", last)];
+    if request.number < last {
+        links.push(("next", request.number + 1));
+    }
+    let kept: String = call.query.without(PARAMS).map(|piece| format!("{piece}&")).collect();
+    let here = call.address.here();
+    let link = |(rel, number): (&str, u64)| {
+        format!("<{here}?{kept}{NUMBER}={number}&{SIZE}={}>; rel=\"{rel}\"", request.size)
+    };
+    links.into_iter().map(link).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,181 @@
+//! The one body of every error, and the one table from errors to statuses.
+
+use gatehouse_core::lifecycle::Refusal;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::reply::Reply;
+use crate::app::Error;
+use crate::auth::Unknown;
+use crate::reader::Fault;
+
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Seconds after which a client may try again what we could not do.
+const RETRY_AFTER_SECONDS: &str = "1";
+
+/// An answer when something is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    /// A short phrase; the status's own where there is nothing better.
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+    invalid: Vec<Fault>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind: status.canonical_reason().unwrap_or("Error"),
+            title,
+            detail: detail.into(),
+            invalid: Vec::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// A body that is no JSON.
+    pub(crate) fn malformed(reason: String) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Malformed body", reason)
+    }
+
+    /// Fields or parameters that are at fault.
+    pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
+        let lines: Vec<String> =
+            faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
+        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", lines.join("; "));
+        Self { invalid: faults, ..problem }
+    }
+
+    /// A path that leads nowhere.
+    pub(crate) fn unknown_path() -> Self {
+        let detail = "nothing is at this path; /-/openapi.json lists what there is";
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+    }
+
+    pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// Whether a thing that isn't there is the greater fault, which is told first.
+    pub(crate) fn yields_to_missing(&self) -> bool {
+        matches!(self.status.as_u16(), 400 | 404 | 405 | 406 | 408 | 412 | 413 | 415)
+    }
+
+    pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {
+        let mut body = Map::new();
+        body.insert("type".into(), self.kind.into());
+        body.insert("status".into(), self.status.as_u16().into());
+        body.insert("title".into(), self.title.into());
+        body.insert("detail".into(), self.detail.into());
+        if !self.invalid.is_empty() {
+            let params =
+                self.invalid.iter().map(|it| json!({"name": it.name, "reason": it.reason}));
+            body.insert("invalidParams".into(), params.collect());
+        }
+        body.insert("externalErrors".into(), Value::Array(Vec::new()));
+        body.insert("relatedParty".into(), Value::Array(Vec::new()));
+        body.insert("correlationId".into(), correlation_id.into());
+        body.insert("@type".into(), "problem".into());
+        let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
+        reply.headers.extend(self.headers);
+        reply
+    }
+}
+
+/// The table. It has no catch-all arm: a new error does not compile until someone decides its status.
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        // A client may read our words about its request, never about our insides.
+        let detail = error.to_string();
+        match error {
+            Error::NoTenant => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
+            Error::NotFound(_) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
+            Error::UnknownContract(_) => {
+                let fault = Fault { name: "contractId".into(), reason: detail.clone() };
+                let problem =
+                    Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract", detail);
+                Self { invalid: vec![fault], ..problem }
+            }
+            Error::UsernameTaken(_) => Self::new(StatusCode::CONFLICT, "Username taken", detail),
+            Error::Refused(refusal) => {
+                let title = match refusal {
+                    Refusal::AccessTerminated => "Access terminated",
+                    Refusal::ContractSuspended => "Contract suspended",
+                    Refusal::ContractEnded => "Contract ended",
+                    Refusal::ContractNotStarted(_) => "Contract not started",
+                    Refusal::QuotaReached(_) => "Quota reached",
+                };
+                Self::new(StatusCode::CONFLICT, title, detail)
+            }
+            Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
+            Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
+            Error::CredentialsRefused => {
+                let detail = "the username or the password is wrong, or the access may not connect";
+                let problem = Self::new(StatusCode::UNAUTHORIZED, "Credentials refused", detail);
+                Self { kind: "Credentials refused", ..problem }
+                    .with(header::WWW_AUTHENTICATE, "Basic realm=\"device\"")
+            }
+            Error::Busy(_) => Self::unavailable("Busy", detail),
+            Error::Storage(cause) => {
+                tracing::error!(error = &cause as &dyn std::error::Error, "storage failed");
+                Self::from_storage(&cause)
+            }
+            Error::Vault(cause) => {
+                tracing::error!(error = &cause as &dyn std::error::Error, "vault failed");
+                Self::internal()
+            }
+        }
+    }
+}
+
+impl Problem {
+    fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
+        use gatehouse_store::StoreError::{Address, NewerSchema, Unavailable, Unexpected};
+        match cause {
+            Unavailable(_) => Self::unavailable(
+                "Store unavailable",
+                "the store can't be reached, try again later",
+            ),
+            Unexpected(_) | NewerSchema { .. } | Address(_) => Self::internal(),
+        }
+    }
+
+    fn unavailable(title: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, title, detail)
+            .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+    }
+
+    fn internal() -> Self {
+        let detail = "something went wrong here; the log has it under the correlation ID";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
+    }
+
+    /// Nobody whom we know.
+    pub(crate) fn unauthorized(unknown: Unknown) -> Self {
+        let challenge = match unknown {
+            Unknown::NoToken => "Bearer".to_owned(),
+            _ => format!("Bearer error=\"invalid_token\", error_description=\"{unknown}\""),
+        };
+        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated", unknown.to_string())
+            .with(header::WWW_AUTHENTICATE, &challenge)
+    }
+
+    /// Somebody whom we know, but who may not.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Not allowed", detail)
+    }
+}
+
+impl From<gatehouse_store::StoreError> for Problem {
+    fn from(error: gatehouse_store::StoreError) -> Self {
+        Error::Storage(error).into()
+    }
+}

@@ -1,0 +1,125 @@
+//! What a route is: a path, the thing that it names, and what can be done with it.
+//!
+//! One description serves three: the dispatcher, which checks it; the OpenAPI document, which shows
+//! it; and the tests, which walk it.
+
+use std::pin::Pin;
+
+use gatehouse_core::rights::Scope;
+use http::Method;
+use serde_json::Value;
+
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// A path and the operations on it.
+pub(crate) struct Resource {
+    /// The path, with its parameters in braces.
+    pub(crate) path: &'static str,
+    /// What the path names, which must be there before anything else is looked at.
+    pub(crate) thing: Thing,
+    /// What can be done with it.
+    pub(crate) operations: Vec<Operation>,
+}
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thing {
+    /// Nothing that could be missing.
+    Nothing,
+    /// A tenant.
+    Tenant,
+    /// An access of a tenant.
+    Access,
+    /// A contract of a tenant.
+    Contract,
+}
+
+/// One method on a path.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    /// Its name in the OpenAPI document.
+    pub(crate) id: &'static str,
+    /// What it does, in a sentence.
+    pub(crate) summary: &'static str,
+    /// Who may.
+    pub(crate) need: Need,
+    /// The query parameters that it knows.
+    pub(crate) query: &'static [&'static str],
+    /// Request headers of its own.
+    pub(crate) headers: &'static [&'static str],
+    /// What its body must be.
+    pub(crate) body: Option<BodyKind>,
+    /// Whether it may make the thing that its path names.
+    pub(crate) makes: bool,
+    /// What it answers when all is well.
+    pub(crate) answers: &'static [Answer],
+    /// The problems that are its own, beside those that every operation may have.
+    pub(crate) problems: &'static [u16],
+    pub(crate) run: Handler,
+}
+
+/// Who may use an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Everyone, without a token.
+    Nothing,
+    /// A token for the path's tenant with this scope.
+    Scope(Scope),
+    /// A token with `admin` for the path's tenant.
+    Admin,
+    /// A token with `admin` for every tenant.
+    AdminOfAll,
+}
+
+/// What the body of an operation must be.
+pub(crate) struct BodyKind {
+    /// The one content type.
+    pub(crate) media_type: &'static str,
+    /// Its schema, by name.
+    pub(crate) schema: &'static str,
+    /// An example of it.
+    pub(crate) example: fn() -> Value,
+}
+
+/// An answer when all is well.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) what: &'static str,
+    /// The schema of its body, by name; a list of them in a paginated answer.
+    pub(crate) schema: Option<&'static str>,
+    /// Response headers of its own.
+    pub(crate) headers: &'static [&'static str],
+}
+
+pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+
+impl Resource {
+    /// The operation of this method; a HEAD is a GET whose body stays here.
+    pub(crate) fn operation(&self, method: &Method) -> Option<&Operation> {
+        let wanted = if method == Method::HEAD { &Method::GET } else { method };
+        self.operations.iter().find(|operation| operation.method == *wanted)
+    }
+
+    /// The methods that work here, for the `Allow` header.
+    pub(crate) fn allow(&self) -> String {
+        let mut methods = vec!["OPTIONS"];
+        for operation in &self.operations {
+            methods.push(operation.method.as_str());
+            if operation.method == Method::GET {
+                methods.push("HEAD");
+            }
+        }
+        methods.sort_unstable();
+        methods.join(", ")
+    }
+
+    /// Whether everyone may come here without a token.
+    pub(crate) fn is_public(&self) -> bool {
+        self.operations.iter().all(|operation| operation.need == Need::Nothing)
+    }
+}

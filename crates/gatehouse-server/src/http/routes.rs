@@ -1,0 +1,80 @@
+//! Every route, on one screen.
+
+use percent_encoding::percent_decode_str;
+
+use super::resource::{Resource, Thing};
+use super::{access, contract, operator, tenant, verify};
+
+/// The table.
+#[rustfmt::skip]
+pub(crate) fn table() -> Vec<Resource> {
+    let at = |path, thing, operations| Resource { path, thing, operations };
+    vec![
+        // what tenants do
+        at("/{tenantName}/access",                               Thing::Tenant,   vec![access::CREATE]),
+        at("/{tenantName}/access/{accessId}",                    Thing::Access,   vec![access::READ, access::UPDATE]),
+        at("/{tenantName}/contract",                             Thing::Tenant,   vec![contract::LIST]),
+        at("/{tenantName}/contract/{contractId}",                Thing::Contract, vec![contract::READ]),
+        at("/{tenantName}/verify",                               Thing::Tenant,   vec![verify::CHECK]),
+        // what operators set up
+        at("/-/admin/tenants",                                   Thing::Nothing,  vec![tenant::LIST]),
+        at("/-/admin/tenants/{tenantName}",                      Thing::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
+        at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
+        at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
+        // what anyone may see
+        at("/-/live",                                            Thing::Nothing,  vec![operator::LIVE]),
+        at("/-/ready",                                           Thing::Nothing,  vec![operator::READY]),
+        at("/-/openapi.json",                                    Thing::Nothing,  vec![operator::OPENAPI]),
+        at("/-/jwks.json",                                       Thing::Nothing,  vec![operator::JWKS]),
+    ]
+}
+
+/// The table, and a way to find in it.
+pub(crate) struct Routes {
+    resources: Vec<Resource>,
+    router: matchit::Router<usize>,
+}
+
+/// A resource that a path leads to, and what stands for its parameters.
+pub(crate) struct Found<'r> {
+    pub(crate) resource: &'r Resource,
+    pub(crate) params: Params,
+}
+
+impl Routes {
+    pub(crate) fn new() -> Self {
+        let resources = table();
+        let mut router = matchit::Router::new();
+        for (n, resource) in resources.iter().enumerate() {
+            router.insert(resource.path, n).expect("no two routes are the same");
+        }
+        Self { resources, router }
+    }
+
+    pub(crate) fn find(&self, path: &str) -> Option<Found<'_>> {
+        let found = self.router.at(path).ok()?;
+        let mut params = Params::default();
+        for (name, value) in found.params.iter() {
+            let value = percent_decode_str(value).decode_utf8().ok()?;
+            // `/-/…` is not a tenant's, so what is unknown there is unknown to everyone.
+            if name == TENANT && value == "-" {
+                return None;
+            }
+            params.0.push((name.to_owned(), value.into_owned()));
+        }
+        Some(Found { resource: &self.resources[*found.value], params })
+    }
+}
+
+/// The parameter that names a tenant, wherever a path has one.
+pub(crate) const TENANT: &str = "tenantName";
+
+/// What stands in a path for its parameters, decoded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl Params {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+}

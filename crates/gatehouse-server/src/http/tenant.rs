@@ -1,0 +1,146 @@
+//! `/-/admin/tenants`: tenants, as the operator sets them up.
+
+use gatehouse_core::{Tenant, TenantName};
+use gatehouse_store::Put;
+use http::{Method, StatusCode, header};
+use serde::Serialize;
+use serde_json::json;
+
+use super::call::Call;
+use super::paging;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use crate::app::Error;
+use crate::reader::{Reader, parsed};
+
+pub(super) const LIST: Operation = Operation {
+    method: Method::GET,
+    id: "listTenants",
+    summary: "Lists all tenants",
+    need: Need::AdminOfAll,
+    query: paging::PARAMS,
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: &[Answer {
+        status: 200,
+        what: "A page of tenants, by name",
+        schema: Some("Tenant"),
+        headers: paging::HEADERS,
+    }],
+    problems: &[],
+    run: |call| Box::pin(list(call)),
+};
+
+pub(super) const READ: Operation = Operation {
+    method: Method::GET,
+    id: "readTenant",
+    summary: "Reads one tenant",
+    need: Need::Admin,
+    query: &[],
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: &[Answer { status: 200, what: "The tenant", schema: Some("Tenant"), headers: &[] }],
+    problems: &[],
+    run: |call| Box::pin(read(call)),
+};
+
+pub(super) const PUT: Operation = Operation {
+    method: Method::PUT,
+    id: "putTenant",
+    summary: "Makes a tenant, or makes the one that is there exactly as given",
+    need: Need::AdminOfAll,
+    query: &[],
+    headers: &[],
+    body: Some(BodyKind {
+        media_type: JSON,
+        schema: "NewTenant",
+        example: || json!({"timeZone": "Europe/Berlin"}),
+    }),
+    makes: true,
+    answers: &[
+        Answer {
+            status: 200,
+            what: "The tenant was there, and is now as given",
+            schema: Some("Tenant"),
+            headers: &[],
+        },
+        Answer {
+            status: 201,
+            what: "The tenant was made",
+            schema: Some("Tenant"),
+            headers: &["Location"],
+        },
+    ],
+    problems: &[],
+    run: |call| Box::pin(put(call)),
+};
+
+pub(super) const DELETE: Operation = Operation {
+    method: Method::DELETE,
+    id: "deleteTenant",
+    summary: "Deletes a tenant that never had an access, with its contracts",
+    need: Need::AdminOfAll,
+    query: &[],
+    headers: &[],
+    body: None,
+    makes: false,
+    answers: &[Answer { status: 204, what: "The tenant is gone", schema: None, headers: &[] }],
+    problems: &[409],
+    run: |call| Box::pin(delete(call)),
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let request = paging::requested(&mut call)?;
+    let page = call.app().store.tenants(request).await?;
+    Ok(paging::reply(&call, page, |tenant| TenantBody::new(&tenant)))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let tenant = call.app().store.tenant(call.tenant()).await?.ok_or(Error::NoTenant)?;
+    Ok(Reply::json(StatusCode::OK, &TenantBody::new(&tenant)))
+}
+
+async fn put(call: Call) -> Result<Reply, Problem> {
+    let tenant = call.object(|body| read_body(body, call.tenant()))?;
+    let body = TenantBody::new(&tenant);
+    Ok(match call.app().put_tenant(&tenant).await? {
+        Put::Replaced => Reply::json(StatusCode::OK, &body),
+        Put::Created => {
+            Reply::json(StatusCode::CREATED, &body).with(header::LOCATION, &call.address.here())
+        }
+    })
+}
+
+/// Reads a tenant whose name is in the path; one in the body must be the same.
+fn read_body(mut body: Reader<'_>, name: &TenantName) -> Tenant {
+    let given = body.optional("name", parsed::<TenantName>);
+    if given.is_some_and(|given| given != *name) {
+        body.fault("name", "must be the name in the path, or left out");
+    }
+    let time_zone = body.optional("timeZone", parsed).unwrap_or_default();
+    body.finish();
+    Tenant { name: name.clone(), time_zone }
+}
+
+async fn delete(call: Call) -> Result<Reply, Problem> {
+    call.app().delete_tenant(call.tenant()).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// A tenant on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantBody {
+    name: String,
+    time_zone: String,
+}
+
+impl TenantBody {
+    /// The tenant as it was set up.
+    pub fn new(tenant: &Tenant) -> Self {
+        Self { name: tenant.name.to_string(), time_zone: tenant.time_zone.as_str().to_owned() }
+    }
+}

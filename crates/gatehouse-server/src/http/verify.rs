@@ -1,0 +1,72 @@
+//! `/{tenantName}/verify`: whether a device's credentials let it in.
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Username, time};
+use http::{Method, StatusCode};
+use serde::Serialize;
+use serde_json::json;
+
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use crate::reader::{Reader, parsed, password};
+
+pub(super) const CHECK: Operation = Operation {
+    method: Method::POST,
+    id: "verifyCredentials",
+    summary: "Checks a device's credentials; the first success of a prepaid access activates it",
+    need: Need::Scope(Scope::AccessVerify),
+    query: &[],
+    headers: &[],
+    body: Some(BodyKind {
+        media_type: JSON,
+        schema: "Credentials",
+        example: || json!({"username": "u-abcdefghijklmnop", "password": "the device's password"}),
+    }),
+    makes: false,
+    answers: &[Answer {
+        status: 200,
+        what: "The device may connect",
+        schema: Some("Verified"),
+        headers: &[],
+    }],
+    problems: &[],
+    run: |call| Box::pin(check(call)),
+};
+
+async fn check(call: Call) -> Result<Reply, Problem> {
+    let credentials = call.object(read_credentials)?;
+    let (username, password) = credentials();
+    let access = call.app().verify(call.tenant(), &username, &password).await?;
+    let verified = Verified {
+        access_id: access.id.to_string(),
+        status: access.status.as_str(),
+        name: access.name(),
+        contract_id: access.contract_id.as_str(),
+        product_offering_id: access.offering_id.as_str(),
+        end_date_time: access.end.map(time::show),
+    };
+    Ok(Reply::json(StatusCode::OK, &verified))
+}
+
+fn read_credentials(mut body: Reader<'_>) -> impl FnOnce() -> (Username, Password) + use<> {
+    let username = body.required("username", parsed);
+    let password = body.required("password", password);
+    body.finish();
+    move || (username.value(), password.value())
+}
+
+/// What a broker or a gateway needs to know of the device that it lets in.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Verified<'a> {
+    access_id: String,
+    status: &'static str,
+    name: &'a str,
+    contract_id: &'a str,
+    product_offering_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_date_time: Option<String>,
+}

@@ -1,0 +1,177 @@
+//! Finding the keys, or making them where they may be made.
+//!
+//! The embedded store has its keys beside it, made at the first start. On PostgreSQL the master key
+//! is given to every server, and the token key lives in the database, sealed. Either way the database
+//! keeps the master key's fingerprint: with another key no password could be checked, so a server that
+//! has another one refuses to start.
+
+use std::path::{Path, PathBuf};
+
+use gatehouse_store::{Store, StoreError};
+use gatehouse_vault::{KeyFileError, MasterKey, TokenKey, Vault};
+
+use crate::config::Config;
+
+const FINGERPRINT: &str = "master-key-fingerprint";
+const TOKEN_KEY: &str = "token-key";
+const SEALED_FOR: &str = "token key";
+
+/// The keys of a server.
+pub struct Keys {
+    /// Everything that needs the master key.
+    pub vault: Vault,
+    /// What signs tokens.
+    pub token: TokenKey,
+}
+
+/// Whether keys that are missing may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// A server that starts makes them.
+    Make,
+    /// A command that only reads would make keys that no server has.
+    Refuse,
+}
+
+/// Why there are no keys. It says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    /// PostgreSQL is shared, so no server may make a master key of its own.
+    #[error(
+        "PostgreSQL needs a master key, the same for every server: make one with \
+         `openssl rand -hex 32`, and give it in the file that `master_key_file` names or in the \
+         variable GATEHOUSE_MASTER_KEY"
+    )]
+    NoMasterKey,
+    /// A file that was named is not there.
+    #[error("master_key_file: there is no file {}", .0.display())]
+    NoFile(PathBuf),
+    /// The data was written under another key.
+    #[error(
+        "the master key is not the one that this database was written with (fingerprint {given}, \
+         expected {kept}): give the original key, without which no stored password can be checked"
+    )]
+    Mismatch {
+        /// Of the key that was given.
+        given: String,
+        /// Of the key that is expected.
+        kept: String,
+    },
+    /// The store is there, its key is not.
+    #[error(
+        "{} is missing, but the database was written with a master key (fingerprint {kept}): put \
+         the key file back",
+        path.display()
+    )]
+    Lost {
+        /// Where it should be.
+        path: PathBuf,
+        /// Of the key that is expected.
+        kept: String,
+    },
+    /// No server has started here yet.
+    #[error("there is no token key in {0}: start `gatehouse serve` there once, which makes one")]
+    NoTokenKey(String),
+    /// A key file is of no use.
+    #[error(transparent)]
+    File(#[from] KeyFileError),
+    /// The sealed token key can't be opened.
+    #[error("the token key in the database can't be opened with this master key")]
+    Sealed,
+    /// The store can't be asked.
+    #[error("the database can't be asked for its keys")]
+    Store(#[from] StoreError),
+}
+
+/// Finds the keys of a server, and makes those that are missing.
+pub async fn open(config: &Config, store: &Store) -> Result<Keys, KeysError> {
+    let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
+    let master = find_master_key(config, kept.as_deref())?;
+    let fingerprint = master.fingerprint();
+    let kept = store.keep_server_key(FINGERPRINT, fingerprint.as_bytes()).await?;
+    if kept != fingerprint.as_bytes() {
+        return Err(KeysError::Mismatch { given: fingerprint, kept: shown(&kept) });
+    }
+    let vault = Vault::new(&master);
+    let token = match &config.database_url {
+        None => token_key_in(&config.data_dir, Missing::Make)?,
+        Some(url) => sealed_token_key(store, &vault, Missing::Make, &url.to_string()).await?,
+    };
+    Ok(Keys { vault, token })
+}
+
+/// The token key alone, of a server that has started before.
+pub async fn open_token_key(config: &Config, store: Option<&Store>) -> Result<TokenKey, KeysError> {
+    let (Some(store), Some(url)) = (store, &config.database_url) else {
+        return token_key_in(&config.data_dir, Missing::Refuse);
+    };
+    let Some(kept) = store.server_key(FINGERPRINT).await? else {
+        return Err(KeysError::NoTokenKey(url.to_string()));
+    };
+    let master = find_master_key(config, Some(&shown(&kept)))?;
+    let given = master.fingerprint();
+    if given.as_bytes() != kept {
+        return Err(KeysError::Mismatch { given, kept: shown(&kept) });
+    }
+    sealed_token_key(store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
+}
+
+fn find_master_key(config: &Config, kept: Option<&str>) -> Result<MasterKey, KeysError> {
+    if let Some(key) = &config.master_key {
+        return Ok(key.clone());
+    }
+    if let Some(path) = &config.master_key_file {
+        return MasterKey::load(path)?.ok_or_else(|| KeysError::NoFile(path.clone()));
+    }
+    if config.database_url.is_some() {
+        return Err(KeysError::NoMasterKey);
+    }
+    let path = config.data_dir.join("master.key");
+    match (MasterKey::load(&path)?, kept) {
+        (Some(key), _) => Ok(key),
+        // A new key would make every password that is stored worthless.
+        (None, Some(kept)) => Err(KeysError::Lost { path, kept: kept.to_owned() }),
+        (None, None) => {
+            let key = MasterKey::generate();
+            key.save(&path)?;
+            tracing::info!(path = %path.display(), "master key made: keep a copy in a safe place");
+            Ok(key)
+        }
+    }
+}
+
+fn token_key_in(dir: &Path, missing: Missing) -> Result<TokenKey, KeysError> {
+    let path = dir.join("token.key");
+    match (TokenKey::load(&path)?, missing) {
+        (Some(key), _) => Ok(key),
+        (None, Missing::Refuse) => Err(KeysError::NoTokenKey(dir.display().to_string())),
+        (None, Missing::Make) => {
+            let key = TokenKey::generate();
+            key.save(&path)?;
+            Ok(key)
+        }
+    }
+}
+
+async fn sealed_token_key(
+    store: &Store,
+    vault: &Vault,
+    missing: Missing,
+    shown: &str,
+) -> Result<TokenKey, KeysError> {
+    let sealed = match (store.server_key(TOKEN_KEY).await?, missing) {
+        (Some(sealed), _) => sealed,
+        (None, Missing::Refuse) => return Err(KeysError::NoTokenKey(shown.to_owned())),
+        (None, Missing::Make) => {
+            // Another server may be first; its key is then everyone's.
+            let sealed = vault.seal(SEALED_FOR, TokenKey::generate().to_bytes());
+            store.keep_server_key(TOKEN_KEY, &sealed).await?
+        }
+    };
+    let bytes = vault.unseal(SEALED_FOR, &sealed).map_err(|_| KeysError::Sealed)?;
+    TokenKey::from_bytes(&bytes).map_err(|_| KeysError::Sealed)
+}
+
+fn shown(fingerprint: &[u8]) -> String {
+    String::from_utf8_lossy(fingerprint).into_owned()
+}

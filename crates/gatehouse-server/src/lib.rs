@@ -1,0 +1,16 @@
+//! What gatehouse does, and how it is reached.
+//!
+//! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`config`] is what
+//! an operator may set; [`serve`] starts all of it and stops it again.
+
+pub mod app;
+pub mod auth;
+pub mod config;
+pub mod estate;
+pub mod http;
+pub mod keys;
+pub mod reader;
+pub mod serve;
+
+pub use app::App;
+pub use config::Config;

@@ -1,0 +1,236 @@
+//! The one reader of bodies: it reports every fault at once, not the first one.
+//!
+//! A body is first read into a [`Json`] tree that keeps duplicate keys. A [`Reader`] then takes the
+//! fields of an object one by one. Whatever is wrong (missing, null, a wrong type, out of bounds,
+//! unknown, twice) becomes a [`Fault`] that names the field, and reading goes on.
+//! Estates are read by it too, so a file and a request are refused in the same words.
+
+mod json;
+
+pub use json::Json;
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::{Timestamp, time};
+
+/// Faults that are reported; a body with more has other problems.
+pub const FAULTS_MAX: usize = 100;
+
+/// Characters of an unknown field's name that are repeated.
+const NAME_CHARS_MAX: usize = 64;
+
+/// One thing that is wrong with a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The field, with the way to it: `tenants[2].name`.
+    pub name: String,
+    /// What would be right; reads on after the name.
+    pub reason: String,
+}
+
+/// Everything that is wrong with a body.
+#[derive(Debug, Default)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// Adds one.
+    pub fn add(&mut self, name: impl Into<String>, reason: impl Into<String>) {
+        if self.0.len() < FAULTS_MAX {
+            self.0.push(Fault { name: name.into(), reason: reason.into() });
+        }
+    }
+
+    /// All of them, if there are any.
+    pub fn check(self) -> Result<(), Vec<Fault>> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
+    }
+}
+
+/// A field that must be there.
+#[derive(Debug)]
+pub struct Required<T>(Option<T>);
+
+impl<T> Required<T> {
+    /// The value, once [`Faults::check`] has found nothing missing.
+    pub fn value(self) -> T {
+        self.0.expect("a field that is missing is a fault, and faults were checked")
+    }
+
+    /// The value, if it could be read.
+    pub fn known(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+}
+
+/// Reads the fields of one object.
+pub struct Reader<'f> {
+    path: String,
+    fields: Vec<(String, Json)>,
+    known: Vec<&'static str>,
+    faults: &'f mut Faults,
+}
+
+impl<'f> Reader<'f> {
+    /// Begins to read an object. `path` is the way to it; empty for the body itself.
+    pub fn new(json: Json, path: &str, faults: &'f mut Faults) -> Self {
+        let fields = match json {
+            Json::Object(fields) => fields,
+            other => {
+                let name = if path.is_empty() { "body" } else { path };
+                faults.add(name, format!("must be an object, not {}", other.kind()));
+                Vec::new()
+            }
+        };
+        Self { path: path.to_owned(), fields, known: Vec::new(), faults }
+    }
+
+    /// Takes a field that must be there.
+    pub fn required<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(Json) -> Result<T, String>,
+    ) -> Required<T> {
+        let Some(json) = self.take(name) else {
+            let path = self.path_of(name);
+            self.faults.add(path, "is missing");
+            return Required(None);
+        };
+        Required(self.read(name, json, read))
+    }
+
+    /// Takes a field that may be left out.
+    pub fn optional<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(Json) -> Result<T, String>,
+    ) -> Option<T> {
+        let json = self.take(name)?;
+        self.read(name, json, read)
+    }
+
+    /// Refuses a field that is known but has no business here.
+    pub fn forbid(&mut self, name: &'static str, reason: &str) {
+        if self.take(name).is_some() {
+            let path = self.path_of(name);
+            self.faults.add(path, reason);
+        }
+    }
+
+    /// Reports a fault that lies between fields.
+    pub fn fault(&mut self, name: &str, reason: impl Into<String>) {
+        let path = self.path_of(name);
+        self.faults.add(path, reason);
+    }
+
+    /// Whether the object has no fields at all, or has not been one.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Ends reading: whatever is left is unknown, or there twice.
+    pub fn finish(self) {
+        for (name, _) in &self.fields {
+            let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
+            let path = self.path_of(&shown);
+            if self.known.contains(&name.as_str()) {
+                self.faults.add(path, "is there more than once");
+            } else {
+                let known = self.known.join(", ");
+                self.faults
+                    .add(path, format!("is not a field of this object; it may have {known}"));
+            }
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Json> {
+        self.known.push(name);
+        let at = self.fields.iter().position(|(field, _)| field == name)?;
+        Some(self.fields.remove(at).1)
+    }
+
+    fn read<T>(
+        &mut self,
+        name: &str,
+        json: Json,
+        read: impl FnOnce(Json) -> Result<T, String>,
+    ) -> Option<T> {
+        match read(json) {
+            Ok(value) => Some(value),
+            Err(reason) => {
+                let path = self.path_of(name);
+                self.faults.add(path, reason);
+                None
+            }
+        }
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+}
+
+/// A text, whatever it holds.
+pub fn text(json: Json) -> Result<String, String> {
+    match json {
+        Json::Text(text) => Ok(text),
+        other => Err(format!("must be a string, not {}", other.kind())),
+    }
+}
+
+/// A text that its type accepts.
+pub fn parsed<T: FromStr>(json: Json) -> Result<T, String>
+where
+    T::Err: Display,
+{
+    text(json)?.parse().map_err(|bad: T::Err| bad.to_string())
+}
+
+/// A password; its value is never repeated.
+pub fn password(json: Json) -> Result<Password, String> {
+    Password::new(text(json)?).map_err(|bad| bad.to_string())
+}
+
+/// An instant.
+pub fn instant(json: Json) -> Result<Timestamp, String> {
+    time::parse(&text(json)?).map_err(|bad| bad.to_string())
+}
+
+/// One of a few words.
+pub fn word<T: Copy>(
+    all: &'static [T],
+    word_of: impl Fn(T) -> &'static str,
+) -> impl FnOnce(Json) -> Result<T, String> {
+    move |json| {
+        let given = text(json)?;
+        all.iter().copied().find(|it| word_of(*it) == given).ok_or_else(|| {
+            let words: Vec<&str> = all.iter().map(|it| word_of(*it)).collect();
+            format!("must be one of {}", words.join(", "))
+        })
+    }
+}
+
+/// A whole number within bounds.
+pub fn number(min: u64, max: u64) -> impl FnOnce(Json) -> Result<u64, String> {
+    move |json| {
+        let given = match &json {
+            Json::Number(number) => number.as_u64(),
+            other => return Err(format!("must be a whole number, not {}", other.kind())),
+        };
+        given
+            .filter(|number| (min..=max).contains(number))
+            .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
+    }
+}
+
+/// A list of whatever.
+pub fn list(json: Json) -> Result<Vec<Json>, String> {
+    match json {
+        Json::List(items) => Ok(items),
+        other => Err(format!("must be a list, not {}", other.kind())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

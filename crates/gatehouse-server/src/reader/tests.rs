@@ -1,0 +1,115 @@
+use super::*;
+use gatehouse_core::{ContractId, ContractStatus};
+use proptest::prelude::*;
+
+/// Reads a body with one field of each kind and tells the faults, one a line.
+fn faults(body: &[u8]) -> String {
+    let json = match Json::parse(body) {
+        Ok(json) => json,
+        Err(reason) => return reason,
+    };
+    let mut faults = Faults::default();
+    let mut reader = Reader::new(json, "", &mut faults);
+    reader.required("id", parsed::<ContractId>);
+    reader.optional("secret", password);
+    reader.optional("at", instant);
+    reader.optional("status", word(&ContractStatus::ALL, ContractStatus::as_str));
+    reader.optional("count", number(1, 9));
+    reader.optional("items", list);
+    reader.forbid("fixed", "can't be changed");
+    reader.finish();
+    let lines = faults.check().err().unwrap_or_default();
+    lines.iter().map(|it| format!("{} {}", it.name, it.reason)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_good_body_has_no_faults() {
+    let body = br#"{"id": "c", "secret": "s", "at": "2026-11-01", "status": "ACTIVE", "count": 9,
+        "items": [1, {"a": []}]}"#;
+    assert_eq!(faults(body), "");
+}
+
+#[test]
+fn all_faults_are_reported_at_once() {
+    let body = br#"{"secret": "", "at": "soon", "status": "active", "count": 10, "items": {},
+        "fixed": 1, "colour": null, "count": 3}"#;
+    insta::assert_snapshot!(faults(body), @r"
+    id is missing
+    secret must have 1 to 72 bytes of UTF-8, not 0
+    at must be an RFC 3339 time such as `2026-11-01T12:30:00Z` or a date such as `2026-11-01`, not `soon`
+    status must be one of ACTIVE, SUSPENDED, TERMINATED
+    count must be a whole number from 1 to 9
+    items must be a list, not an object
+    fixed can't be changed
+    colour is not a field of this object; it may have id, secret, at, status, count, items, fixed
+    count is there more than once
+    ");
+}
+
+#[test]
+fn null_is_a_wrong_type_everywhere() {
+    let body = br#"{"id": null, "secret": null, "at": null, "status": null, "count": null,
+        "items": null}"#;
+    insta::assert_snapshot!(faults(body), @r"
+    id must be a string, not null
+    secret must be a string, not null
+    at must be a string, not null
+    status must be a string, not null
+    count must be a whole number, not null
+    items must be a list, not null
+    ");
+}
+
+#[test]
+fn a_number_is_whole_and_within_its_bounds() {
+    for bad in ["0", "10", "-1", "1.5", "1.0", "1e0", "1e30", "18446744073709551616"] {
+        let body = format!(r#"{{"id": "c", "count": {bad}}}"#);
+        assert_eq!(faults(body.as_bytes()), "count must be a whole number from 1 to 9", "{bad}");
+    }
+    assert_eq!(
+        faults(br#"{"id": "c", "count": "5"}"#),
+        "count must be a whole number, not a string"
+    );
+}
+
+#[test]
+fn what_is_no_json_says_where() {
+    for (body, reason) in [
+        (&b""[..], "the body is empty, and should be a JSON object"),
+        (b" \n", "the body is empty, and should be a JSON object"),
+        (
+            b"{\"id\": \"c\"",
+            "the body is not JSON: EOF while parsing an object at line 1 column 10",
+        ),
+        (b"{} x", "the body is not JSON: trailing characters at line 1 column 4"),
+        (b"\xff", "the body is not JSON: expected value at line 1 column 1"),
+        (
+            b"{\"id\": \"\xff\"}",
+            "the body is not JSON: invalid unicode code point at line 1 column 9",
+        ),
+        (b"[]", "body must be an object, not a list\nid is missing"),
+    ] {
+        assert_eq!(faults(body), reason, "{body:?}");
+    }
+    let deep = "[".repeat(10_000);
+    assert_eq!(faults(deep.as_bytes()), "the body is nested deeper than 128 levels");
+}
+
+#[test]
+fn a_body_of_faults_reports_the_first_hundred() {
+    let fields: Vec<String> = (0..500).map(|n| format!(r#""x{n}": 1"#)).collect();
+    assert_eq!(faults(format!("{{{}}}", fields.join(",")).as_bytes()).lines().count(), FAULTS_MAX);
+}
+
+#[test]
+fn a_tree_does_not_show_what_it_holds() {
+    let json = Json::parse(br#"{"password": "hunter2"}"#).unwrap();
+    assert!(!format!("{json:?}").contains("hunter2"));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = faults(&body);
+    }
+}
