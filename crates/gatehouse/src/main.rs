@@ -1,0 +1,45 @@
+//! The binary: the server, and the commands around it.
+
+mod apply;
+mod client;
+mod demo;
+mod logging;
+mod serve;
+mod token;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Who may connect, and what is connected on whose network.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server
+    Serve(serve::Serve),
+    /// Make a token of the built-in issuer
+    Token(token::Token),
+    /// Make tenants and contracts as an estate file says
+    Apply(apply::Apply),
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::Token(token) => token.run(),
+        Command::Apply(apply) => apply.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("gatehouse: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `gatehouse serve`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatehouse_server::config::Config;
+use gatehouse_server::estate::Estate;
+use gatehouse_server::serve::Server;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{demo, logging};
+
+/// Where the settings come from; shared by the commands that read them.
+#[derive(Args)]
+pub(crate) struct Settings {
+    /// A file of settings (TOML); see gatehouse.example.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the embedded store and its keys are [default: gatehouse-data]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// A PostgreSQL database, instead of the embedded store
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+}
+
+impl Settings {
+    /// Puts file, environment and flags together.
+    pub(crate) fn load(&self, more: &[(&'static str, Option<&String>)]) -> Result<Config, String> {
+        let mut flags = vec![
+            ("data_dir", self.data_dir.as_ref()),
+            ("database_url", self.database_url.as_ref()),
+        ];
+        flags.extend(more);
+        let flags: Vec<(&str, String)> =
+            flags.into_iter().filter_map(|(name, value)| Some((name, value?.clone()))).collect();
+        // A variable that is no text can't be one of ours.
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Config::load(self.config.as_deref(), environment, &flags).map_err(|bad| bad.to_string())
+    }
+}
+
+/// Run the server
+#[derive(Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    settings: Settings,
+    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Apply an estate file at start
+    #[arg(long, value_name = "FILE")]
+    estate: Option<PathBuf>,
+    /// Add a demo tenant with contracts, and print a token and what to try
+    #[arg(long)]
+    demo: bool,
+    /// Show the settings without secrets, and stop
+    #[arg(long)]
+    print_config: bool,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[("listen", self.listen.as_ref())])?;
+        if self.print_config {
+            print!("{}", config.show());
+            return Ok(());
+        }
+        logging::start(&config.log);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
+        runtime.block_on(self.serve(&config))
+    }
+
+    async fn serve(self, config: &Config) -> Result<(), String> {
+        let mut estate = match &self.estate {
+            Some(path) => Estate::load(path).map_err(|bad| bad.to_string())?,
+            None => Estate { tenants: Vec::new() },
+        };
+        if self.demo {
+            demo::add_to(&mut estate);
+        }
+        // Before anything is answered: a signal that comes early must not be lost.
+        let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
+        let server = Server::start(config, Some(&estate)).await.map_err(|why| why.to_string())?;
+        let address = server.address().map_err(|cause| cause.to_string())?;
+        println!("listening on http://{address}");
+        if self.demo {
+            let url = format!("http://{address}{}", config.base_path.as_str());
+            println!("{}", demo::invitation(&server, &url));
+        }
+        server.run(stop).await;
+        Ok(())
+    }
+}
+
+/// Comes when the process is asked to end.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}

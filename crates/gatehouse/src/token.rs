@@ -1,0 +1,133 @@
+//! `gatehouse token`: tokens of the built-in issuer, for people who have no identity provider.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use gatehouse_core::TenantName;
+use gatehouse_core::rights::{Scope, Tenants};
+use gatehouse_server::auth::{Auth, Grant};
+use gatehouse_server::config::Config;
+use gatehouse_server::{keys, serve};
+use gatehouse_store::Clock;
+use jiff::SignedDuration;
+
+use crate::serve::Settings;
+
+/// Longest life of a token.
+const LIFETIME_DAYS_MAX: i64 = 3660;
+
+/// Make a token of the built-in issuer
+#[derive(Args)]
+pub(crate) struct Token {
+    /// A tenant that the token is for, as often as needed; `*` for all
+    #[arg(long, value_name = "NAME", required = true)]
+    tenant: Vec<String>,
+    /// What it allows: access:read, access:write, access:verify, product:read, event:read,
+    /// event:write, admin; several with spaces between
+    #[arg(long, value_name = "SCOPES")]
+    scope: String,
+    /// How long it is good for, such as 15m, 1h or 30d
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    ttl: String,
+    /// Whose it is; stands in the log
+    #[arg(long, value_name = "NAME", default_value = "cli")]
+    subject: String,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl Token {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let grant = Grant {
+            tenants: read_tenants(&self.tenant)?,
+            scopes: read_scopes(&self.scope)?,
+            lifetime_seconds: read_lifetime(&self.ttl)?,
+            subject: self.subject,
+        };
+        let config = self.settings.load(&[])?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        println!("{}", runtime.block_on(issue(&config, &grant))?);
+        Ok(())
+    }
+}
+
+async fn issue(config: &Config, grant: &Grant) -> Result<String, String> {
+    let clock = Clock::machine();
+    let store = match &config.database_url {
+        None => None,
+        Some(_) => {
+            let opened = serve::open_store(config, clock.clone()).await;
+            Some(opened.map_err(|why| why.to_string())?.0)
+        }
+    };
+    let key = keys::open_token_key(config, store.as_ref()).await.map_err(|why| why.to_string())?;
+    let auth = Auth::new(key, config.auth.audience.clone());
+    Ok(auth.issue(grant, clock.now()))
+}
+
+fn read_tenants(names: &[String]) -> Result<Vec<String>, String> {
+    for name in names {
+        if name != Tenants::ALL_WORD {
+            name.parse::<TenantName>().map_err(|bad| format!("--tenant: `{name}` {bad}"))?;
+        }
+    }
+    Ok(names.to_vec())
+}
+
+fn read_scopes(words: &str) -> Result<BTreeSet<Scope>, String> {
+    let known: Vec<&str> = Scope::ALL.into_iter().map(Scope::as_str).collect();
+    let known = known.join(", ");
+    let scopes: Result<BTreeSet<Scope>, String> = words
+        .split_whitespace()
+        .map(|word| {
+            Scope::from_word(word)
+                .ok_or_else(|| format!("--scope: `{word}` is no scope; they are {known}"))
+        })
+        .collect();
+    let scopes = scopes?;
+    if scopes.is_empty() {
+        return Err(format!("--scope: a token needs a scope; they are {known}"));
+    }
+    Ok(scopes)
+}
+
+fn read_lifetime(text: &str) -> Result<i64, String> {
+    let bad = || {
+        format!(
+            "--ttl: must be a duration such as 15m, 1h or 30d, up to {LIFETIME_DAYS_MAX}d, \
+             not `{text}`"
+        )
+    };
+    // Days are no fixed time to the library, and 24 hours to everyone who wants a token.
+    let duration: SignedDuration = match text.strip_suffix('d').map(str::parse::<i64>) {
+        Some(Ok(days)) => days.checked_mul(24).map(SignedDuration::from_hours).ok_or_else(bad)?,
+        _ => text.parse().map_err(|_| bad())?,
+    };
+    let seconds = duration.as_secs();
+    let allowed = 1..=LIFETIME_DAYS_MAX * 24 * 60 * 60;
+    if allowed.contains(&seconds) { Ok(seconds) } else { Err(bad()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lifetimes_are_written_as_people_write_them() {
+        for (text, seconds) in [("15m", 900), ("1h", 3600), ("30d", 2_592_000), ("90s", 90)] {
+            assert_eq!(read_lifetime(text), Ok(seconds), "{text}");
+        }
+        for bad in ["", "0s", "-1h", "soon", "1", "3661d", "99999999999999999d"] {
+            assert!(read_lifetime(bad).unwrap_err().contains("15m"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_scope_that_does_not_exist_is_named() {
+        assert!(read_scopes("access:read admin").is_ok());
+        let error = read_scopes("access:read acess:write").unwrap_err();
+        assert!(error.contains("acess:write") && error.contains("access:write"), "{error}");
+        assert!(read_scopes(" ").is_err());
+    }
+}
