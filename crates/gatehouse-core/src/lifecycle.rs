@@ -163,22 +163,15 @@ pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, Refusa
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// How a device gets in whose password was right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// Nothing has to be written down.
-    Open(Access),
-    /// It is the first connection, which [`connect`] must count before it is let in.
-    First,
-}
-
 /// Whether the access lets a device in, as far as can be told without its contract.
-pub fn may_connect(access: &Access, now: Timestamp) -> Result<Entry, Refused> {
+///
+/// `None` is the first connection, which [`connect`] must count before the device is let in.
+pub fn may_connect(access: &Access, now: Timestamp) -> Result<Option<Access>, Refused> {
     let access = at(access, now);
     match access.status {
         _ if !started(&access, now) => Err(Refused),
-        Status::Active | Status::PendingTerminate => Ok(Entry::Open(access)),
-        Status::PendingActive => Ok(Entry::First),
+        Status::Active | Status::PendingTerminate => Ok(Some(access)),
+        Status::PendingActive => Ok(None),
         Status::Suspended | Status::Terminated => Err(Refused),
     }
 }
@@ -186,8 +179,8 @@ pub fn may_connect(access: &Access, now: Timestamp) -> Result<Entry, Refused> {
 /// Lets a device in whose password was right. Its first connection starts a prepaid access's validity.
 pub fn connect(access: &Access, contract: &Contract, now: Timestamp) -> Result<Access, Refused> {
     match may_connect(access, now)? {
-        Entry::Open(access) => Ok(access),
-        Entry::First => activate(at(access, now), contract, now).map_err(|_| Refused),
+        Some(access) => Ok(access),
+        None => activate(at(access, now), contract, now).map_err(|_| Refused),
     }
 }
 

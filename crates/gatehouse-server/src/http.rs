@@ -1,8 +1,8 @@
 //! How the service is reached: the HTTP API.
 //!
-//! [`routes`] has every route on one screen. A request walks down through [`dispatch`], which checks
+//! `routes` has every route on one screen. A request walks down through `dispatch`, which checks
 //! what every operation has in common in the one order that the contract gives, into the handler of
-//! its resource (one file each), which parses, asks and renders. [`problem`] is the one body of every
+//! its resource (one file each), which parses, asks and renders. `problem` is the one body of every
 //! error and holds the one table from errors to statuses.
 
 mod access;

@@ -69,6 +69,7 @@ pub struct Reader<'f> {
     path: String,
     fields: Vec<(String, Json)>,
     known: Vec<&'static str>,
+    forbidden: Vec<&'static str>,
     faults: &'f mut Faults,
 }
 
@@ -83,7 +84,7 @@ impl<'f> Reader<'f> {
                 Vec::new()
             }
         };
-        Self { path: path.to_owned(), fields, known: Vec::new(), faults }
+        Self { path: path.to_owned(), fields, known: Vec::new(), forbidden: Vec::new(), faults }
     }
 
     /// Takes a field that must be there.
@@ -92,6 +93,7 @@ impl<'f> Reader<'f> {
         name: &'static str,
         read: impl FnOnce(Json) -> Result<T, String>,
     ) -> Required<T> {
+        self.known.push(name);
         let Some(json) = self.take(name) else {
             let path = self.path_of(name);
             self.faults.add(path, "is missing");
@@ -106,12 +108,14 @@ impl<'f> Reader<'f> {
         name: &'static str,
         read: impl FnOnce(Json) -> Result<T, String>,
     ) -> Option<T> {
+        self.known.push(name);
         let json = self.take(name)?;
         self.read(name, json, read)
     }
 
     /// Refuses a field that is known but has no business here.
     pub fn forbid(&mut self, name: &'static str, reason: &str) {
+        self.forbidden.push(name);
         if self.take(name).is_some() {
             let path = self.path_of(name);
             self.faults.add(path, reason);
@@ -134,7 +138,7 @@ impl<'f> Reader<'f> {
         for (name, _) in &self.fields {
             let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
             let path = self.path_of(&shown);
-            if self.known.contains(&name.as_str()) {
+            if self.known.iter().chain(&self.forbidden).any(|known| known == name) {
                 self.faults.add(path, "is there more than once");
             } else {
                 let known = self.known.join(", ");
@@ -144,8 +148,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    fn take(&mut self, name: &'static str) -> Option<Json> {
-        self.known.push(name);
+    fn take(&mut self, name: &str) -> Option<Json> {
         let at = self.fields.iter().position(|(field, _)| field == name)?;
         Some(self.fields.remove(at).1)
     }

@@ -100,11 +100,10 @@ fn read_lifetime(text: &str) -> Result<i64, String> {
         )
     };
     // Days are no fixed time to the library, and 24 hours to everyone who wants a token.
-    let duration: SignedDuration = match text.strip_suffix('d').map(str::parse::<i64>) {
-        Some(Ok(days)) => days.checked_mul(24).map(SignedDuration::from_hours).ok_or_else(bad)?,
-        _ => text.parse().map_err(|_| bad())?,
+    let seconds = match text.strip_suffix('d').map(str::parse::<i64>) {
+        Some(Ok(days)) => days.checked_mul(24 * 60 * 60).ok_or_else(bad)?,
+        _ => text.parse::<SignedDuration>().map_err(|_| bad())?.as_secs(),
     };
-    let seconds = duration.as_secs();
     let allowed = 1..=LIFETIME_DAYS_MAX * 24 * 60 * 60;
     if allowed.contains(&seconds) { Ok(seconds) } else { Err(bad()) }
 }

@@ -35,7 +35,7 @@ pub enum Error {
         n_accesses: u64,
     },
     /// The access has changed since the client saw it.
-    #[error("the access is now at version {0}, which If-Match doesn't name")]
+    #[error("the access is at version {0}, which the conditions of the request exclude")]
     Stale(u64),
     /// A device's credentials don't let it in. Why is nobody's business.
     #[error("the credentials are refused")]

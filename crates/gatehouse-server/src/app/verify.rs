@@ -1,7 +1,7 @@
 //! Checking a device's credentials. The row is read at every check: what has been answered is obeyed.
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::{self, Entry, Refused};
+use gatehouse_core::lifecycle::{self, Refused};
 use gatehouse_core::{Access, TenantName, Username};
 use gatehouse_store::{Change, Stored};
 
@@ -24,8 +24,8 @@ impl App {
             return Err(Error::CredentialsRefused);
         }
         match lifecycle::may_connect(&stored.access, self.now())? {
-            Entry::Open(access) => Ok(access),
-            Entry::First => self.connect_first(tenant, stored).await,
+            Some(access) => Ok(access),
+            None => self.connect_first(tenant, stored).await,
         }
     }
 

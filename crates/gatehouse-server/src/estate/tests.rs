@@ -53,7 +53,21 @@ colour: blue
 "#,
     )
     .unwrap_err();
-    insta::assert_snapshot!(error.to_string(), @r"
+    insta::assert_snapshot!(error.to_string(), @"
+    estate.yaml is not an estate:
+      colour is not a field of this object; it may have tenants
+      tenants[0].name must begin with a letter or digit and hold only letters, digits, `.`, `_` and `-` of ASCII, at most 63 in all
+      tenants[0].contracts[0].id must be a string, not a number
+      tenants[0].contracts[0].productOfferingId must have 1 to 128 characters, not 0
+      tenants[0].contracts[0].billingModel must be one of PREPAID, PAY_PER_USE
+      tenants[0].contracts[1].validityPeriod is for PREPAID contracts, and this one is PAY_PER_USE
+      tenants[0].contracts[2].validityPeriod must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `1 year`
+      tenants[0].contracts[2].id names `a` a second time in its tenant
+      tenants[0].contracts[3].endDateTime must be later than startDateTime
+      tenants[0].contracts[3].quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses
+      tenants[2].name names `twice` a second time
+      tenants[3] must be an object, not a number
+      tenants[3].name is missing
     ");
 }
 

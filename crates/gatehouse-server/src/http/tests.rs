@@ -1,1 +1,235 @@
+//! The API as a client sees it: whole answers, on both stores, without a network.
 
+mod access;
+mod bad_input;
+mod contract;
+mod coverage;
+mod openapi;
+mod operator;
+mod tenant;
+mod verify;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_core::Timestamp;
+use gatehouse_core::rights::scopes_from_words;
+use gatehouse_store::{Clock, Store};
+use gatehouse_vault::{MasterKey, TokenKey, Vault};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+
+use super::{Gate, handle};
+use crate::app::App;
+use crate::auth::{Auth, Grant};
+use crate::config::Config;
+
+const EVERYTHING: &str = "access:read access:write access:verify admin";
+
+/// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
+/// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
+struct Gatehouse {
+    kind: &'static str,
+    gate: Gate,
+    clock: Clock,
+    token: String,
+    _dir: Option<tempfile::TempDir>,
+}
+
+/// An answer, as a client sees it.
+struct Seen {
+    status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Gatehouse {
+    /// One on the embedded store.
+    async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    async fn with(config: Config) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+        let store = Store::open_sqlite(&dir.path().join("test.db"), clock.clone()).await.unwrap();
+        Self::on("SQLite", store, clock, config, Some(dir)).await
+    }
+
+    /// One on each store. `test` names the schema in PostgreSQL.
+    async fn on_each(test: &str) -> [Self; 2] {
+        let url = Self::empty_schema(test).await.parse().unwrap();
+        let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+        let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
+        [Self::new().await, Self::on("PostgreSQL", store, clock, Config::default(), None).await]
+    }
+
+    /// An empty schema of PostgreSQL's, as the address of a database.
+    async fn empty_schema(test: &str) -> String {
+        let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+            "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
+             `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+        );
+        let (client, connection) =
+            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");
+        let connection = tokio::spawn(connection);
+        let sql = format!("DROP SCHEMA IF EXISTS http_{test} CASCADE; CREATE SCHEMA http_{test}");
+        client.batch_execute(&sql).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        format!("{url}?options=-c%20search_path%3Dhttp_{test}")
+    }
+
+    async fn on(
+        kind: &'static str,
+        store: Store,
+        clock: Clock,
+        config: Config,
+        dir: Option<tempfile::TempDir>,
+    ) -> Self {
+        let vault = Arc::new(Vault::new(&MasterKey::generate()));
+        let app = App { store, vault, clock: clock.clone() };
+        let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
+        let gate = Gate::new(app, auth, &config);
+        let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
+        gatehouse.token = gatehouse.token_for("*", EVERYTHING);
+        gatehouse.set_up(config.base_path.as_str()).await;
+        gatehouse
+    }
+
+    async fn set_up(&self, base: &str) {
+        let by_use = r#"{"productOfferingId": "po-use", "billingModel": "PAY_PER_USE"}"#;
+        let prepaid = r#"{"productOfferingId": "po-month", "billingModel": "PREPAID",
+                          "validityPeriod": "P30D"}"#;
+        for (path, body) in [
+            ("acme", r#"{"timeZone": "Europe/Berlin"}"#),
+            ("acme/contracts/payg", by_use),
+            ("acme/contracts/pre", prepaid),
+            ("acme/contracts/other", &by_use.replace("po-use", "po-other")),
+            ("rival", "{}"),
+            ("rival/contracts/payg", by_use),
+        ] {
+            let seen = self.put(&format!("{base}/-/admin/tenants/{path}"), body).await;
+            assert_eq!(seen.status, 201, "{path}: {}", seen.body);
+        }
+    }
+
+    fn token_for(&self, tenant: &str, scopes: &str) -> String {
+        let grant = Grant {
+            subject: "tester".into(),
+            tenants: vec![tenant.into()],
+            scopes: scopes_from_words(scopes),
+            lifetime_seconds: 100 * 365 * 86_400,
+        };
+        self.gate.auth().issue(&grant, self.clock.now())
+    }
+
+    async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Seen {
+        let mut request =
+            Request::builder().method(method).uri(path).header("host", "gate.example");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = Full::new(Bytes::copy_from_slice(body));
+        let response = handle(&self.gate, request.body(body).unwrap()).await;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Seen {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).unwrap(),
+        }
+    }
+
+    /// Sends with a token for everything.
+    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Seen {
+        let bearer = format!("Bearer {}", self.token);
+        let mut all = vec![("authorization", bearer.as_str())];
+        all.extend(headers);
+        self.send(method, path, &all, body.as_bytes()).await
+    }
+
+    async fn get(&self, path: &str) -> Seen {
+        self.ask("GET", path, &[], "").await
+    }
+
+    async fn delete(&self, path: &str) -> Seen {
+        self.ask("DELETE", path, &[], "").await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Seen {
+        self.ask("POST", path, &[("content-type", "application/json")], body).await
+    }
+
+    async fn put(&self, path: &str, body: &str) -> Seen {
+        self.ask("PUT", path, &[("content-type", "application/json")], body).await
+    }
+
+    async fn patch(&self, path: &str, body: &str) -> Seen {
+        self.ask("PATCH", path, &[("content-type", "application/merge-patch+json")], body).await
+    }
+
+    /// Makes an access and tells its path and what was answered.
+    async fn create(&self, body: &str) -> (String, Value) {
+        let seen = self.post("/acme/access", body).await;
+        assert_eq!(seen.status, 201, "{}", seen.body);
+        let json = seen.json();
+        (format!("/acme/access/{}", json["id"].as_str().unwrap()), json)
+    }
+
+    async fn verify(&self, username: &str, password: &str) -> Seen {
+        let body = serde_json::json!({"username": username, "password": password}).to_string();
+        self.post("/acme/verify", &body).await
+    }
+}
+
+impl Seen {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The fields at fault, by name.
+    fn invalid(&self) -> Vec<String> {
+        let json = self.json();
+        let params = json["invalidParams"].as_array().cloned().unwrap_or_default();
+        params.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The whole answer as text, with what is drawn by chance left out.
+    fn whole(&self) -> String {
+        let mut text = format!("{}\n", self.status);
+        for (name, value) in &self.headers {
+            text += &format!("{name}: {}\n", value.to_str().unwrap());
+        }
+        if !self.body.is_empty() {
+            text += &format!("\n{}\n", serde_json::to_string_pretty(&self.json()).unwrap());
+        }
+        without_chance(text, self)
+    }
+}
+
+fn without_chance(mut text: String, seen: &Seen) -> String {
+    if let Some(id) = seen.header("x-correlation-id") {
+        text = text.replace(id, "<correlation>");
+    }
+    if let Ok(json) = serde_json::from_str::<Value>(&seen.body) {
+        for (field, shown) in [("id", "<id>"), ("accessId", "<id>"), ("password", "<password>")] {
+            if let Some(value) = json[field].as_str().filter(|value| value.len() >= 24) {
+                text = text.replace(value, shown);
+            }
+        }
+        if let Some(name) = json["username"].as_str().filter(|name| name.starts_with("u-")) {
+            text = text.replace(name, "<username>");
+        }
+    }
+    text
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}

@@ -41,7 +41,7 @@ fn all_faults_are_reported_at_once() {
     count must be a whole number from 1 to 9
     items must be a list, not an object
     fixed can't be changed
-    colour is not a field of this object; it may have id, secret, at, status, count, items, fixed
+    colour is not a field of this object; it may have id, secret, at, status, count, items
     count is there more than once
     ");
 }

@@ -32,7 +32,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Where a PostgreSQL database is. Shows itself without its password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    config: Config,
+    config: Arc<Config>,
     shown: String,
 }
 
@@ -53,7 +53,7 @@ impl FromStr for DatabaseUrl {
         if config.get_application_name().is_none() {
             config.application_name("gatehouse");
         }
-        Ok(Self { shown: without_secrets(text), config })
+        Ok(Self { shown: without_secrets(text), config: Arc::new(config) })
     }
 }
 
@@ -86,7 +86,7 @@ impl PartialEq for DatabaseUrl {
 }
 
 pub(crate) struct Postgres {
-    config: Config,
+    config: Arc<Config>,
     readers: [Reader; READERS],
     next_reader: AtomicUsize,
     writers: Mutex<Vec<Arc<Session>>>,
@@ -103,7 +103,7 @@ struct Reader {
 impl Postgres {
     pub(crate) fn new(url: &DatabaseUrl) -> Self {
         Self {
-            config: url.config.clone(),
+            config: Arc::clone(&url.config),
             readers: Default::default(),
             next_reader: AtomicUsize::new(0),
             writers: Mutex::default(),

@@ -1,0 +1,337 @@
+use super::*;
+use insta::assert_snapshot;
+
+#[tokio::test]
+async fn an_access_is_made_with_everything_generated() {
+    let gate = Gatehouse::new().await;
+    let seen = gate.post("/acme/access", r#"{"contractId": "payg"}"#).await;
+    assert_snapshot!(seen.whole(), @r#"
+    201
+    content-type: application/json
+    etag: "1"
+    cache-control: no-store
+    location: http://gate.example/acme/access/<id>
+    x-correlation-id: <correlation>
+    content-length: 382
+
+    {
+      "id": "<id>",
+      "href": "http://gate.example/acme/access/<id>",
+      "contractId": "payg",
+      "productOfferingId": "po-use",
+      "username": "<username>",
+      "password": "<password>",
+      "name": "<username>",
+      "status": "ACTIVE",
+      "startDateTime": "2027-03-01T12:00:00.000Z",
+      "@baseType": "Resource",
+      "@type": "RealizingResource"
+    }
+    "#);
+    let json = seen.json();
+    assert_eq!(json["password"].as_str().unwrap().len(), 24);
+    assert_eq!(json["username"].as_str().unwrap().len(), 18);
+}
+
+#[tokio::test]
+async fn an_access_is_made_as_chosen() {
+    for gate in Gatehouse::on_each("made_as_chosen").await {
+        let body =
+            r#"{"contractId": "pre", "username": "Ann Lee 🛰", "password": "p", "deviceName": "d"}"#;
+        let (path, json) = gate.create(body).await;
+        for (field, value) in [
+            ("username", "Ann Lee 🛰"),
+            ("password", "p"),
+            ("deviceName", "d"),
+            ("name", "d"),
+            ("status", "PENDING_ACTIVE"),
+            ("productOfferingId", "po-month"),
+            ("startDateTime", "2027-03-01T12:00:00.000Z"),
+        ] {
+            assert_eq!(json[field], value, "{}: {field}", gate.kind);
+        }
+        assert_eq!(json.get("endDateTime"), None, "an absent field is left out");
+        let read = gate.get(&path).await.json();
+        let mut expected = json.clone();
+        expected.as_object_mut().unwrap().remove("password");
+        assert_eq!(read, expected, "{}: the password is never shown again", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn reading_answers_the_whole_access() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "pre", "username": "ann"}"#).await;
+    assert_snapshot!(gate.get(&path).await.whole(), @r#"
+    200
+    content-type: application/json
+    etag: "1"
+    x-correlation-id: <correlation>
+    content-length: 323
+
+    {
+      "id": "<id>",
+      "href": "http://gate.example/acme/access/<id>",
+      "contractId": "pre",
+      "productOfferingId": "po-month",
+      "username": "ann",
+      "name": "ann",
+      "status": "PENDING_ACTIVE",
+      "startDateTime": "2027-03-01T12:00:00.000Z",
+      "@baseType": "Resource",
+      "@type": "RealizingResource"
+    }
+    "#);
+    let head = gate.ask("HEAD", &path, &[], "").await;
+    let get = gate.get(&path).await;
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert_eq!(head.header("content-length"), get.header("content-length"));
+}
+
+#[tokio::test]
+async fn a_taken_username_is_a_conflict() {
+    for gate in Gatehouse::on_each("taken_username").await {
+        let body = r#"{"contractId": "payg", "username": "ann"}"#;
+        let (path, _) = gate.create(body).await;
+        let seen = gate.post("/acme/access", body).await;
+        assert_eq!(seen.status, 409, "{}", gate.kind);
+        gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
+        let seen = gate.post("/acme/access", r#"{"contractId": "pre", "username": "ann"}"#).await;
+        assert_eq!(seen.status, 409, "{}: also against terminated ones", gate.kind);
+        let case = gate.post("/acme/access", r#"{"contractId": "pre", "username": "Ann"}"#).await;
+        assert_eq!(case.status, 201, "case tells names apart");
+        let rival = gate.post("/rival/access", body).await;
+        assert_eq!(rival.status, 201, "another tenant's names are its own");
+    }
+    let gate = Gatehouse::new().await;
+    let body = r#"{"contractId": "payg", "username": "ann"}"#;
+    gate.create(body).await;
+    assert_snapshot!(gate.post("/acme/access", body).await.whole(), @r#"
+    409
+    content-type: application/problem+json
+    x-correlation-id: <correlation>
+    content-length: 244
+
+    {
+      "type": "Conflict",
+      "status": 409,
+      "title": "Username taken",
+      "detail": "username `ann` is taken, perhaps by an access that is TERMINATED",
+      "externalErrors": [],
+      "relatedParty": [],
+      "correlationId": "<correlation>",
+      "@type": "problem"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn an_unknown_contract_is_well_formed_but_wrong() {
+    let gate = Gatehouse::new().await;
+    let seen = gate.post("/acme/access", r#"{"contractId": "nope"}"#).await;
+    assert_snapshot!(seen.whole(), @r#"
+    422
+    content-type: application/problem+json
+    x-correlation-id: <correlation>
+    content-length: 312
+
+    {
+      "type": "Unprocessable Entity",
+      "status": 422,
+      "title": "Unknown contract",
+      "detail": "the tenant has no contract `nope`",
+      "invalidParams": [
+        {
+          "name": "contractId",
+          "reason": "the tenant has no contract `nope`"
+        }
+      ],
+      "externalErrors": [],
+      "relatedParty": [],
+      "correlationId": "<correlation>",
+      "@type": "problem"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_contract_decides_validity_and_room() {
+    for gate in Gatehouse::on_each("validity_and_room").await {
+        let contract = "/-/admin/tenants/acme/contracts/c";
+        let put = async |more: &str| {
+            let body =
+                format!(r#"{{"productOfferingId": "o", "billingModel": "PAY_PER_USE"{more}}}"#);
+            assert!(gate.put(contract, &body).await.status < 300);
+            gate.post("/acme/access", r#"{"contractId": "c"}"#).await
+        };
+        let later =
+            put(r#", "startDateTime": "2027-04-01", "endDateTime": "2027-05-01T00:00:00+02:00""#);
+        let later = later.await.json();
+        assert_eq!(later["startDateTime"], "2027-04-01T00:00:00.000Z");
+        assert_eq!(later["endDateTime"], "2027-04-30T22:00:00.000Z");
+        for (more, title) in [
+            (r#", "status": "SUSPENDED""#, "Contract suspended"),
+            (r#", "status": "TERMINATED""#, "Contract ended"),
+            (r#", "endDateTime": "2027-03-01T12:00:00Z""#, "Contract ended"),
+            (r#", "maxAccesses": 1"#, "Quota reached"),
+            (r#", "maxAccesses": 0"#, "Quota reached"),
+        ] {
+            let seen = put(more).await;
+            assert_eq!((seen.status, &seen.json()["title"]), (409, &title.into()), "{more}");
+        }
+        assert_eq!(put(r#", "maxAccesses": 2"#).await.status, 201, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn an_update_shows_the_password_only_where_it_set_one() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "payg", "username": "ann"}"#).await;
+    assert_snapshot!(gate.patch(&path, r#"{"status": "SUSPENDED"}"#).await.whole(), @r#"
+    200
+    content-type: application/json
+    etag: "2"
+    x-correlation-id: <correlation>
+    content-length: 317
+
+    {
+      "id": "<id>",
+      "href": "http://gate.example/acme/access/<id>",
+      "contractId": "payg",
+      "productOfferingId": "po-use",
+      "username": "ann",
+      "name": "ann",
+      "status": "SUSPENDED",
+      "startDateTime": "2027-03-01T12:00:00.000Z",
+      "@baseType": "Resource",
+      "@type": "RealizingResource"
+    }
+    "#);
+    let rotated = gate.patch(&path, r#"{"password": "new", "status": "ACTIVE"}"#).await;
+    assert_eq!(rotated.json()["password"], "new");
+    assert_eq!(rotated.json()["status"], "ACTIVE");
+    assert_eq!(rotated.header("cache-control"), Some("no-store"));
+    assert_eq!(rotated.header("etag"), Some("\"3\""), "both are one change");
+}
+
+#[tokio::test]
+async fn status_and_password_are_changed_both_or_neither() {
+    for gate in Gatehouse::on_each("both_or_neither").await {
+        let later = r#"{"productOfferingId": "o", "billingModel": "PREPAID", "startDateTime": "2028-01-01"}"#;
+        gate.put("/-/admin/tenants/acme/contracts/later", later).await;
+        let body = r#"{"contractId": "later", "username": "ann", "password": "old"}"#;
+        let (path, _) = gate.create(body).await;
+        let seen = gate.patch(&path, r#"{"status": "ACTIVE", "password": "new"}"#).await;
+        assert_eq!(
+            (seen.status, seen.json()["title"].as_str()),
+            (409, Some("Contract not started"))
+        );
+        assert_eq!(gate.get(&path).await.header("etag"), Some("\"1\""), "nothing changed");
+        gate.clock.set(at("2028-01-01T00:00:00Z"));
+        assert_eq!(gate.verify("ann", "new").await.status, 401, "{}", gate.kind);
+        assert_eq!(gate.verify("ann", "old").await.status, 200, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_terminated_access_stays_terminated() {
+    for gate in Gatehouse::on_each("stays_terminated").await {
+        let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+        let ended = gate.patch(&path, r#"{"status": "TERMINATED"}"#).await.json();
+        assert_eq!(ended["endDateTime"], "2027-03-01T12:00:00.000Z");
+        for body in [
+            r#"{"status": "ACTIVE"}"#,
+            r#"{"status": "SUSPENDED"}"#,
+            r#"{"password": "x"}"#,
+            r#"{"password": "x", "status": "TERMINATED"}"#,
+        ] {
+            assert_eq!(gate.patch(&path, body).await.status, 409, "{}: {body}", gate.kind);
+        }
+        gate.clock.set(at("2027-03-02T00:00:00Z"));
+        let again = gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
+        assert_eq!((again.status, again.json()), (200, ended), "{}: unchanged", gate.kind);
+        assert_eq!(again.header("etag"), Some("\"2\""));
+    }
+}
+
+#[tokio::test]
+async fn an_access_whose_end_has_come_is_terminated_for_everyone() {
+    for gate in Gatehouse::on_each("end_has_come").await {
+        let (path, made) = gate.create(r#"{"contractId": "pre"}"#).await;
+        let active = gate.patch(&path, r#"{"status": "ACTIVE"}"#).await;
+        assert_eq!(active.json()["endDateTime"], "2027-03-31T12:00:00.000Z");
+        gate.clock.set(at("2027-03-31T11:59:59.999Z"));
+        assert_eq!(gate.get(&path).await.json()["status"], "ACTIVE");
+        gate.clock.set(at("2027-03-31T12:00:00Z"));
+        let known = [("if-none-match", "\"2\"")];
+        let over = gate.ask("GET", &path, &known, "").await;
+        assert_eq!((over.status, &over.json()["status"]), (200, &"TERMINATED".into()));
+        assert_eq!(over.header("etag"), Some("\"3\""), "{}: another version", gate.kind);
+        assert_eq!(gate.patch(&path, r#"{"status": "ACTIVE"}"#).await.status, 409);
+        let (name, password) =
+            (made["username"].as_str().unwrap(), made["password"].as_str().unwrap());
+        assert_eq!(gate.verify(name, password).await.status, 401);
+        let count = gate.get("/acme/contract/pre").await.json()["accessCount"].clone();
+        assert_eq!(count, 0, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn conditions_are_honoured() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+    for (value, status) in [
+        ("\"1\"", 304),
+        ("W/\"1\"", 304),
+        ("\"9\", \"1\"", 304),
+        ("*", 304),
+        ("\"2\"", 200),
+        ("1", 200),
+    ] {
+        let seen = gate.ask("GET", &path, &[("if-none-match", value)], "").await;
+        assert_eq!(seen.status, status, "If-None-Match: {value}");
+    }
+    let patch = async |name: &str, value: &str| {
+        let headers = [("content-type", "application/merge-patch+json"), (name, value)];
+        gate.ask("PATCH", &path, &headers, r#"{"password": "x"}"#).await
+    };
+    for value in ["\"2\"", "W/\"1\"", "1", ""] {
+        assert_eq!(patch("if-match", value).await.status, 412, "If-Match: {value}");
+    }
+    assert_eq!(patch("if-none-match", "\"1\"").await.status, 412);
+    assert_eq!(patch("if-match", "\"7\", \"1\"").await.header("etag"), Some("\"2\""));
+    assert_eq!(patch("if-match", "*").await.header("etag"), Some("\"3\""));
+    assert_snapshot!(patch("if-match", "\"1\"").await.whole(), @r#"
+    412
+    content-type: application/problem+json
+    x-correlation-id: <correlation>
+    content-length: 243
+
+    {
+      "type": "Precondition Failed",
+      "status": 412,
+      "title": "Changed",
+      "detail": "the access is now at version 3, which If-Match doesn't name",
+      "externalErrors": [],
+      "relatedParty": [],
+      "correlationId": "<correlation>",
+      "@type": "problem"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn addresses_follow_the_settings() {
+    let config = Config {
+        base_path: "/api".to_owned().try_into().unwrap(),
+        public_url: Some("https://fleet.example/x/".to_owned().try_into().unwrap()),
+        ..Config::default()
+    };
+    let gate = Gatehouse::with(config).await;
+    let seen = gate.post("/api/acme/access", r#"{"contractId": "payg"}"#).await;
+    let location = seen.header("location").unwrap().to_owned();
+    assert!(location.starts_with("https://fleet.example/x/acme/access/"), "{location}");
+    assert_eq!(seen.json()["href"], location);
+    assert_eq!(gate.get("/acme/contract").await.status, 404, "nothing is outside the base path");
+    assert_eq!(gate.get("/apis/acme/contract").await.status, 404);
+}

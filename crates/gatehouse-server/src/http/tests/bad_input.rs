@@ -1,0 +1,201 @@
+//! Every field of every body, in every way that it can be wrong: 400, named, and nothing written.
+
+use super::*;
+
+/// What no field may be, beside what its own bounds forbid.
+const WRONG_TYPES: [&str; 6] = ["null", "7", "true", "[]", "{}", "1.5"];
+
+async fn assert_refused(gate: &Gatehouse, method: &str, path: &str, body: &str, field: &str) {
+    let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let seen = gate.ask(method, path, &[("content-type", media)], body).await;
+    let shown: String = body.chars().take(200).collect();
+    assert_eq!(seen.status, 400, "{method} {path} {shown}: {}", seen.body);
+    assert!(seen.invalid().iter().any(|it| it == field), "{shown}: {}", seen.body);
+}
+
+#[tokio::test]
+async fn every_field_of_a_creation() {
+    let gate = Gatehouse::new().await;
+    let text = |n: usize| format!("\"{}\"", "x".repeat(n));
+    assert_refused(&gate, "POST", "/acme/access", "{}", "contractId").await;
+    for field in ["contractId", "username", "deviceName", "password"] {
+        let mut values: Vec<String> = WRONG_TYPES.iter().map(|it| (*it).to_owned()).collect();
+        values.push(text(0));
+        values.push(if field == "password" { text(73) } else { text(129) });
+        if field == "password" {
+            values.push(format!("\"{}\"", "é".repeat(37)));
+        } else {
+            values.extend(
+                ["\"a\\u0000b\"", "\"\\n\"", "\"\\u007f\"", "\"\\u0085\""].map(str::to_owned),
+            );
+        }
+        if field == "username" {
+            values.push("\"a:b\"".into());
+        }
+        for value in values {
+            let body = if field == "contractId" {
+                format!(r#"{{"contractId": {value}}}"#)
+            } else {
+                format!(r#"{{"contractId": "payg", "{field}": {value}}}"#)
+            };
+            assert_refused(&gate, "POST", "/acme/access", &body, field).await;
+        }
+        let twice = format!(r#"{{"contractId": "payg", "{field}": "payg", "{field}": "payg"}}"#);
+        assert_refused(&gate, "POST", "/acme/access", &twice, field).await;
+    }
+    for unknown in ["contractid", "name", "status", "id", ""] {
+        let body = format!(r#"{{"contractId": "payg", "{unknown}": "x"}}"#);
+        assert_refused(&gate, "POST", "/acme/access", &body, unknown).await;
+    }
+    let counts = gate.get("/acme/contract").await.json();
+    let counts: Vec<u64> =
+        counts.as_array().unwrap().iter().map(|it| it["accessCount"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [0, 0, 0], "nothing was written");
+}
+
+#[tokio::test]
+async fn the_longest_of_everything_is_taken() {
+    for gate in Gatehouse::on_each("longest_of_everything").await {
+        let (name, password) = ("🛰".repeat(128), "é".repeat(36));
+        let body = serde_json::json!({
+            "contractId": "payg", "username": name, "deviceName": name, "password": password,
+        });
+        let (path, made) = gate.create(&body.to_string()).await;
+        assert_eq!(made["username"], name.as_str());
+        assert_eq!(gate.get(&path).await.json()["deviceName"], name.as_str(), "{}", gate.kind);
+        assert_eq!(gate.verify(&name, &password).await.status, 200, "{}", gate.kind);
+        let odd = "\u{0}\n\t: any characters";
+        let patch = serde_json::json!({"password": odd}).to_string();
+        assert_eq!(gate.patch(&path, &patch).await.json()["password"], odd);
+        assert_eq!(gate.verify(&name, odd).await.status, 200, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn every_field_of_an_update() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+    let long = format!("\"{}\"", "x".repeat(73));
+    assert_refused(&gate, "PATCH", &path, "{}", "body").await;
+    for value in WRONG_TYPES.into_iter().chain([
+        "\"\"",
+        "\"active\"",
+        "\"PENDING_ACTIVE\"",
+        "\"PENDING_TERMINATE\"",
+    ]) {
+        assert_refused(&gate, "PATCH", &path, &format!(r#"{{"status": {value}}}"#), "status").await;
+    }
+    for value in WRONG_TYPES.into_iter().chain(["\"\"", &long]) {
+        assert_refused(&gate, "PATCH", &path, &format!(r#"{{"password": {value}}}"#), "password")
+            .await;
+    }
+    for fixed in ["contractId", "username", "productOfferingId", "deviceName", "name", "id", "x"] {
+        let alone = format!(r#"{{"{fixed}": "x"}}"#);
+        let beside = format!(r#"{{"status": "SUSPENDED", "{fixed}": "x"}}"#);
+        assert_refused(&gate, "PATCH", &path, &alone, fixed).await;
+        assert_refused(&gate, "PATCH", &path, &beside, fixed).await;
+    }
+    assert_eq!(gate.get(&path).await.header("etag"), Some("\"1\""), "nothing was written");
+}
+
+#[tokio::test]
+async fn every_field_of_a_check() {
+    let gate = Gatehouse::new().await;
+    for value in WRONG_TYPES.into_iter().chain(["\"\""]) {
+        let body = format!(r#"{{"username": {value}, "password": "p"}}"#);
+        assert_refused(&gate, "POST", "/acme/verify", &body, "username").await;
+        let body = format!(r#"{{"username": "u", "password": {value}}}"#);
+        assert_refused(&gate, "POST", "/acme/verify", &body, "password").await;
+    }
+    let seen = gate.post("/acme/verify", r#"{"user": "u"}"#).await;
+    assert_eq!(seen.invalid(), ["username", "password", "user"]);
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_objects() {
+    let gate = Gatehouse::new().await;
+    let deep = "[".repeat(10_000);
+    let deep_object = r#"{"contractId":"#.repeat(10_000);
+    for body in [
+        "",
+        " ",
+        "{",
+        "nonsense",
+        "[]",
+        "7",
+        "null",
+        "\"x\"",
+        "{} {}",
+        "{'a': 1}",
+        &deep,
+        &deep_object,
+    ] {
+        let seen = gate.post("/acme/access", body).await;
+        assert_eq!(seen.status, 400, "{:.20}: {}", body, seen.body);
+    }
+    let bearer = format!("Bearer {}", gate.token);
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    for body in
+        [&b"\xff\xfe"[..], b"{\"contractId\": \"\xc3\x28\"}", b"{\"contractId\": \"\\ud800\"}"]
+    {
+        let seen = gate.send("POST", "/acme/access", &headers, body).await;
+        assert_eq!(seen.status, 400, "{}", seen.body);
+    }
+}
+
+#[tokio::test]
+async fn bodies_of_the_wrong_kind_or_size() {
+    let gate = Gatehouse::new().await;
+    let body = r#"{"contractId": "payg"}"#;
+    for (kind, status) in [
+        ("application/json", 201),
+        ("application/json; charset=utf-8", 201),
+        ("Application/JSON;charset=\"UTF-8\"", 201),
+        ("application/json; charset=latin1", 415),
+        ("application/merge-patch+json", 415),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+    ] {
+        let seen = gate.ask("POST", "/acme/access", &[("content-type", kind)], body).await;
+        assert_eq!(seen.status, status, "{kind}");
+    }
+    assert_eq!(gate.ask("POST", "/acme/access", &[], body).await.status, 415, "none at all");
+    let zipped = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    assert_eq!(gate.ask("POST", "/acme/access", &zipped, body).await.status, 415);
+
+    let (path, _) = gate.create(body).await;
+    let seen = gate.ask("PATCH", &path, &[("content-type", "application/json")], "{}").await;
+    assert_eq!(seen.status, 415);
+    assert_eq!(seen.header("accept-patch"), Some("application/merge-patch+json"));
+
+    let exact = format!(r#"{{"contractId": "{}"}}"#, "x".repeat((1 << 20) - 18));
+    assert_eq!(exact.len(), 1 << 20);
+    assert_eq!(gate.post("/acme/access", &exact).await.status, 400, "read, and too long a name");
+    assert_eq!(gate.post("/acme/access", &format!("{exact} ")).await.status, 413);
+    let header = "x".repeat(100_000);
+    assert_eq!(gate.ask("GET", "/acme/contract", &[("x-long", &header)], "").await.status, 431);
+
+    let mut config = Config::default();
+    config.limits.body_bytes = 1024;
+    let gate = Gatehouse::with(config).await;
+    assert_eq!(gate.post("/acme/access", &" ".repeat(1025)).await.status, 413, "the setting holds");
+}
+
+#[tokio::test]
+async fn answers_that_nobody_could_read() {
+    let gate = Gatehouse::new().await;
+    for (accept, status) in [
+        ("*/*", 200),
+        ("application/*", 200),
+        ("application/json", 200),
+        ("Application/Json", 200),
+        ("text/html, application/json;q=0.1", 200),
+        ("text/html", 406),
+        ("application/json;q=0", 406),
+        ("text/*", 406),
+    ] {
+        let seen = gate.ask("GET", "/acme/contract", &[("accept", accept)], "").await;
+        assert_eq!(seen.status, status, "{accept}");
+    }
+}

@@ -1,0 +1,125 @@
+use super::*;
+
+#[tokio::test]
+async fn anyone_may_see_whether_it_lives_and_is_ready() {
+    for gate in Gatehouse::on_each("lives_and_is_ready").await {
+        for (path, body) in
+            [("/-/live", r#"{"status":"live"}"#), ("/-/ready", r#"{"status":"ready"}"#)]
+        {
+            let seen = gate.send("GET", path, &[], b"").await;
+            assert_eq!((seen.status, seen.body.as_str()), (200, body), "{}", gate.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_503_until_it_can() {
+    let url = Gatehouse::empty_schema("cannot_be_reached").await;
+    let proxy = Proxy::to(&url).await;
+    let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+    let url = url.replace(&proxy.target, &proxy.address);
+    let store = Store::open_postgres(&url.parse().unwrap(), clock.clone()).await.unwrap();
+    let gate = Gatehouse::on("PostgreSQL", store, clock, Config::default(), None).await;
+    let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+
+    proxy.open.send_replace(false);
+    for (method, path) in [("GET", "/-/ready"), ("GET", &path), ("POST", "/acme/access")] {
+        let headers = [("content-type", "application/json")];
+        let seen = gate.ask(method, path, &headers, r#"{"contractId": "payg"}"#).await;
+        assert_eq!(seen.status, 503, "{method} {path}: {}", seen.body);
+        assert_eq!(seen.header("retry-after"), Some("1"));
+        assert_eq!(seen.json()["detail"], "the store can't be reached, try again later");
+    }
+    assert_eq!(gate.get("/-/live").await.status, 200, "the server itself is well");
+
+    proxy.open.send_replace(true);
+    assert_eq!(gate.get("/-/ready").await.status, 200);
+    assert_eq!(gate.get(&path).await.status, 200);
+    gate.create(r#"{"contractId": "payg"}"#).await;
+}
+
+/// Stands between a server and its database, and can be shut.
+struct Proxy {
+    target: String,
+    address: String,
+    open: tokio::sync::watch::Sender<bool>,
+}
+
+impl Proxy {
+    async fn to(url: &str) -> Self {
+        let target = url.split(['@', '/']).nth(3).unwrap().to_owned();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (open, is_open) = tokio::sync::watch::channel(true);
+        let upstream = target.clone();
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let (upstream, mut is_open) = (upstream.clone(), is_open.clone());
+                tokio::spawn(async move {
+                    if !*is_open.borrow() {
+                        return;
+                    }
+                    let mut server = tokio::net::TcpStream::connect(upstream).await.unwrap();
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
+                        _ = is_open.wait_for(|open| !open) => {}
+                    }
+                });
+            }
+        });
+        Self { target, address, open }
+    }
+}
+
+#[tokio::test]
+async fn the_public_key_is_public() {
+    let gate = Gatehouse::new().await;
+    let keys = gate.send("GET", "/-/jwks.json", &[], b"").await.json();
+    assert_eq!(keys["keys"][0]["kty"], "OKP");
+    assert_eq!(keys["keys"][0].get("d"), None, "the private part stays");
+}
+
+#[tokio::test]
+async fn a_correlation_id_is_taken_or_made_and_always_returned() {
+    let gate = Gatehouse::new().await;
+    let long = "x".repeat(129);
+    for (name, value, taken) in [
+        ("x-correlation-id", "my-id/1", true),
+        ("x-correlation-id", &long[..128], true),
+        ("x-correlator", "theirs", true),
+        ("x-correlation-id", &long, false),
+        ("x-correlation-id", "", false),
+        ("x-correlation-id", "a b", false),
+    ] {
+        for path in ["/-/live", "/acme/contract", "/nowhere"] {
+            let seen = gate.send("GET", path, &[(name, value)], b"").await;
+            let returned = seen.header("x-correlation-id").unwrap();
+            assert_eq!(returned == value, taken, "{path} {name}: {value}");
+            if !taken {
+                assert_eq!(returned.as_bytes()[14], b'7', "a UUID of version 7: {returned}");
+            }
+            if seen.status != 200 {
+                assert_eq!(seen.json()["correlationId"], returned);
+            }
+        }
+    }
+    let both = [("x-correlation-id", "a b"), ("x-correlator", "theirs")];
+    let seen = gate.send("GET", "/-/live", &both, b"").await;
+    assert_ne!(seen.header("x-correlation-id"), Some("theirs"), "only when it stands alone");
+}
+
+#[tokio::test]
+async fn what_is_ignored_is_named_or_refused() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+    let seen = gate.get(&format!("{path}?b=1&a%2C=2&b=3")).await;
+    assert_eq!((seen.status, seen.header("x-ignored-params")), (200, Some("b, a%2C, b")));
+    assert_eq!(gate.get(&path).await.header("x-ignored-params"), None);
+    for prefer in ["handling=strict", "respond-async, Handling=\"strict\"; x=1"] {
+        let seen = gate.ask("GET", &format!("{path}?b=1&c=2"), &[("prefer", prefer)], "").await;
+        assert_eq!((seen.status, seen.invalid()), (400, vec!["b".into(), "c".into()]), "{prefer}");
+    }
+    let lenient =
+        gate.ask("GET", &format!("{path}?b=1"), &[("prefer", "handling=lenient")], "").await;
+    assert_eq!(lenient.status, 200);
+}

@@ -1,0 +1,60 @@
+use super::*;
+
+#[tokio::test]
+async fn a_tenant_is_made_once_and_then_replaced() {
+    for gate in Gatehouse::on_each("tenant_made_once").await {
+        let path = "/-/admin/tenants/new.tenant_1";
+        let made = gate.put(path, r#"{"timeZone": "europe/berlin"}"#).await;
+        assert_eq!(made.status, 201, "{}", gate.kind);
+        assert_eq!(made.body, r#"{"name":"new.tenant_1","timeZone":"Europe/Berlin"}"#);
+        assert_eq!(
+            made.header("location"),
+            Some("http://gate.example/-/admin/tenants/new.tenant_1")
+        );
+        let again = gate.put(path, "{}").await;
+        assert_eq!((again.status, again.json()["timeZone"].as_str()), (200, Some("UTC")));
+        assert_eq!(gate.get(path).await.json(), again.json());
+        assert_eq!(gate.get("/-/admin/tenants").await.header("x-total-count"), Some("3"));
+        assert_eq!(gate.delete(path).await.status, 204);
+        assert_eq!(gate.get(path).await.status, 404, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_makes_no_sense_is_refused() {
+    let gate = Gatehouse::new().await;
+    for (name, body, invalid) in [
+        ("x", r#"{"timeZone": "Mars"}"#, "timeZone"),
+        ("x", r#"{"name": "y"}"#, "name"),
+        ("x", r#"{"colour": 1}"#, "colour"),
+        ("_x", "{}", "tenantName"),
+        (&"x".repeat(64), "{}", "tenantName"),
+    ] {
+        let seen = gate.put(&format!("/-/admin/tenants/{name}"), body).await;
+        assert_eq!((seen.status, seen.invalid()), (400, vec![invalid.into()]), "{name} {body}");
+    }
+    assert_eq!(gate.get("/-/admin/tenants").await.header("x-total-count"), Some("2"));
+}
+
+#[tokio::test]
+async fn an_admin_of_some_tenants_manages_their_contracts_alone() {
+    let mut gate = Gatehouse::new().await;
+    gate.token = gate.token_for("acme", "admin");
+    let contract = r#"{"productOfferingId": "po", "billingModel": "PAY_PER_USE"}"#;
+    for (method, path, body, status) in [
+        ("GET", "/-/admin/tenants/acme", "", 200),
+        ("PUT", "/-/admin/tenants/acme/contracts/x", contract, 201),
+        ("GET", "/-/admin/tenants/acme/contracts", "", 200),
+        ("DELETE", "/-/admin/tenants/acme/contracts/x", "", 204),
+        ("GET", "/-/admin/tenants", "", 403),
+        ("PUT", "/-/admin/tenants/acme", "{}", 403),
+        ("DELETE", "/-/admin/tenants/acme", "", 403),
+        ("GET", "/-/admin/tenants/rival", "", 403),
+        ("GET", "/-/admin/tenants/nobody", "", 403),
+        ("PUT", "/-/admin/tenants/rival/contracts/x", contract, 403),
+        ("GET", "/acme/contract", "", 403),
+    ] {
+        let seen = gate.ask(method, path, &[("content-type", "application/json")], body).await;
+        assert_eq!(seen.status, status, "{method} {path}: {}", seen.body);
+    }
+}

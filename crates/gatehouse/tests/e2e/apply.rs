@@ -1,0 +1,96 @@
+use super::process::*;
+use std::process::Output;
+
+fn apply(place: &Place, server: &Server, estate: &str, more: &[&str]) -> Output {
+    std::fs::write(place.path("wanted.yaml"), estate).unwrap();
+    let mut arguments = vec!["apply", "-f", "wanted.yaml"];
+    arguments.extend(more);
+    let mut command = place.command(&arguments);
+    command.env("GATEHOUSE_URL", &server.url).env("GATEHOUSE_TOKEN", &server.token);
+    command.output().unwrap()
+}
+
+const WANTED: &str = r#"
+tenants:
+  - name: fleet
+    timeZone: Europe/Berlin
+    contracts:
+      - { id: a/b, productOfferingId: po, billingModel: PAY_PER_USE, maxAccesses: 5 }
+      - { id: c, productOfferingId: po, billingModel: PREPAID, validityPeriod: P1Y }
+"#;
+
+#[tokio::test]
+async fn an_estate_is_made_so_and_then_stays() {
+    for place in Place::each("an_estate_is_made_so").await {
+        let server = place.serve();
+        let dry = said(&apply(&place, &server, WANTED, &["--dry-run"]));
+        assert!(dry.contains("3 would change, 0 unchanged"), "{dry}");
+        let first = said(&apply(&place, &server, WANTED, &[]));
+        assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
+        assert!(first.contains("+ tenant fleet\n    name: \"fleet\""), "{first}");
+        let second = apply(&place, &server, WANTED, &[]);
+        assert_eq!(said(&second), "0 changed, 3 unchanged\n", "{}", place.kind);
+
+        let changed = WANTED.replace(", maxAccesses: 5", ", status: SUSPENDED");
+        let shown = said(&apply(&place, &server, &changed, &[]));
+        assert_eq!(
+            shown,
+            "~ contract fleet/a/b\n    status: \"ACTIVE\" → \"SUSPENDED\"\n    \
+             maxAccesses: 5 → (default)\n1 changed, 2 unchanged\n",
+            "{}",
+            place.kind
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_prune_deletes_and_never_what_has_accesses() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    apply(&place, &server, WANTED, &[]);
+    let (status, _) =
+        server.json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "a/b"}"#)).await;
+    assert_eq!(status, 201);
+    let fewer = "tenants: [{ name: fleet, timeZone: Europe/Berlin }]";
+    assert_eq!(said(&apply(&place, &server, fewer, &[])), "0 changed, 1 unchanged\n");
+    let shown = said(&apply(&place, &server, fewer, &["--prune"]));
+    insta::assert_snapshot!(shown, @r"
+    = contract fleet/a/b stays: it has accesses
+    - contract fleet/c
+    1 changed, 1 unchanged
+    ");
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_so_is_said_and_the_rest_is_done() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    apply(&place, &server, WANTED, &[]);
+    server.json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "a/b"}"#)).await;
+    let other = WANTED.replace("productOfferingId: po,", "productOfferingId: other,");
+    let output = apply(&place, &server, &other, &[]);
+    let shown = said(&output);
+    assert!(!output.status.success());
+    assert!(shown.contains("! contract fleet/a/b: 409 In use"), "{shown}");
+    assert!(shown.contains("~ contract fleet/c") && shown.contains("1 changed"), "{shown}");
+    assert!(shown.contains("1 could not be made as the file says"), "{shown}");
+}
+
+#[tokio::test]
+async fn errors_say_what_to_do() {
+    let place = Place::sqlite();
+    let mut server = place.serve();
+    let shown = said(&apply(&place, &server, "tenants: [{ name: x, contract: [] }]", &[]));
+    assert!(shown.contains("tenants[0].contract is not a field"), "{shown}");
+    let shown = said(&apply(&place, &server, WANTED, &["--url", "http://127.0.0.1:1"]));
+    assert!(shown.contains("is the server running"), "{shown}");
+    server.token = place.token("fleet", "admin");
+    let shown = said(&apply(&place, &server, WANTED, &[]));
+    assert!(shown.contains("only a token for all tenants"), "{shown}");
+    server.token = "nonsense".into();
+    let shown = said(&apply(&place, &server, WANTED, &[]));
+    assert!(shown.contains("401") && shown.contains("correlation ID"), "{shown}");
+    let mut command = place.command(&["apply", "-f", "wanted.yaml"]);
+    let shown = said(&command.env("GATEHOUSE_URL", &server.url).output().unwrap());
+    assert!(shown.contains("GATEHOUSE_TOKEN"), "{shown}");
+}

@@ -1,0 +1,174 @@
+//! `kill -9` in the middle of a thousand creations: what was answered is there, once, without a gap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::process::*;
+
+const CLIENTS: usize = 1000;
+
+/// How many creations are answered before each kill.
+fn kill_points() -> Vec<usize> {
+    if std::env::var_os("GATEHOUSE_TEST_LONG").is_some() {
+        (0..20).map(|n| 1 + n * 45).collect()
+    } else {
+        vec![1, 150, 600]
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_survives_a_kill_on_sqlite() {
+    survive_kills(&Place::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_survives_a_kill_on_postgres() {
+    survive_kills(&Place::postgres("survives_a_kill").await).await;
+}
+
+async fn survive_kills(place: &Place) {
+    let mut answered = BTreeSet::new();
+    for (round, kill_after) in kill_points().into_iter().enumerate() {
+        let server = place.serve();
+        answered.extend(create_until_killed(server, round, kill_after).await);
+        // The next start recovers what the kill has left.
+        let server = place.serve();
+        for (id, username) in &answered {
+            let (status, access) =
+                server.json(reqwest::Method::GET, &format!("/acme/access/{id}"), None).await;
+            assert_eq!((status, access["username"].as_str()), (200, Some(username.as_str())));
+        }
+        server.terminate();
+        assert!(server.wait().success());
+        let rows = rows(place).await;
+        assert_gapless(&rows, place.kind);
+        let stored: BTreeSet<&str> = rows.accesses.iter().map(|it| it.username.as_str()).collect();
+        assert_eq!(stored.len(), rows.accesses.len(), "{}: nothing is there twice", place.kind);
+        assert!(answered.iter().all(|(_, username)| stored.contains(username.as_str())));
+        assert!(rows.accesses.len() <= (round + 1) * CLIENTS);
+    }
+    assert!(answered.len() >= kill_points().iter().sum::<usize>(), "{}", answered.len());
+}
+
+/// A thousand clients at once, and a kill when enough of them have been answered.
+async fn create_until_killed(
+    server: Server,
+    round: usize,
+    kill_after: usize,
+) -> BTreeSet<(String, String)> {
+    let n_answered = Arc::new(AtomicUsize::new(0));
+    let enough = Arc::new(tokio::sync::Notify::new());
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|n| {
+            let (client, url) = (server.client.clone(), format!("{}/acme/access", server.url));
+            let (token, n_answered, enough) =
+                (server.token.clone(), Arc::clone(&n_answered), Arc::clone(&enough));
+            tokio::spawn(async move {
+                let contract = ["payg", "payg-2", "pre"][n % 3];
+                let username = format!("r{round}-{n}");
+                let body = format!(r#"{{"contractId": "{contract}", "username": "{username}"}}"#);
+                let request = client.post(url).bearer_auth(token);
+                let request = request.header("content-type", "application/json").body(body);
+                let response = request.send().await.ok()?;
+                assert_eq!(response.status(), 201);
+                let access: serde_json::Value = response.json().await.ok()?;
+                if n_answered.fetch_add(1, Ordering::SeqCst) + 1 == kill_after {
+                    enough.notify_one();
+                }
+                Some((access["id"].as_str()?.to_owned(), username))
+            })
+        })
+        .collect();
+    enough.notified().await;
+    server.kill();
+    let mut answered = BTreeSet::new();
+    for client in clients {
+        answered.extend(client.await.unwrap());
+    }
+    answered
+}
+
+struct Rows {
+    accesses: Vec<Row>,
+    counters: BTreeMap<String, i64>,
+}
+
+struct Row {
+    username: String,
+    numbers: Vec<(String, i64)>,
+}
+
+const ACCESSES: &str = "SELECT username, number, offering_id, offering_number, contract_id, \
+                        contract_number FROM access WHERE tenant = 'acme'";
+const COUNTERS: &str = "SELECT kind, name, total FROM counter WHERE tenant = 'acme'";
+
+fn row(
+    (username, number, offering, offering_number, contract, contract_number): (
+        String,
+        i64,
+        String,
+        i64,
+        String,
+        i64,
+    ),
+) -> Row {
+    let numbers = vec![
+        ("tenant/".to_owned(), number),
+        (format!("offering/{offering}"), offering_number),
+        (format!("contract/{contract}"), contract_number),
+    ];
+    Row { username, numbers }
+}
+
+/// Reads the tables as they are, past the server.
+async fn rows(place: &Place) -> Rows {
+    let Some(url) = &place.database_url else {
+        let path = place.path("gatehouse-data/gatehouse.db");
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let mut accesses = connection.prepare(ACCESSES).unwrap();
+        let accesses = accesses
+            .query_map([], |it| {
+                Ok((it.get(0)?, it.get(1)?, it.get(2)?, it.get(3)?, it.get(4)?, it.get(5)?))
+            })
+            .unwrap();
+        let mut counters = connection.prepare(COUNTERS).unwrap();
+        let counters = counters
+            .query_map([], |it| {
+                let (kind, name): (String, String) = (it.get(0)?, it.get(1)?);
+                Ok((format!("{kind}/{name}"), it.get(2)?))
+            })
+            .unwrap();
+        return Rows {
+            accesses: accesses.map(|it| row(it.unwrap())).collect(),
+            counters: counters.map(Result::unwrap).collect(),
+        };
+    };
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let accesses = client.query(ACCESSES, &[]).await.unwrap();
+    let counters = client.query(COUNTERS, &[]).await.unwrap();
+    Rows {
+        accesses: accesses
+            .iter()
+            .map(|it| row((it.get(0), it.get(1), it.get(2), it.get(3), it.get(4), it.get(5))))
+            .collect(),
+        counters: counters
+            .iter()
+            .map(|it| (format!("{}/{}", it.get::<_, &str>(0), it.get::<_, &str>(1)), it.get(2)))
+            .collect(),
+    }
+}
+
+fn assert_gapless(rows: &Rows, kind: &str) {
+    let mut given: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    for (set, number) in rows.accesses.iter().flat_map(|it| &it.numbers) {
+        given.entry(set).or_default().push(*number);
+    }
+    for (set, mut numbers) in given {
+        numbers.sort_unstable();
+        let expected: Vec<i64> = (1..=i64::try_from(numbers.len()).unwrap()).collect();
+        assert_eq!(numbers, expected, "{kind}: {set}");
+        assert_eq!(rows.counters[set], *expected.last().unwrap(), "{kind}: counter of {set}");
+    }
+}

@@ -1,0 +1,11 @@
+//! What crosses crates: the binary that people run, as a process, on both stores.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod apply;
+mod crash;
+mod hostile;
+mod keys;
+mod process;
+mod serve;
+mod token;

@@ -1,0 +1,197 @@
+//! Starting the binary, talking to it, ending it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use reqwest::{Client, Method, Response};
+use serde_json::Value;
+
+pub(crate) const ESTATE: &str = r#"
+tenants:
+  - name: acme
+    contracts:
+      - { id: payg, productOfferingId: po-use, billingModel: PAY_PER_USE }
+      - { id: payg-2, productOfferingId: po-use, billingModel: PAY_PER_USE }
+      - { id: pre, productOfferingId: po-month, billingModel: PREPAID, validityPeriod: P30D }
+"#;
+
+pub(crate) const MASTER_KEY: &str =
+    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/// Where a server keeps its data.
+pub(crate) struct Place {
+    pub(crate) kind: &'static str,
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) database_url: Option<String>,
+}
+
+impl Place {
+    pub(crate) fn sqlite() -> Self {
+        let place = Self { kind: "SQLite", dir: tempfile::tempdir().unwrap(), database_url: None };
+        std::fs::write(place.path("estate.yaml"), ESTATE).unwrap();
+        place
+    }
+
+    /// An empty schema of PostgreSQL's, named after the test.
+    pub(crate) async fn postgres(test: &str) -> Self {
+        let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+            "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
+             `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+        );
+        let (client, connection) =
+            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");
+        let connection = tokio::spawn(connection);
+        let sql = format!("DROP SCHEMA IF EXISTS e2e_{test} CASCADE; CREATE SCHEMA e2e_{test}");
+        client.batch_execute(&sql).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        let url = format!("{url}?options=-c%20search_path%3De2e_{test}");
+        Self { kind: "PostgreSQL", database_url: Some(url), ..Self::sqlite() }
+    }
+
+    pub(crate) async fn each(test: &str) -> [Self; 2] {
+        [Self::sqlite(), Self::postgres(test).await]
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A command of the binary, in this place, with an environment that holds nothing of ours.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let binary = std::env::var_os("GATEHOUSE_TEST_BINARY")
+            .unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").into());
+        let mut command = Command::new(binary);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("GATEHOUSE_") {
+                command.env_remove(name);
+            }
+        }
+        command.current_dir(self.dir.path()).args(arguments);
+        if let Some(url) = &self.database_url {
+            command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Starts a server with the test's estate.
+    pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&["--estate", "estate.yaml"])
+    }
+
+    pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
+        let log =
+            std::fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
+        let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
+        arguments.extend(more);
+        let mut command = self.command(&arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut said = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut said).unwrap();
+        let url = said.trim().strip_prefix("listening on ").map(str::to_owned);
+        let url = url.unwrap_or_else(|| panic!("it did not start: {said} {}", self.log()));
+        let client = Client::builder().timeout(std::time::Duration::from_secs(60)).build().unwrap();
+        let token = self.token("*", "access:read access:write access:verify admin");
+        Server { child, url, client, token, stdout }
+    }
+
+    pub(crate) fn token(&self, tenant: &str, scope: &str) -> String {
+        let output = self.run(&["token", "--tenant", tenant, "--scope", scope]);
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+}
+
+/// What a command wrote, on both streams.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A server that runs.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    pub(crate) token: String,
+    pub(crate) stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap()
+    }
+
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&str>) -> Response {
+        let mut request = self
+            .client
+            .request(method.clone(), format!("{}{path}", self.url))
+            .bearer_auth(&self.token);
+        if let Some(body) = body {
+            let kind = match method {
+                Method::PATCH => "application/merge-patch+json",
+                _ => "application/json",
+            };
+            request = request.header("content-type", kind).body(body.to_owned());
+        }
+        request.send().await.unwrap()
+    }
+
+    pub(crate) async fn json(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&str>,
+    ) -> (u16, Value) {
+        let response = self.ask(method, path, body).await;
+        (response.status().as_u16(), response.json().await.unwrap_or_default())
+    }
+
+    /// Ends it without a word, as a crash would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A test that fails must not leave a server behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a file of this directory, or of one below, holds these bytes.
+pub(crate) fn holds(dir: &Path, needle: &[u8]) -> bool {
+    std::fs::read_dir(dir).unwrap().flatten().any(|entry| {
+        if entry.path().is_dir() {
+            return holds(&entry.path(), needle);
+        }
+        let bytes = std::fs::read(entry.path()).unwrap_or_default();
+        bytes.windows(needle.len()).any(|window| window == needle)
+    })
+}
