@@ -305,13 +305,13 @@ async fn conditions_are_honoured() {
     412
     content-type: application/problem+json
     x-correlation-id: <correlation>
-    content-length: 243
+    content-length: 255
 
     {
       "type": "Precondition Failed",
       "status": 412,
       "title": "Changed",
-      "detail": "the access is now at version 3, which If-Match doesn't name",
+      "detail": "the access is at version 3, which the conditions of the request exclude",
       "externalErrors": [],
       "relatedParty": [],
       "correlationId": "<correlation>",
