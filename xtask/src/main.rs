@@ -51,11 +51,11 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
 
     let url = postgres.url();
     let mut environment = vec![
-        ("GATEHOUSE_TEST_POSTGRES", OsStr::new(&url)),
-        ("GATEHOUSE_TEST_BINARY", binary.as_os_str()),
+        ("TEST_POSTGRES_URL", OsStr::new(&url)),
+        ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
     ];
     if long {
-        environment.push(("GATEHOUSE_TEST_LONG", OsStr::new("1")));
+        environment.push(("TEST_LONG", OsStr::new("1")));
     }
     let mut arguments = vec!["test", "--workspace"];
     arguments.extend(cargo_arguments.iter().map(String::as_str));
@@ -64,7 +64,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
 
 fn offer_postgres() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
-    println!("export GATEHOUSE_TEST_POSTGRES={}", postgres.url());
+    println!("export TEST_POSTGRES_URL={}", postgres.url());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
     let _ = io::stdin().read_line(&mut String::new());

@@ -58,9 +58,9 @@ async fn stores(test: &str) -> Vec<Case> {
 }
 
 async fn empty_schema(test: &str) -> DatabaseUrl {
-    let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+    let url = std::env::var("TEST_POSTGRES_URL").expect(
         "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-         `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+         `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
     );
     let (client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL is there");

@@ -67,9 +67,9 @@ impl Gatehouse {
 
     /// An empty schema of PostgreSQL's, as the address of a database.
     async fn empty_schema(test: &str) -> String {
-        let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+        let url = std::env::var("TEST_POSTGRES_URL").expect(
             "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-             `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+             `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
         );
         let (client, connection) =
             tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");

@@ -10,7 +10,7 @@ const CLIENTS: usize = 1000;
 
 /// How many creations are answered before each kill.
 fn kill_points() -> Vec<usize> {
-    if std::env::var_os("GATEHOUSE_TEST_LONG").is_some() {
+    if std::env::var_os("TEST_LONG").is_some() {
         (0..20).map(|n| 1 + n * 45).collect()
     } else {
         vec![1, 150, 600]

@@ -35,9 +35,9 @@ impl Place {
 
     /// An empty schema of PostgreSQL's, named after the test.
     pub(crate) async fn postgres(test: &str) -> Self {
-        let url = std::env::var("GATEHOUSE_TEST_POSTGRES").expect(
+        let url = std::env::var("TEST_POSTGRES_URL").expect(
             "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-             `cargo xtask postgres` and set GATEHOUSE_TEST_POSTGRES as it says",
+             `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
         );
         let (client, connection) =
             tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");
@@ -60,7 +60,7 @@ impl Place {
 
     /// A command of the binary, in this place, with an environment that holds nothing of ours.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let binary = std::env::var_os("GATEHOUSE_TEST_BINARY")
+        let binary = std::env::var_os("TEST_GATEHOUSE_BINARY")
             .unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").into());
         let mut command = Command::new(binary);
         for (name, _) in std::env::vars_os() {
