@@ -206,7 +206,9 @@ impl Entrance<'_> {
         B: Body<Data = Bytes> + Unpin,
     {
         let headers = &self.parts.headers;
-        intake::check_accept(headers, JSON)?;
+        if operation.answers.iter().any(|answer| answer.schema.is_some()) {
+            intake::check_accept(headers, JSON)?;
+        }
         let body = match &operation.body {
             None => Bytes::new(),
             Some(kind) => {
