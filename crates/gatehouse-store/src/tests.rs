@@ -58,18 +58,7 @@ async fn stores(test: &str) -> Vec<Case> {
 }
 
 async fn empty_schema(test: &str) -> DatabaseUrl {
-    let url = std::env::var("TEST_POSTGRES_URL").expect(
-        "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-         `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
-    );
-    let (client, connection) =
-        tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL is there");
-    let connection = tokio::spawn(connection);
-    let sql = format!("DROP SCHEMA IF EXISTS {test} CASCADE; CREATE SCHEMA {test}");
-    client.batch_execute(&sql).await.unwrap();
-    drop(client);
-    connection.await.unwrap().unwrap();
-    format!("{url}?options=-c%20search_path%3D{test}").parse().unwrap()
+    gatehouse_testing::empty_schema(&format!("store_{test}")).await.parse().unwrap()
 }
 
 fn day(n: i64) -> Timestamp {

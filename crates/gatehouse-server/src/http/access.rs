@@ -3,7 +3,7 @@
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId, TenantName, time};
-use http::{Method, StatusCode, header};
+use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,18 +18,15 @@ use crate::app::access::{Issued, OneTimePassword, Update, Wanted};
 use crate::reader::{Reader, parsed, password, word};
 
 pub(super) const CREATE: Operation = Operation {
-    method: Method::POST,
+    method: "POST",
     id: "createAccess",
     summary: "Creates one access; what is left out is generated, and the password is shown only here",
     need: Need::Scope(Scope::AccessWrite),
-    query: &[],
-    headers: &[],
     body: Some(BodyKind {
         media_type: JSON,
         schema: "NewAccess",
         example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
     }),
-    makes: false,
     answers: &[Answer {
         status: 201,
         what: "The access, with its password",
@@ -38,17 +35,15 @@ pub(super) const CREATE: Operation = Operation {
     }],
     problems: &[409, 422],
     run: |call| Box::pin(create(call)),
+    ..Operation::BASE
 };
 
 pub(super) const READ: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "readAccess",
     summary: "Reads one access",
     need: Need::Scope(Scope::AccessRead),
-    query: &[],
     headers: &["If-None-Match"],
-    body: None,
-    makes: false,
     answers: &[
         Answer {
             status: 200,
@@ -63,23 +58,21 @@ pub(super) const READ: Operation = Operation {
             headers: &["ETag"],
         },
     ],
-    problems: &[],
     run: |call| Box::pin(read(call)),
+    ..Operation::BASE
 };
 
 pub(super) const UPDATE: Operation = Operation {
-    method: Method::PATCH,
+    method: "PATCH",
     id: "updateAccess",
     summary: "Changes an access's status, its password, or both; all of it or nothing",
     need: Need::Scope(Scope::AccessWrite),
-    query: &[],
     headers: &["If-Match", "If-None-Match"],
     body: Some(BodyKind {
         media_type: MERGE_PATCH,
         schema: "AccessUpdate",
         example: || json!({"status": "SUSPENDED"}),
     }),
-    makes: false,
     answers: &[Answer {
         status: 200,
         what: "The access as it is now, with its password where the request set one",
@@ -88,6 +81,7 @@ pub(super) const UPDATE: Operation = Operation {
     }],
     problems: &[409, 412],
     run: |call| Box::pin(update(call)),
+    ..Operation::BASE
 };
 
 async fn create(call: Call) -> Result<Reply, Problem> {

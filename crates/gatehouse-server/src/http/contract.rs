@@ -3,7 +3,7 @@
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Contract, ContractId, time};
 use gatehouse_store::{CountedContract, Put};
-use http::{Method, StatusCode, header};
+use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,68 +27,52 @@ const ONE: &[Answer] =
     &[Answer { status: 200, what: "The contract", schema: Some("Contract"), headers: &[] }];
 
 pub(super) const LIST: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "listContracts",
     summary: "Lists the tenant's contracts, each with how many of its accesses are not TERMINATED",
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
-    headers: &[],
-    body: None,
-    makes: false,
     answers: PAGE,
-    problems: &[],
     run: |call| Box::pin(list(call)),
+    ..Operation::BASE
 };
 
 pub(super) const READ: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "readContract",
     summary: "Reads one contract, with how many of its accesses are not TERMINATED",
     need: Need::Scope(Scope::AccessRead),
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: ONE,
-    problems: &[],
     run: |call| Box::pin(read(call)),
+    ..Operation::BASE
 };
 
 pub(super) const ADMIN_LIST: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "adminListContracts",
     summary: "Lists a tenant's contracts as they were set up",
     need: Need::Admin,
     query: paging::PARAMS,
-    headers: &[],
-    body: None,
-    makes: false,
     answers: PAGE,
-    problems: &[],
     run: |call| Box::pin(admin_list(call)),
+    ..Operation::BASE
 };
 
 pub(super) const ADMIN_READ: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "adminReadContract",
     summary: "Reads one contract as it was set up",
     need: Need::Admin,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: ONE,
-    problems: &[],
     run: |call| Box::pin(admin_read(call)),
+    ..Operation::BASE
 };
 
 pub(super) const PUT: Operation = Operation {
-    method: Method::PUT,
+    method: "PUT",
     id: "putContract",
     summary: "Makes a contract, or makes the one that is there exactly as given",
     need: Need::Admin,
-    query: &[],
-    headers: &[],
     body: Some(BodyKind {
         media_type: JSON,
         schema: "NewContract",
@@ -111,20 +95,18 @@ pub(super) const PUT: Operation = Operation {
     ],
     problems: &[409],
     run: |call| Box::pin(put(call)),
+    ..Operation::BASE
 };
 
 pub(super) const DELETE: Operation = Operation {
-    method: Method::DELETE,
+    method: "DELETE",
     id: "deleteContract",
     summary: "Deletes a contract that never had an access",
     need: Need::Admin,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer { status: 204, what: "The contract is gone", schema: None, headers: &[] }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
+    ..Operation::BASE
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {

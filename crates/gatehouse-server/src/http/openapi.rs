@@ -13,7 +13,7 @@ pub(crate) fn document(base: &str) -> Value {
         let mut item = Map::new();
         item.insert("parameters".into(), path_parameters(resource.path));
         for operation in &resource.operations {
-            let method = operation.method.as_str().to_ascii_lowercase();
+            let method = operation.method.to_ascii_lowercase();
             item.insert(method, describe(&resource, operation));
         }
         paths.insert(resource.path.into(), item.into());

@@ -1,6 +1,6 @@
 //! `/-/…`: what anyone may see of the server itself, without a token.
 
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 
 use super::call::Call;
@@ -10,69 +10,53 @@ use super::reply::Reply;
 use super::resource::{Answer, Need, Operation};
 
 pub(super) const LIVE: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "live",
     summary: "Whether the server runs",
     need: Need::Nothing,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer { status: 200, what: "It runs", schema: Some("State"), headers: &[] }],
-    problems: &[],
     run: |call| Box::pin(live(call)),
+    ..Operation::BASE
 };
 
 pub(super) const READY: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "ready",
     summary: "Whether the server can do its work: its store answers",
     need: Need::Nothing,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer { status: 200, what: "It can", schema: Some("State"), headers: &[] }],
-    problems: &[],
     run: |call| Box::pin(ready(call)),
+    ..Operation::BASE
 };
 
 pub(super) const OPENAPI: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "openapi",
     summary: "This document",
     need: Need::Nothing,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer {
         status: 200,
         what: "An OpenAPI 3.1 document",
         schema: Some("Any"),
         headers: &[],
     }],
-    problems: &[],
     run: |call| Box::pin(document(call)),
+    ..Operation::BASE
 };
 
 pub(super) const JWKS: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "jwks",
     summary: "The public keys of the built-in issuer",
     need: Need::Nothing,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer {
         status: 200,
         what: "A JSON Web Key Set",
         schema: Some("Any"),
         headers: &[],
     }],
-    problems: &[],
     run: |call| Box::pin(jwks(call)),
+    ..Operation::BASE
 };
 
 async fn live(_: Call) -> Result<Reply, Problem> {

@@ -38,7 +38,7 @@ pub(crate) enum Thing {
 
 /// One method on a path.
 pub(crate) struct Operation {
-    pub(crate) method: Method,
+    pub(crate) method: &'static str,
     /// Its name in the OpenAPI document.
     pub(crate) id: &'static str,
     /// What it does, in a sentence.
@@ -58,6 +58,23 @@ pub(crate) struct Operation {
     /// The problems that are its own, beside those that every operation may have.
     pub(crate) problems: &'static [u16],
     pub(crate) run: Handler,
+}
+
+impl Operation {
+    /// What most operations are like: an operation says how it differs.
+    pub(crate) const BASE: Self = Self {
+        method: "GET",
+        id: "",
+        summary: "",
+        need: Need::AdminOfAll,
+        query: &[],
+        headers: &[],
+        body: None,
+        makes: false,
+        answers: &[],
+        problems: &[],
+        run: |_| Box::pin(async { Err(Problem::unknown_path()) }),
+    };
 }
 
 /// Who may use an operation.
@@ -101,16 +118,16 @@ pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 impl Resource {
     /// The operation of this method; a HEAD is a GET whose body stays here.
     pub(crate) fn operation(&self, method: &Method) -> Option<&Operation> {
-        let wanted = if method == Method::HEAD { &Method::GET } else { method };
-        self.operations.iter().find(|operation| operation.method == *wanted)
+        let wanted = if method == Method::HEAD { "GET" } else { method.as_str() };
+        self.operations.iter().find(|operation| operation.method == wanted)
     }
 
     /// The methods that work here, for the `Allow` header.
     pub(crate) fn allow(&self) -> String {
         let mut methods = vec!["OPTIONS"];
         for operation in &self.operations {
-            methods.push(operation.method.as_str());
-            if operation.method == Method::GET {
+            methods.push(operation.method);
+            if operation.method == "GET" {
                 methods.push("HEAD");
             }
         }

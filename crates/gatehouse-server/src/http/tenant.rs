@@ -2,7 +2,7 @@
 
 use gatehouse_core::{Tenant, TenantName};
 use gatehouse_store::Put;
-use http::{Method, StatusCode, header};
+use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,45 +15,36 @@ use crate::app::Error;
 use crate::reader::{Reader, parsed};
 
 pub(super) const LIST: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "listTenants",
     summary: "Lists all tenants",
     need: Need::AdminOfAll,
     query: paging::PARAMS,
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer {
         status: 200,
         what: "A page of tenants, by name",
         schema: Some("Tenant"),
         headers: paging::HEADERS,
     }],
-    problems: &[],
     run: |call| Box::pin(list(call)),
+    ..Operation::BASE
 };
 
 pub(super) const READ: Operation = Operation {
-    method: Method::GET,
+    method: "GET",
     id: "readTenant",
     summary: "Reads one tenant",
     need: Need::Admin,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer { status: 200, what: "The tenant", schema: Some("Tenant"), headers: &[] }],
-    problems: &[],
     run: |call| Box::pin(read(call)),
+    ..Operation::BASE
 };
 
 pub(super) const PUT: Operation = Operation {
-    method: Method::PUT,
+    method: "PUT",
     id: "putTenant",
     summary: "Makes a tenant, or makes the one that is there exactly as given",
     need: Need::AdminOfAll,
-    query: &[],
-    headers: &[],
     body: Some(BodyKind {
         media_type: JSON,
         schema: "NewTenant",
@@ -74,22 +65,19 @@ pub(super) const PUT: Operation = Operation {
             headers: &["Location"],
         },
     ],
-    problems: &[],
     run: |call| Box::pin(put(call)),
+    ..Operation::BASE
 };
 
 pub(super) const DELETE: Operation = Operation {
-    method: Method::DELETE,
+    method: "DELETE",
     id: "deleteTenant",
     summary: "Deletes a tenant that never had an access, with its contracts",
     need: Need::AdminOfAll,
-    query: &[],
-    headers: &[],
-    body: None,
-    makes: false,
     answers: &[Answer { status: 204, what: "The tenant is gone", schema: None, headers: &[] }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
+    ..Operation::BASE
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {

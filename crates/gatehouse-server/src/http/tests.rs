@@ -15,6 +15,7 @@ use bytes::Bytes;
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
+use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, TokenKey, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
@@ -59,26 +60,10 @@ impl Gatehouse {
 
     /// One on each store. `test` names the schema in PostgreSQL.
     async fn on_each(test: &str) -> [Self; 2] {
-        let url = Self::empty_schema(test).await.parse().unwrap();
+        let url = empty_schema(&format!("http_{test}")).await.parse().unwrap();
         let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
         let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
         [Self::new().await, Self::on("PostgreSQL", store, clock, Config::default(), None).await]
-    }
-
-    /// An empty schema of PostgreSQL's, as the address of a database.
-    async fn empty_schema(test: &str) -> String {
-        let url = std::env::var("TEST_POSTGRES_URL").expect(
-            "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-             `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
-        );
-        let (client, connection) =
-            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");
-        let connection = tokio::spawn(connection);
-        let sql = format!("DROP SCHEMA IF EXISTS http_{test} CASCADE; CREATE SCHEMA http_{test}");
-        client.batch_execute(&sql).await.unwrap();
-        drop(client);
-        connection.await.unwrap().unwrap();
-        format!("{url}?options=-c%20search_path%3Dhttp_{test}")
     }
 
     async fn on(

@@ -3,7 +3,7 @@
 use gatehouse_core::credential::Password;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Username, time};
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
@@ -14,26 +14,23 @@ use super::resource::{Answer, BodyKind, JSON, Need, Operation};
 use crate::reader::{Reader, parsed, password};
 
 pub(super) const CHECK: Operation = Operation {
-    method: Method::POST,
+    method: "POST",
     id: "verifyCredentials",
     summary: "Checks a device's credentials; the first success of a prepaid access activates it",
     need: Need::Scope(Scope::AccessVerify),
-    query: &[],
-    headers: &[],
     body: Some(BodyKind {
         media_type: JSON,
         schema: "Credentials",
         example: || json!({"username": "u-abcdefghijklmnop", "password": "the device's password"}),
     }),
-    makes: false,
     answers: &[Answer {
         status: 200,
         what: "The device may connect",
         schema: Some("Verified"),
         headers: &[],
     }],
-    problems: &[],
     run: |call| Box::pin(check(call)),
+    ..Operation::BASE
 };
 
 async fn check(call: Call) -> Result<Reply, Problem> {

@@ -35,18 +35,7 @@ impl Place {
 
     /// An empty schema of PostgreSQL's, named after the test.
     pub(crate) async fn postgres(test: &str) -> Self {
-        let url = std::env::var("TEST_POSTGRES_URL").expect(
-            "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-             `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
-        );
-        let (client, connection) =
-            tokio_postgres::connect(&url, tokio_postgres::NoTls).await.expect("PostgreSQL");
-        let connection = tokio::spawn(connection);
-        let sql = format!("DROP SCHEMA IF EXISTS e2e_{test} CASCADE; CREATE SCHEMA e2e_{test}");
-        client.batch_execute(&sql).await.unwrap();
-        drop(client);
-        connection.await.unwrap().unwrap();
-        let url = format!("{url}?options=-c%20search_path%3De2e_{test}");
+        let url = gatehouse_testing::empty_schema(&format!("e2e_{test}")).await;
         Self { kind: "PostgreSQL", database_url: Some(url), ..Self::sqlite() }
     }
 

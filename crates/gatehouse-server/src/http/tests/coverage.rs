@@ -30,7 +30,7 @@ async fn try_it(
         headers.push(("content-type", media_type));
         body = example().to_string();
     }
-    gate.send(operation.method.as_str(), path, &headers, body.as_bytes()).await
+    gate.send(operation.method, path, &headers, body.as_bytes()).await
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn every_route_tells_what_is_missing_before_what_is_wrong() {
             let missing_thing = path_of(resource, "acme", "x");
             let wrong = [("content-type", "text/nonsense")];
             if !makes_tenant {
-                let seen = gate.ask(operation.method.as_str(), &missing_tenant, &wrong, "{").await;
+                let seen = gate.ask(operation.method, &missing_tenant, &wrong, "{").await;
                 let case = format!("{} {missing_tenant}: {}", operation.method, seen.body);
                 assert_eq!(
                     (seen.status, seen.json()["title"].as_str()),
@@ -103,7 +103,7 @@ async fn every_route_tells_what_is_missing_before_what_is_wrong() {
                 );
             }
             if matches!(resource.thing, Thing::Access | Thing::Contract) && !operation.makes {
-                let seen = gate.ask(operation.method.as_str(), &missing_thing, &wrong, "{").await;
+                let seen = gate.ask(operation.method, &missing_thing, &wrong, "{").await;
                 assert_eq!(
                     (seen.status, seen.json()["title"].as_str()),
                     (404, Some("Not found")),
@@ -161,7 +161,7 @@ async fn options_and_wrong_methods_say_what_is_allowed() {
         assert_eq!((seen.status, seen.body.as_str()), (204, ""), "{path}");
         let allow = seen.header("allow").unwrap().to_owned();
         for operation in &resource.operations {
-            assert!(allow.contains(operation.method.as_str()), "{path}: {allow}");
+            assert!(allow.contains(operation.method), "{path}: {allow}");
         }
         if resource.thing != Thing::Access {
             let seen = gate.ask("PURGE", &path, &[], "").await;

@@ -14,7 +14,7 @@ async fn anyone_may_see_whether_it_lives_and_is_ready() {
 
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_is_503_until_it_can() {
-    let url = Gatehouse::empty_schema("cannot_be_reached").await;
+    let url = empty_schema("http_cannot_be_reached").await;
     let proxy = Proxy::to(&url).await;
     let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
     let url = url.replace(&proxy.target, &proxy.address);

@@ -1,0 +1,23 @@
+//! What the tests of several crates share: an empty place in PostgreSQL.
+
+/// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
+///
+/// # Panics
+///
+/// When there is no PostgreSQL: a test that can't run has failed, and says how to make it run.
+pub async fn empty_schema(name: &str) -> String {
+    let url = std::env::var("TEST_POSTGRES_URL").expect(
+        "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
+         `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
+    );
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+        .await
+        .expect("PostgreSQL is where TEST_POSTGRES_URL says");
+    let connection = tokio::spawn(connection);
+    let sql = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
+    client.batch_execute(&sql).await.expect("the schema can be made");
+    drop(client);
+    let ended = connection.await.expect("the connection does not panic");
+    ended.expect("the connection ends well");
+    format!("{url}?options=-c%20search_path%3D{name}")
+}
