@@ -1,6 +1,6 @@
 //! A customer contract: it decides an access's offering, billing model and validity.
 
-use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};
+use jiff::{Span, SpanRelativeTo, Timestamp, Unit, tz::TimeZone};
 
 use crate::ids::{ContractId, OfferingId};
 
@@ -108,8 +108,8 @@ pub enum BadValidity {
     /// Not a duration at all.
     #[error("must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `{0}`")]
     Unreadable(String),
-    /// Zero, negative or beyond [`VALIDITY_YEARS_MAX`].
-    #[error("must be longer than nothing and at most {VALIDITY_YEARS_MAX} years, not `{0}`")]
+    /// Nothing, negative or beyond [`VALIDITY_YEARS_MAX`].
+    #[error("must be at least a second and at most {VALIDITY_YEARS_MAX} years, not `{0}`")]
     OutOfBounds(String),
 }
 
@@ -119,15 +119,17 @@ impl std::str::FromStr for Validity {
     fn from_str(text: &str) -> Result<Self, BadValidity> {
         // jiff reads friendlier forms too (`1 year`); the contract knows ISO 8601 alone.
         let unreadable = || BadValidity::Unreadable(text.chars().take(64).collect());
-        let span: Span = if text.starts_with('P') && text.len() <= 64 {
+        let iso = text.bytes().all(|b| b.is_ascii_digit() || b"PYMWDTHS.".contains(&b));
+        let span: Span = if text.starts_with('P') && iso && text.len() <= 64 {
             text.parse().map_err(|_| unreadable())?
         } else {
             return Err(unreadable());
         };
-        let years = span
-            .total((jiff::Unit::Year, SpanRelativeTo::from(jiff::civil::date(2000, 1, 1))))
-            .map_err(|_| BadValidity::OutOfBounds(text.to_owned()))?;
-        if years > 0.0 && years <= VALIDITY_YEARS_MAX as f64 {
+        let total = |unit: Unit| {
+            span.total((unit, SpanRelativeTo::from(jiff::civil::date(2000, 1, 1))))
+                .map_err(|_| BadValidity::OutOfBounds(text.to_owned()))
+        };
+        if total(Unit::Second)? >= 1.0 && total(Unit::Year)? <= VALIDITY_YEARS_MAX as f64 {
             Ok(Self { text: text.to_owned(), span })
         } else {
             Err(BadValidity::OutOfBounds(text.to_owned()))
@@ -146,7 +148,7 @@ impl Validity {
         start
             .to_zoned(TimeZone::UTC)
             .checked_add(self.span)
-            .map_or(Timestamp::MAX, |end| crate::time::to_milliseconds(end.timestamp()))
+            .map_or(crate::time::LATEST, |end| crate::time::to_milliseconds(end.timestamp()))
     }
 }
 

@@ -15,16 +15,31 @@ use jiff::tz::TimeZone;
 )]
 pub struct BadTime(String);
 
+/// The last instant there is, some hours before the year 9999 ends: later ones mean this one, so that
+/// whoever writes `9999-12-31T23:59:59Z` for "never" is understood.
+pub const LATEST: Timestamp = Timestamp::constant(253_402_207_200, 0);
+
 /// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
 pub fn parse(text: &str) -> Result<Timestamp, BadTime> {
-    let bad = |_| BadTime(text.chars().take(64).collect());
-    let instant = match shape(text) {
-        Some(Shape::Date) => text.parse::<Date>().map_err(bad)?.at(0, 0, 0, 0),
-        Some(Shape::Local) => text.parse::<DateTime>().map_err(bad)?,
-        Some(Shape::Offset) => return text.parse::<Timestamp>().map(to_milliseconds).map_err(bad),
-        None => return Err(BadTime(text.chars().take(64).collect())),
+    let bad = || BadTime(text.chars().take(64).collect());
+    let read = match shape(text).ok_or_else(bad)? {
+        Shape::Date => {
+            text.parse::<Date>().map_err(|_| bad())?.at(0, 0, 0, 0).to_zoned(TimeZone::UTC)
+        }
+        Shape::Local => text.parse::<DateTime>().map_err(|_| bad())?.to_zoned(TimeZone::UTC),
+        Shape::Offset => text.parse::<Timestamp>().map(|it| it.to_zoned(TimeZone::UTC)),
     };
-    instant.to_zoned(TimeZone::UTC).map(|it| to_milliseconds(it.timestamp())).map_err(bad)
+    match read {
+        Ok(instant) => Ok(to_milliseconds(instant.timestamp())),
+        // A day that the calendar has, and a timestamp no longer.
+        Err(_)
+            if text.starts_with("9999-12-3")
+                && text[..19.min(text.len())].parse::<DateTime>().is_ok() =>
+        {
+            Ok(LATEST)
+        }
+        Err(_) => Err(bad()),
+    }
 }
 
 /// Writes an instant as answers show it: UTC, with milliseconds and `Z`.
@@ -32,11 +47,12 @@ pub fn show(instant: Timestamp) -> String {
     format!("{instant:.3}")
 }
 
-/// The instant without what is finer than a millisecond.
+/// The instant without what is finer than a millisecond, and no later than [`LATEST`].
 pub fn to_milliseconds(instant: Timestamp) -> Timestamp {
     // Rounding down also before 1970, so that order is kept.
     let whole = instant.as_nanosecond().div_euclid(1_000_000);
-    i64::try_from(whole).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(instant)
+    let whole = i64::try_from(whole).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    whole.unwrap_or(LATEST).min(LATEST)
 }
 
 enum Shape {

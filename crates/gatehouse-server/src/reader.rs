@@ -18,8 +18,8 @@ use gatehouse_core::{Timestamp, time};
 /// Faults that are reported; a body with more has other problems.
 pub const FAULTS_MAX: usize = 100;
 
-/// Characters of an unknown field's name that are repeated.
-const NAME_CHARS_MAX: usize = 64;
+/// Characters of a name or a value that an error repeats.
+const VALUE_CHARS_MAX: usize = 64;
 
 /// One thing that is wrong with a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,7 @@ impl<T> Required<T> {
 pub struct Reader<'f> {
     path: String,
     fields: Vec<(String, Json)>,
+    is_object: bool,
     known: Vec<&'static str>,
     forbidden: Vec<&'static str>,
     faults: &'f mut Faults,
@@ -76,6 +77,7 @@ pub struct Reader<'f> {
 impl<'f> Reader<'f> {
     /// Begins to read an object. `path` is the way to it; empty for the body itself.
     pub fn new(json: Json, path: &str, faults: &'f mut Faults) -> Self {
+        let is_object = matches!(json, Json::Object(_));
         let fields = match json {
             Json::Object(fields) => fields,
             other => {
@@ -84,7 +86,14 @@ impl<'f> Reader<'f> {
                 Vec::new()
             }
         };
-        Self { path: path.to_owned(), fields, known: Vec::new(), forbidden: Vec::new(), faults }
+        Self {
+            path: path.to_owned(),
+            fields,
+            is_object,
+            known: Vec::new(),
+            forbidden: Vec::new(),
+            faults,
+        }
     }
 
     /// Takes a field that must be there.
@@ -128,16 +137,15 @@ impl<'f> Reader<'f> {
         self.faults.add(path, reason);
     }
 
-    /// Whether the object has no fields at all, or has not been one.
+    /// Whether it is an object without fields.
     pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
+        self.is_object && self.fields.is_empty()
     }
 
     /// Ends reading: whatever is left is unknown, or there twice.
     pub fn finish(self) {
         for (name, _) in &self.fields {
-            let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
-            let path = self.path_of(&shown);
+            let path = self.path_of(&shortened(name));
             if self.known.iter().chain(&self.forbidden).any(|known| known == name) {
                 self.faults.add(path, "is there more than once");
             } else {
@@ -209,7 +217,7 @@ pub fn word<T: Copy>(
         let given = text(json)?;
         all.iter().copied().find(|it| word_of(*it) == given).ok_or_else(|| {
             let words: Vec<&str> = all.iter().map(|it| word_of(*it)).collect();
-            format!("must be one of {}", words.join(", "))
+            format!("must be one of {}, not `{}`", words.join(", "), shortened(&given))
         })
     }
 }
@@ -218,13 +226,19 @@ pub fn word<T: Copy>(
 pub fn number(min: u64, max: u64) -> impl FnOnce(Json) -> Result<u64, String> {
     move |json| {
         let given = match &json {
-            Json::Number(number) => number.as_u64(),
+            Json::Number(number) => number,
             other => return Err(format!("must be a whole number, not {}", other.kind())),
         };
         given
+            .as_u64()
             .filter(|number| (min..=max).contains(number))
-            .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
+            .ok_or_else(|| format!("must be a whole number from {min} to {max}, not {given}"))
     }
+}
+
+/// As much of a value as an error may repeat.
+pub fn shortened(value: &str) -> String {
+    value.chars().take(VALUE_CHARS_MAX).collect()
 }
 
 /// A list of whatever.

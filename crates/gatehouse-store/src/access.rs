@@ -102,7 +102,7 @@ impl Store {
         self.db.row(sql, &values, read).await
     }
 
-    /// What a device's credentials are checked against, and the contract that its access stands on.
+    /// What a device's credentials are checked against.
     pub async fn access_by_username(
         &self,
         tenant: &TenantName,
@@ -292,7 +292,7 @@ async fn read_contract(
     tenant: &TenantName,
     id: &ContractId,
 ) -> Result<Option<(CountedContract, CountersOfContract)>, StoreError> {
-    let Some(counted) = contract::read_counted_in(tx, tenant, id, clock.now()).await? else {
+    let Some(counted) = contract::read_limited_in(tx, tenant, id, clock.now()).await? else {
         return Ok(None);
     };
     let contract = Set::Contract(id.to_string());

@@ -18,17 +18,40 @@ macro_rules! columns {
 }
 
 /// The same, and two counts: accesses not written down as terminated, and those of them whose end
-/// has come by `?1`. The second is a short walk on an index of what is due.
+/// has come by `?1`. The second is a walk on an index of what is due, as long as what nobody has
+/// written down yet.
 macro_rules! counted_columns {
+    () => {
+        concat!(columns!(), ", u.n_live, ", overdue!(), from_counted!())
+    };
+}
+
+/// The same, with the second count only where a quota makes it matter.
+macro_rules! limited_columns {
     () => {
         concat!(
             columns!(),
-            ", u.n_live, (SELECT COUNT(*) FROM access a WHERE a.tenant = c.tenant \
-             AND a.contract_id = c.id AND a.status <> 'TERMINATED' AND a.end_at <= ?1) \
-             FROM contract c JOIN usage u ON u.tenant = c.tenant AND u.contract_id = c.id"
+            ", u.n_live, CASE WHEN c.n_accesses_max IS NULL THEN 0 ELSE ",
+            overdue!(),
+            " END",
+            from_counted!()
         )
     };
 }
+
+macro_rules! overdue {
+    () => {
+        "(SELECT COUNT(*) FROM access a WHERE a.tenant = c.tenant AND a.contract_id = c.id \
+         AND a.status <> 'TERMINATED' AND a.end_at <= ?1)"
+    };
+}
+
+macro_rules! from_counted {
+    () => {
+        " FROM contract c JOIN usage u ON u.tenant = c.tenant AND u.contract_id = c.id"
+    };
+}
+
 /// A contract, and how many of its accesses are not terminated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedContract {
@@ -156,14 +179,14 @@ pub(crate) async fn read_in(
     tx.row(sql, &[tenant.as_str().into(), id.as_str().into()], read).await
 }
 
-/// A contract with its accesses counted, under a transaction.
-pub(crate) async fn read_counted_in(
+/// A contract with its accesses counted as far as its quota needs it, under a transaction.
+pub(crate) async fn read_limited_in(
     tx: &Tx,
     tenant: &TenantName,
     id: &ContractId,
     now: Timestamp,
 ) -> Result<Option<CountedContract>, StoreError> {
-    let sql = concat!(counted_columns!(), " WHERE c.tenant = ?2 AND c.id = ?3");
+    let sql = concat!(limited_columns!(), " WHERE c.tenant = ?2 AND c.id = ?3");
     let values = [now.into(), tenant.as_str().into(), id.as_str().into()];
     tx.row(sql, &values, read_counted).await
 }

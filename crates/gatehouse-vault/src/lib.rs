@@ -70,12 +70,21 @@ impl Vault {
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
+        if self.hasher.is_slow(stored) && self.remembered.knows(stored, password) {
+            return Ok(true);
+        }
+        self.check_afresh(stored, password).await
+    }
+
+    /// The same, without regard to what is remembered: it always takes as long as its scheme does.
+    pub async fn check_afresh(
+        &self,
+        stored: &StoredHash,
+        password: &Password,
+    ) -> Result<bool, VaultError> {
         match self.hasher.read(stored)? {
             password::Scheme::Fast(fast) => Ok(self.hasher.matches_fast(&fast, password)),
             password::Scheme::Slow(slow) => {
-                if self.remembered.knows(stored, password) {
-                    return Ok(true);
-                }
                 let (hasher, tried) = (self.hasher.clone(), password.clone());
                 let matches = self.pool.run(move || hasher.matches_slow(&slow, &tried)).await?;
                 if matches {

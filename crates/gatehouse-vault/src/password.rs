@@ -137,6 +137,11 @@ impl Hasher {
         scheme.ok_or(VaultError::UnknownKey)
     }
 
+    /// Whether a stored hash is worth remembering.
+    pub(crate) fn is_slow(&self, stored: &StoredHash) -> bool {
+        stored.as_str().strip_prefix(SLOW).is_some_and(|rest| rest.starts_with('$'))
+    }
+
     /// Which kind of work is done for a name that nobody has.
     pub(crate) fn pretends_slow(&self, username: &str) -> bool {
         hmac::sign(&self.keys.pretence, username.as_bytes()).as_ref()[0] % 2 == 0

@@ -17,16 +17,26 @@ impl App {
     ) -> Result<Access, Error> {
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
             self.vault.check_nothing(username.as_str(), password).await?;
-            let tenant = self.store.tenant(tenant).await?;
-            return Err(if tenant.is_some() { Error::CredentialsRefused } else { Error::NoTenant });
+            return Err(self.refuse(tenant).await?);
+        };
+        let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
+            // Not by what is remembered: that would be quick for the right password alone.
+            self.vault.check_afresh(&stored.password, password).await?;
+            return Err(self.refuse(tenant).await?);
         };
         if !self.vault.check(&stored.password, password).await? {
-            return Err(Error::CredentialsRefused);
+            return Err(self.refuse(tenant).await?);
         }
-        match lifecycle::may_connect(&stored.access, self.now())? {
+        match entry {
             Some(access) => Ok(access),
             None => self.connect_first(tenant, stored).await,
         }
+    }
+
+    /// The one refusal. It looks for the tenant whatever the reason, so that each takes as long.
+    async fn refuse(&self, tenant: &TenantName) -> Result<Error, Error> {
+        let tenant = self.store.tenant(tenant).await?;
+        Ok(if tenant.is_some() { Error::CredentialsRefused } else { Error::NoTenant })
     }
 
     /// Counts the first connection, exactly once however many come at the same time.

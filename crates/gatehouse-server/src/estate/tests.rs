@@ -59,7 +59,7 @@ colour: blue
       tenants[0].name must begin with a letter or digit and hold only letters, digits, `.`, `_` and `-` of ASCII, at most 63 in all
       tenants[0].contracts[0].id must be a string, not a number
       tenants[0].contracts[0].productOfferingId must have 1 to 128 characters, not 0
-      tenants[0].contracts[0].billingModel must be one of PREPAID, PAY_PER_USE
+      tenants[0].contracts[0].billingModel must be one of PREPAID, PAY_PER_USE, not `FREE`
       tenants[0].contracts[1].validityPeriod is for PREPAID contracts, and this one is PAY_PER_USE
       tenants[0].contracts[2].validityPeriod must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `1 year`
       tenants[0].contracts[2].id names `a` a second time in its tenant

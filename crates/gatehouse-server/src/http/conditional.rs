@@ -10,8 +10,11 @@ pub(crate) fn etag(version: u64) -> String {
 /// Whether the client has this version already (`If-None-Match`).
 pub(crate) fn is_known(headers: &HeaderMap, version: u64) -> bool {
     // Weak or strong doesn't matter to somebody who only reads.
-    Tags::read(headers, header::IF_NONE_MATCH)
-        .is_some_and(|tags| tags.matches(version, |tag| tag.strip_prefix("W/").unwrap_or(tag)))
+    Tags::read(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.matches(version, strengthen))
+}
+
+fn strengthen(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 /// What `If-Match` and `If-None-Match` allow a change to be made to.
@@ -29,10 +32,9 @@ impl Precondition {
     }
 
     pub(crate) fn allows(&self, version: u64) -> bool {
-        // A weak tag never matches here: it doesn't promise the same version.
-        let matches = |tags: &Tags| tags.matches(version, |tag| tag);
-        self.if_match.as_ref().is_none_or(matches)
-            && !self.if_none_match.as_ref().is_some_and(matches)
+        // For If-Match a weak tag never matches: it doesn't promise the same version.
+        self.if_match.as_ref().is_none_or(|tags| tags.matches(version, |tag| tag))
+            && !self.if_none_match.as_ref().is_some_and(|tags| tags.matches(version, strengthen))
     }
 }
 

@@ -38,7 +38,12 @@ where
     let correlation = Correlation::of(&parts.headers, gate.0.app.now());
     let mut seen = Seen::default();
     let result = respond(gate, &parts, &mut body, &mut seen).await;
-    let mut reply = result.unwrap_or_else(|problem| problem.into_reply(&correlation.id));
+    let mut reply = result.unwrap_or_else(|problem| {
+        if let Some(cause) = &problem.cause {
+            tracing::error!(correlation_id = correlation.id, cause, "a request failed");
+        }
+        problem.into_reply(&correlation.id)
+    });
     intake::let_finish(&parts.headers, &mut body).await;
     correlation.put(&mut reply.headers);
     if let Some(names) = seen.ignored {
@@ -89,6 +94,7 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     intake::check_headers(&parts.headers)?;
+    intake::check_host(parts)?;
     let path = parts.uri.path().strip_prefix(gate.0.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let Some(Found { resource, params }) = gate.0.routes.find(path) else {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode, header};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 
@@ -35,21 +36,32 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers too large", detail))
 }
 
+/// Refuses a request of HTTP/1.1 that doesn't name its host once, as RFC 9112 wants.
+pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
+    let n_hosts = parts.headers.get_all(header::HOST).iter().count();
+    if parts.version != Version::HTTP_11 || n_hosts == 1 {
+        return Ok(());
+    }
+    let detail = format!("a request needs the header Host exactly once, not {n_hosts} times");
+    Err(Problem::new(StatusCode::BAD_REQUEST, "Malformed request", detail))
+}
+
 /// Refuses a client that can read none of what we could answer.
 pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
     let accepts: Vec<&str> =
         headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    if accepts.is_empty()
-        || accepts.iter().flat_map(|it| it.split(',')).any(|it| covers(it, media_type))
-    {
+    // Of the ranges that cover the type, the most specific one decides.
+    let ranges = accepts.iter().flat_map(|it| it.split(','));
+    let decisive = ranges.filter_map(|it| cover(it, media_type)).max_by_key(|(rank, _)| *rank);
+    if accepts.is_empty() || decisive.is_some_and(|(_, accepted)| accepted) {
         return Ok(());
     }
     let detail = format!("this operation answers with {media_type}, which Accept excludes");
     Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "Not acceptable", detail))
 }
 
-/// Whether one range of an Accept header covers a media type.
-fn covers(range: &str, media_type: &str) -> bool {
+/// How specifically a range of an Accept header covers a media type, and whether it accepts it.
+fn cover(range: &str, media_type: &str) -> Option<(u8, bool)> {
     let mut parts = range.split(';').map(str::trim);
     let range = parts.next().unwrap_or_default();
     let refused = parts.any(|parameter| {
@@ -57,10 +69,13 @@ fn covers(range: &str, media_type: &str) -> bool {
         name.trim().eq_ignore_ascii_case("q") && value.trim().parse() == Ok(0.0)
     });
     let main = media_type.split('/').next().unwrap_or_default();
-    let fits = range.eq_ignore_ascii_case(media_type)
-        || range == "*/*"
-        || range.strip_suffix("/*").is_some_and(|it| it.eq_ignore_ascii_case(main));
-    fits && !refused
+    let rank = match range.strip_suffix("/*") {
+        Some("*") => 1,
+        Some(other) if other.eq_ignore_ascii_case(main) => 2,
+        None if range.eq_ignore_ascii_case(media_type) => 3,
+        _ => return None,
+    };
+    Some((rank, !refused))
 }
 
 /// Refuses a body of another kind than the operation reads.

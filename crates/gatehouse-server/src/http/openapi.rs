@@ -1,20 +1,22 @@
 //! The OpenAPI document, made from the route table: what is not routed can't be in it.
 
+use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde_json::{Map, Value, json};
 
 use super::problem::PROBLEM_JSON;
 use super::resource::{Answer, BodyKind, JSON, Need, Operation, Resource};
 use super::{paging, routes};
+use crate::config::Limits;
 
 /// The document of a server that clients reach at `base`.
-pub(crate) fn document(base: &str) -> Value {
+pub(crate) fn document(base: &str, limits: &Limits) -> Value {
     let mut paths = Map::new();
     for resource in routes::table() {
         let mut item = Map::new();
         item.insert("parameters".into(), path_parameters(resource.path));
         for operation in &resource.operations {
             let method = operation.method.to_ascii_lowercase();
-            item.insert(method, describe(&resource, operation));
+            item.insert(method, describe(&resource, operation, limits));
         }
         paths.insert(resource.path.into(), item.into());
     }
@@ -52,12 +54,12 @@ fn path_parameters(path: &str) -> Value {
     names.map(parameter).collect()
 }
 
-fn describe(resource: &Resource, operation: &Operation) -> Value {
+fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Value {
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,
         "tags": [tag(resource.path)],
-        "parameters": parameters(operation),
+        "parameters": parameters(operation, limits),
         "responses": responses(resource, operation),
     });
     match operation.need {
@@ -90,7 +92,7 @@ fn tag(path: &str) -> &'static str {
     }
 }
 
-fn parameters(operation: &Operation) -> Value {
+fn parameters(operation: &Operation, limits: &Limits) -> Value {
     let mut parameters = vec![json!({
         "name": "X-Correlation-ID", "in": "header",
         "description": "Returned with the answer and written to the log",
@@ -103,7 +105,7 @@ fn parameters(operation: &Operation) -> Value {
         }));
     }
     for name in operation.query {
-        let maximum = if *name == "pageSize" { 1000 } else { 10_000_000 };
+        let maximum = if *name == "pageSize" { limits.page_size_max } else { PAGE_NUMBER_MAX };
         parameters.push(json!({
             "name": name, "in": "query",
             "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
@@ -161,7 +163,10 @@ fn headers(names: &[&str]) -> Value {
 
 /// The problems that an operation may have: those that its kind brings with it, and its own.
 pub(crate) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {
-    let mut statuses = vec![400, 406, 431, 500, 503];
+    let mut statuses = vec![400, 431, 500, 503];
+    if operation.answers.iter().any(|answer| answer.schema.is_some()) {
+        statuses.push(406);
+    }
     if operation.need != Need::Nothing {
         statuses.extend([401, 403]);
     }

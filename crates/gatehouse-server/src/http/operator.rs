@@ -69,7 +69,7 @@ async fn ready(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn document(call: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &openapi::document(call.address.base())))
+    Ok(Reply::json(StatusCode::OK, &openapi::document(call.address.base(), call.limits())))
 }
 
 async fn jwks(call: Call) -> Result<Reply, Problem> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
+use crate::reader::shortened;
 
 pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
@@ -34,7 +35,8 @@ fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
     match text.parse::<u64>() {
         Ok(number) if digits && (1..=max).contains(&number) => number,
         _ => {
-            let reason = format!("must be a whole number from 1 to {max}");
+            let reason =
+                format!("must be a whole number from 1 to {max}, not `{}`", shortened(text));
             call.query.fault(name, reason);
             default
         }

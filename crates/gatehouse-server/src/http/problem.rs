@@ -21,9 +21,11 @@ pub(crate) struct Problem {
     /// A short phrase; the status's own where there is nothing better.
     kind: &'static str,
     title: &'static str,
-    detail: String,
+    detail: Box<str>,
     invalid: Vec<Fault>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// What went wrong inside: for the log, never for a client.
+    pub(crate) cause: Option<Box<str>>,
 }
 
 impl Problem {
@@ -32,9 +34,10 @@ impl Problem {
             status,
             kind: status.canonical_reason().unwrap_or("Error"),
             title,
-            detail: detail.into(),
+            detail: detail.into().into_boxed_str(),
             invalid: Vec::new(),
             headers: Vec::new(),
+            cause: None,
         }
     }
 
@@ -53,7 +56,7 @@ impl Problem {
 
     /// A path that leads nowhere.
     pub(crate) fn unknown_path() -> Self {
-        let detail = "nothing is at this path; /-/openapi.json lists what there is";
+        let detail = "nothing is at this path; the document /-/openapi.json lists what there is";
         Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
@@ -74,7 +77,7 @@ impl Problem {
         body.insert("type".into(), self.kind.into());
         body.insert("status".into(), self.status.as_u16().into());
         body.insert("title".into(), self.title.into());
-        body.insert("detail".into(), self.detail.into());
+        body.insert("detail".into(), self.detail.as_ref().into());
         if !self.invalid.is_empty() {
             let params =
                 self.invalid.iter().map(|it| json!({"name": it.name, "reason": it.reason}));
@@ -124,16 +127,18 @@ impl From<Error> for Problem {
                     .with(header::WWW_AUTHENTICATE, "Basic realm=\"device\"")
             }
             Error::Busy(_) => Self::unavailable("Busy", detail),
-            Error::Storage(cause) => {
-                tracing::error!(error = &cause as &dyn std::error::Error, "storage failed");
-                Self::from_storage(&cause)
+            Error::Storage(error) => {
+                Self { cause: Some(chain(&error)), ..Self::from_storage(&error) }
             }
-            Error::Vault(cause) => {
-                tracing::error!(error = &cause as &dyn std::error::Error, "vault failed");
-                Self::internal()
-            }
+            Error::Vault(error) => Self { cause: Some(chain(&error)), ..Self::internal() },
         }
     }
+}
+
+/// An error with everything that caused it.
+fn chain(error: &dyn std::error::Error) -> Box<str> {
+    let source = error.source().map(|source| format!(": {}", chain(source))).unwrap_or_default();
+    format!("{error}{source}").into_boxed_str()
 }
 
 impl Problem {

@@ -7,13 +7,12 @@ use http::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
-use crate::reader::Fault;
+use crate::reader::{Fault, shortened};
 
 pub(crate) const X_IGNORED_PARAMS: HeaderName = HeaderName::from_static("x-ignored-params");
 
-/// Ignored parameters that are named, and characters of each name.
+/// Ignored parameters that are named.
 const NAMES_MAX: usize = 32;
-const NAME_CHARS_MAX: usize = 64;
 
 /// The query of a request.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +42,7 @@ impl Query {
         }
         if is_strict(headers) {
             for name in std::mem::take(&mut query.ignored) {
-                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-                query.fault(&name, "is not a parameter of this operation".into());
+                query.fault(&shortened(&name), "is not a parameter of this operation".into());
             }
         }
         query
@@ -88,8 +86,7 @@ fn decode(text: &str) -> String {
 fn shown(name: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const UNFIT: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%').add(b'"');
-    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-    utf8_percent_encode(&name, UNFIT).to_string()
+    utf8_percent_encode(&shortened(name), UNFIT).to_string()
 }
 
 /// Whether the client prefers an error to being ignored.

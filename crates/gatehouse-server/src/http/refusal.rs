@@ -49,6 +49,8 @@ impl<Io> Explained<Io> {
             ),
         };
         let correlation = Correlation::of(&HeaderMap::new(), self.clock.now());
+        let status_code = status.as_u16();
+        tracing::info!(status = status_code, correlation_id = correlation.id, "no request");
         let mut reply = Problem::new(status, title, detail).into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
         let mut message = format!("HTTP/1.1 {status}\r\nconnection: close\r\n").into_bytes();

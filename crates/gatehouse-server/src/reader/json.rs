@@ -30,7 +30,7 @@ impl Json {
         serde_json::from_slice(bytes).map_err(|error| {
             let why = error.to_string();
             if why.starts_with("recursion limit") {
-                return "the body is nested deeper than 128 levels".into();
+                return "the body is nested too deeply; 127 levels are allowed".into();
             }
             format!("the body is not JSON: {why}")
         })

@@ -37,8 +37,8 @@ fn all_faults_are_reported_at_once() {
     id is missing
     secret must have 1 to 72 bytes of UTF-8, not 0
     at must be an RFC 3339 time such as `2026-11-01T12:30:00Z` or a date such as `2026-11-01`, not `soon`
-    status must be one of ACTIVE, SUSPENDED, TERMINATED
-    count must be a whole number from 1 to 9
+    status must be one of ACTIVE, SUSPENDED, TERMINATED, not `active`
+    count must be a whole number from 1 to 9, not 10
     items must be a list, not an object
     fixed can't be changed
     colour is not a field of this object; it may have id, secret, at, status, count, items
@@ -64,7 +64,8 @@ fn null_is_a_wrong_type_everywhere() {
 fn a_number_is_whole_and_within_its_bounds() {
     for bad in ["0", "10", "-1", "1.5", "1.0", "1e0", "1e30", "18446744073709551616"] {
         let body = format!(r#"{{"id": "c", "count": {bad}}}"#);
-        assert_eq!(faults(body.as_bytes()), "count must be a whole number from 1 to 9", "{bad}");
+        let expected = "count must be a whole number from 1 to 9, not ";
+        assert!(faults(body.as_bytes()).starts_with(expected), "{bad}");
     }
     assert_eq!(
         faults(br#"{"id": "c", "count": "5"}"#),
@@ -92,7 +93,7 @@ fn what_is_no_json_says_where() {
         assert_eq!(faults(body), reason, "{body:?}");
     }
     let deep = "[".repeat(10_000);
-    assert_eq!(faults(deep.as_bytes()), "the body is nested deeper than 128 levels");
+    assert_eq!(faults(deep.as_bytes()), "the body is nested too deeply; 127 levels are allowed");
 }
 
 #[test]

@@ -193,6 +193,8 @@ async fn answers_that_nobody_could_read() {
         ("text/html, application/json;q=0.1", 200),
         ("text/html", 406),
         ("application/json;q=0", 406),
+        ("application/json;q=0, */*", 406),
+        ("*/*;q=0, application/json", 200),
         ("text/*", 406),
     ] {
         let seen = gate.ask("GET", "/acme/contract", &[("accept", accept)], "").await;
