@@ -45,6 +45,7 @@ async fn what_is_no_http_gets_the_problem_body_too() {
         ("GET /a<b HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/7.3\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/1.1\r\nhost : x\r\n\r\n".to_owned(), 400),
+        ("GET /-/live HTTP/1.1\r\nconnection: close\r\n\r\n".to_owned(), 400),
         (format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n"), 431),
         (format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n"), 414),
         (format!("GET /-/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: {long}\r\n\r\n"), 431),

@@ -201,3 +201,23 @@ async fn a_contract_that_makes_no_sense_is_refused() {
     assert_eq!(gate.put(&format!("{ADMIN}/{long}"), good).await.invalid(), ["contractId"]);
     assert_eq!(gate.put(&format!("{ADMIN}/%00"), good).await.invalid(), ["contractId"]);
 }
+
+#[tokio::test]
+async fn the_ends_of_the_calendar_can_be_read_back() {
+    for gate in Gatehouse::on_each("ends_of_the_calendar").await {
+        for (given, shown) in [
+            ("0000-01-01", "0000-01-01T00:00:00.000Z"),
+            ("9999-12-30T22:00:00.999Z", "9999-12-30T22:00:00.000Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-30T22:00:00.000Z"),
+        ] {
+            let body = format!(
+                r#"{{"productOfferingId": "po", "billingModel": "PREPAID", "startDateTime": "{given}",
+                    "validityPeriod": "P1000Y"}}"#
+            );
+            let put = gate.put(&format!("{ADMIN}/x"), &body).await;
+            assert!(put.status < 300, "{given}: {}", put.body);
+            let read = gate.get(&format!("{ADMIN}/x")).await;
+            assert_eq!((read.status, &read.json()["startDateTime"]), (200, &shown.into()));
+        }
+    }
+}
