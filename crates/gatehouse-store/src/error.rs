@@ -34,6 +34,18 @@ impl StoreError {
         Self::Unavailable("the store is closed".into())
     }
 
+    /// The same once more, for the next of several who were in it together.
+    pub(crate) fn repeated(&self) -> Self {
+        match self {
+            Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
+            Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
+            Self::NewerSchema { found, known } => {
+                Self::NewerSchema { found: *found, known: *known }
+            }
+            Self::Address(why) => Self::Address(why.clone()),
+        }
+    }
+
     /// A row that no version of the schema can have written.
     pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
         Self::Unexpected(format!("a row can't be read: {what}").into())

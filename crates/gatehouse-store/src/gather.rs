@@ -98,10 +98,8 @@ impl Gather {
                     }
                 }
                 Err(error) => {
-                    let shared = error.to_string();
-                    tracing::warn!(error = &error as &dyn std::error::Error, "creations failed");
                     for answer in answers {
-                        let _ = answer.send(Err(StoreError::Unavailable(shared.clone().into())));
+                        let _ = answer.send(Err(error.repeated()));
                     }
                 }
             }

@@ -124,6 +124,7 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
         let committed = begin(&link).and_then(|()| {
             answers.push(first(&link));
             while answers.len() < GATHER_MAX
+                && is_open(&link)
                 && let Ok(next) = queue.try_recv()
             {
                 answers.push(next(&link));
@@ -142,6 +143,12 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
 
 fn begin(link: &Link) -> rusqlite::Result<()> {
     lock(link).execute_batch("BEGIN IMMEDIATE")
+}
+
+/// Whether the transaction is still there. A full disk or an I/O error ends it without our doing; the
+/// commit then fails, which is what those who are in it must hear.
+fn is_open(link: &Link) -> bool {
+    !lock(link).is_autocommit()
 }
 
 fn commit(link: &Link) -> rusqlite::Result<()> {
