@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod full;
 mod gaps;
 mod schema;
 mod tenant;

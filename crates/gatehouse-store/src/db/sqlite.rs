@@ -29,7 +29,7 @@ type Link = Arc<Mutex<Connection>>;
 
 /// Runs a write inside its savepoint. What it returns is called with the fate of the commit.
 type Job = Box<dyn FnOnce(&Link) -> Answer + Send>;
-type Answer = Box<dyn FnOnce(Result<(), Arc<rusqlite::Error>>) + Send>;
+type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -97,7 +97,7 @@ impl Sqlite {
                 // Whoever asked may have gone away; the write stands all the same.
                 let _ = answer.send(match committed {
                     Ok(()) => result,
-                    Err(cause) => Err(E::from(classify(&cause, cause.to_string().into()))),
+                    Err(cause) => Err(E::from(cause.repeated())),
                 });
             })
         });
@@ -131,9 +131,8 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
             }
             commit(&link)
         });
-        let committed = committed.map_err(Arc::new);
         for answer in answers {
-            answer(committed.clone());
+            answer(committed.as_ref().copied());
         }
     }
     if let Err(cause) = lock(&link).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
@@ -141,22 +140,25 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
     }
 }
 
-fn begin(link: &Link) -> rusqlite::Result<()> {
-    lock(link).execute_batch("BEGIN IMMEDIATE")
+fn begin(link: &Link) -> Result<(), StoreError> {
+    Ok(lock(link).execute_batch("BEGIN IMMEDIATE")?)
 }
 
-/// Whether the transaction is still there. A full disk or an I/O error ends it without our doing; the
-/// commit then fails, which is what those who are in it must hear.
+/// Whether the transaction is still there: a full disk or an I/O error ends it without our doing.
 fn is_open(link: &Link) -> bool {
     !lock(link).is_autocommit()
 }
 
-fn commit(link: &Link) -> rusqlite::Result<()> {
+fn commit(link: &Link) -> Result<(), StoreError> {
+    if !is_open(link) {
+        // Whatever was in it is gone, also what seemed to go well.
+        return Err(StoreError::Unavailable("the disk is full or fails".into()));
+    }
     let connection = lock(link);
-    connection.execute_batch("COMMIT").inspect_err(|_| {
-        // A full disk may have ended the transaction already; either way none is left open.
+    Ok(connection.execute_batch("COMMIT").inspect_err(|_| {
+        // It may have ended by itself just now; either way none is left open.
         let _ = connection.execute_batch("ROLLBACK");
-    })
+    })?)
 }
 
 fn in_savepoint<T, E: From<StoreError>>(
@@ -222,21 +224,18 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(cause: rusqlite::Error) -> Self {
-        classify(&cause, cause.to_string().into())
-    }
-}
-
-fn classify(cause: &rusqlite::Error, text: crate::error::Cause) -> StoreError {
-    match cause.sqlite_error_code() {
-        Some(
-            ErrorCode::DatabaseBusy
-            | ErrorCode::DatabaseLocked
-            | ErrorCode::OutOfMemory
-            | ErrorCode::ReadOnly
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::DiskFull
-            | ErrorCode::CannotOpen,
-        ) => StoreError::Unavailable(text),
-        _ => StoreError::Unexpected(text),
+        let text = cause.to_string().into();
+        match cause.sqlite_error_code() {
+            Some(
+                ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::OutOfMemory
+                | ErrorCode::ReadOnly
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::DiskFull
+                | ErrorCode::CannotOpen,
+            ) => StoreError::Unavailable(text),
+            _ => StoreError::Unexpected(text),
+        }
     }
 }

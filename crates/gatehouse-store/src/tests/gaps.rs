@@ -35,7 +35,7 @@ async fn numbers(store: &Store) -> BTreeMap<String, (Vec<i64>, Option<i64>)> {
     numbers
 }
 
-async fn assert_gapless(store: &Store, kind: &str) -> usize {
+pub(super) async fn assert_gapless(store: &Store, kind: &str) -> usize {
     let mut n_accesses = 0;
     for (set, (mut given, counter)) in numbers(store).await {
         given.sort_unstable();

@@ -1,0 +1,53 @@
+//! A disk that is full: writes fail, what was answered stays, and there is room again when there is.
+
+use super::*;
+use crate::StoreError;
+
+/// Stands for the disk: SQLite refuses to grow past this many pages, as it does when there are none.
+async fn limit_pages(store: &Store, sql: &'static str) {
+    let limited = store.db.write(async move |tx| tx.script(sql).await);
+    limited.await.map_err(|error: StoreError| error.to_string()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_full_disk_fails_writes_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::by_hand(day(0));
+    let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
+    set_up(&store).await;
+    limit_pages(&store, "PRAGMA max_page_count = 60").await;
+
+    let writers: Vec<_> = (0..600)
+        .map(|n| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let username = format!("{n:03}{}", "x".repeat(100));
+                let created = store.create_access(&acme(), new("c1", &username)).await;
+                (username, created)
+            })
+        })
+        .collect();
+    let (mut answered, mut failed) = (Vec::new(), Vec::new());
+    for writer in writers {
+        match writer.await.unwrap() {
+            (username, Ok(created)) => {
+                created.unwrap();
+                answered.push(username);
+            }
+            (username, Err(StoreError::Unavailable(_))) => failed.push(username),
+            (_, Err(other)) => panic!("{other:?}"),
+        }
+    }
+    assert!(!answered.is_empty() && !failed.is_empty(), "{} and {}", answered.len(), failed.len());
+    assert_eq!(gaps::assert_gapless(&store, "SQLite").await, answered.len());
+    for username in &answered {
+        let found = store.access_by_username(&acme(), &username.parse().unwrap()).await.unwrap();
+        assert!(found.is_some(), "{username} was answered");
+    }
+
+    limit_pages(&store, "PRAGMA max_page_count = 100000").await;
+    for username in &failed {
+        store.create_access(&acme(), new("c1", username)).await.unwrap().unwrap();
+    }
+    assert_eq!(gaps::assert_gapless(&store, "SQLite").await, 600);
+}
