@@ -13,15 +13,18 @@ mod contract;
 mod correlation;
 mod dispatch;
 mod intake;
+mod media;
 mod openapi;
 mod operator;
 mod paging;
+mod params;
 mod problem;
 mod query;
 mod refusal;
 mod reply;
 mod resource;
 mod routes;
+mod site;
 mod tenant;
 mod verify;
 
@@ -34,37 +37,34 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::auth::Auth;
-use crate::config::{BasePath, Limits, PublicUrl};
+use routes::Routes;
+use site::Site;
 
 /// Everything that answering a request needs. Cheap to clone.
 #[derive(Clone)]
-pub struct Gate(Arc<Inner>);
-
-struct Inner {
-    app: App,
-    auth: Auth,
-    limits: Limits,
-    base_path: BasePath,
-    public_url: Option<PublicUrl>,
-    routes: routes::Routes,
+pub struct Gate {
+    site: Arc<Site>,
+    routes: Arc<Routes>,
 }
 
 impl Gate {
     /// Puts the API in front of the service.
     pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
-        Self(Arc::new(Inner {
+        let routes = Routes::new();
+        let site = Site {
+            document: openapi::document(routes.resources(), &config.limits),
             app,
             auth,
             limits: config.limits.clone(),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
-            routes: routes::Routes::new(),
-        }))
+        };
+        Self { site: Arc::new(site), routes: Arc::new(routes) }
     }
 
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
-        &self.0.auth
+        &self.site.auth
     }
 }
 

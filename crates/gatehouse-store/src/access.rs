@@ -195,6 +195,7 @@ impl Ledger {
         new: &[NewAccess],
         counter: Counter,
     ) -> Result<Self, StoreError> {
+        let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
         let jobs: HashSet<Set> = new.iter().filter_map(|new| job_set(new.created_by)).collect();
         let contracts =
@@ -205,7 +206,7 @@ impl Ledger {
         }));
         let (now, (taken, (contracts, jobs))) = try_join(
             tx.now(),
-            try_join(bulk::taken_usernames(tx, tenant, new), try_join(contracts, jobs)),
+            try_join(bulk::taken_usernames(tx, tenant, &usernames), try_join(contracts, jobs)),
         )
         .await?;
 

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 use gatehouse_core::{Access, TenantName, Timestamp};
 
-use crate::access::NewAccess;
 use crate::db::{Tx, Value};
 use crate::error::StoreError;
 
@@ -25,20 +24,19 @@ pub(crate) struct Numbered {
 pub(crate) async fn taken_usernames(
     tx: &Tx,
     tenant: &TenantName,
-    new: &[NewAccess],
+    usernames: &[&str],
 ) -> Result<HashSet<String>, StoreError> {
     let mut taken = HashSet::new();
     if let Some(session) = tx.postgres() {
         let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ANY(?2)";
-        let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
         for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
             taken.insert(row.try_get(0).map_err(StoreError::corrupt)?);
         }
         return Ok(taken);
     }
-    for new in new {
+    for username in usernames {
         let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ?2";
-        let values = [tenant.as_str().into(), new.username.as_str().into()];
+        let values = [tenant.as_str().into(), (*username).into()];
         taken.extend(tx.row(sql, &values, |row| row.text(0)).await?);
     }
     Ok(taken)

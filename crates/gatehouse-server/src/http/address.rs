@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Gate;
+use super::site::Site;
 
 /// What may stand in a segment of a path as it is.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -18,10 +18,10 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn of(gate: &Gate, parts: &Parts, path: &str) -> Self {
-        let base = match &gate.0.public_url {
+    pub(crate) fn of(site: &Site, parts: &Parts, path: &str) -> Self {
+        let base = match &site.public_url {
             Some(url) => url.as_str().to_owned(),
-            None => format!("http://{}{}", host(parts), gate.0.base_path.as_str()),
+            None => format!("http://{}{}", host(parts), site.base_path.as_str()),
         };
         Self { base, path: path.to_owned() }
     }

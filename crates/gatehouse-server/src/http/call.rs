@@ -1,24 +1,24 @@
 //! A request that has passed every common check, on its way into a handler.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_core::TenantName;
 use http::HeaderMap;
-use serde_json::Value;
 
-use super::Gate;
 use super::address::Address;
+use super::params::Params;
 use super::problem::Problem;
 use super::query::Query;
-use super::routes::Params;
+use super::site::Site;
 use crate::app::{App, Error};
 use crate::config::Limits;
 use crate::reader::{Faults, Json, Reader};
 
 /// A request that has passed every common check.
 pub(crate) struct Call {
-    pub(crate) gate: Gate,
+    pub(crate) site: Arc<Site>,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Params,
     pub(crate) query: Query,
@@ -29,15 +29,11 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn app(&self) -> &App {
-        &self.gate.0.app
+        &self.site.app
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.gate.0.limits
-    }
-
-    pub(crate) fn jwks(&self) -> Value {
-        self.gate.auth().jwks()
+        &self.site.limits
     }
 
     /// The tenant that the path names.

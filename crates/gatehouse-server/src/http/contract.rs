@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
+use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
 use crate::estate::read_contract;
 use crate::reader::{Fault, Reader, parsed};

@@ -4,6 +4,7 @@
 //! 412, 422 or 409. Whether the tenant and the thing are there costs a look into the store, so it is
 //! looked up only when something lesser is wrong: a request that succeeds has found them anyway.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -19,11 +20,13 @@ use super::address::Address;
 use super::call::Call;
 use super::correlation::Correlation;
 use super::intake;
+use super::media::JSON;
+use super::params::{Params, TENANT};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::reply::Reply;
-use super::resource::{JSON, Need, Operation, Resource, Thing};
-use super::routes::{Found, Params, TENANT};
+use super::resource::{Need, Operation, Resource, Thing};
+use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
 use crate::reader::Fault;
@@ -35,7 +38,7 @@ where
 {
     let began = Instant::now();
     let (parts, mut body) = request.into_parts();
-    let correlation = Correlation::of(&parts.headers, gate.0.app.now());
+    let correlation = Correlation::of(&parts.headers, gate.site.app.now());
     let mut seen = Seen::default();
     let result = respond(gate, &parts, &mut body, &mut seen).await;
     let mut reply = result.unwrap_or_else(|problem| {
@@ -95,9 +98,9 @@ where
 {
     intake::check_headers(&parts.headers)?;
     intake::check_host(parts)?;
-    let path = parts.uri.path().strip_prefix(gate.0.base_path.as_str());
+    let path = parts.uri.path().strip_prefix(gate.site.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
-    let Some(Found { resource, params }) = gate.0.routes.find(path) else {
+    let Some(Found { resource, params }) = gate.routes.find(path) else {
         return Err(refuse_unknown_path(gate, parts, path, seen));
     };
     seen.route = resource.path;
@@ -146,7 +149,7 @@ fn refuse_method(resource: &Resource) -> Problem {
 fn authenticate(gate: &Gate, parts: &Parts, seen: &mut Seen) -> Result<Caller, Problem> {
     let header = parts.headers.get(header::AUTHORIZATION);
     let header = header.and_then(|value| value.to_str().ok());
-    let caller = gate.0.auth.authenticate(header, gate.0.app.now());
+    let caller = gate.site.auth.authenticate(header, gate.site.app.now());
     let caller = caller.map_err(Problem::unauthorized)?;
     seen.subject = Some(caller.subject.clone());
     Ok(caller)
@@ -219,7 +222,7 @@ impl Entrance<'_> {
             None => Bytes::new(),
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_type)?;
-                let max = self.gate.0.limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
+                let max = self.gate.site.limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
                 intake::read(headers, body, max).await?
             }
         };
@@ -230,13 +233,13 @@ impl Entrance<'_> {
             query.check()?;
         }
         let call = Call {
-            gate: self.gate.clone(),
+            site: Arc::clone(&self.gate.site),
             tenant: self.tenant()?,
             params: self.params.clone(),
             query,
             headers: headers.clone(),
             body,
-            address: Address::of(self.gate, self.parts, self.path),
+            address: Address::of(&self.gate.site, self.parts, self.path),
         };
         (operation.run)(call).await
     }
@@ -251,7 +254,7 @@ impl Entrance<'_> {
 
     /// What is missing of tenant and thing, the tenant first.
     async fn missing(&self, makes: bool) -> Result<Option<Problem>, Problem> {
-        let store = &self.gate.0.app.store;
+        let store = &self.gate.site.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
         if makes && self.resource.thing == Thing::Tenant {
             return Ok(None);
@@ -270,7 +273,9 @@ impl Entrance<'_> {
                 _ => Some("access"),
             },
             Thing::Contract => match param("contractId").parse() {
-                Ok(id) if store.contract(&tenant, &id, self.gate.0.app.now()).await?.is_some() => {
+                Ok(id)
+                    if store.contract(&tenant, &id, self.gate.site.app.now()).await?.is_some() =>
+                {
                     None
                 }
                 _ => Some("contract"),

@@ -8,8 +8,8 @@ use http::{HeaderMap, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 
+use super::media::MERGE_PATCH;
 use super::problem::Problem;
-use super::resource::MERGE_PATCH;
 
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;

@@ -3,20 +3,20 @@
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde_json::{Map, Value, json};
 
-use super::problem::PROBLEM_JSON;
-use super::resource::{Answer, BodyKind, JSON, Need, Operation, Resource};
-use super::{paging, routes};
+use super::media::{JSON, PROBLEM_JSON};
+use super::paging;
+use super::resource::{Answer, BodyKind, Need, Operation, Resource};
 use crate::config::Limits;
 
-/// The document of a server that clients reach at `base`.
-pub(crate) fn document(base: &str, limits: &Limits) -> Value {
+/// The document, but for the address of the server.
+pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
     let mut paths = Map::new();
-    for resource in routes::table() {
+    for resource in resources {
         let mut item = Map::new();
         item.insert("parameters".into(), path_parameters(resource.path));
         for operation in &resource.operations {
             let method = operation.method.to_ascii_lowercase();
-            item.insert(method, describe(&resource, operation, limits));
+            item.insert(method, describe(resource, operation, limits));
         }
         paths.insert(resource.path.into(), item.into());
     }
@@ -28,7 +28,6 @@ pub(crate) fn document(base: &str, limits: &Limits) -> Value {
             "summary": "Who may connect, and what is connected on whose network",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": base}],
         "security": [{"bearer": []}],
         "paths": paths,
         "components": {

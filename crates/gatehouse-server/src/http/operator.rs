@@ -4,7 +4,6 @@ use http::StatusCode;
 use serde_json::json;
 
 use super::call::Call;
-use super::openapi;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, Need, Operation};
@@ -69,9 +68,11 @@ async fn ready(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn document(call: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &openapi::document(call.address.base(), call.limits())))
+    let mut document = call.site.document.clone();
+    document["servers"] = json!([{"url": call.address.base()}]);
+    Ok(Reply::json(StatusCode::OK, &document))
 }
 
 async fn jwks(call: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &call.jwks()))
+    Ok(Reply::json(StatusCode::OK, &call.site.auth.jwks()))
 }

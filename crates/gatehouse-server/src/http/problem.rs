@@ -4,12 +4,11 @@ use gatehouse_core::lifecycle::Refusal;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use super::media::PROBLEM_JSON;
 use super::reply::Reply;
 use crate::app::Error;
 use crate::auth::Unknown;
 use crate::reader::Fault;
-
-pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Seconds after which a client may try again what we could not do.
 const RETRY_AFTER_SECONDS: &str = "1";

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
-use super::resource::JSON;
+use super::media::JSON;
 
 /// An answer when all is well.
 pub(crate) struct Reply {

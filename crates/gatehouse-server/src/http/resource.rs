@@ -112,9 +112,6 @@ pub(crate) struct Answer {
 
 pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
-pub(crate) const JSON: &str = "application/json";
-pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
-
 impl Resource {
     /// The operation of this method; a HEAD is a GET whose body stays here.
     pub(crate) fn operation(&self, method: &Method) -> Option<&Operation> {

@@ -1,7 +1,6 @@
 //! Every route, on one screen.
 
-use percent_encoding::percent_decode_str;
-
+use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
 use super::{access, contract, operator, tenant, verify};
 
@@ -51,30 +50,17 @@ impl Routes {
         Self { resources, router }
     }
 
+    pub(crate) fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
     pub(crate) fn find(&self, path: &str) -> Option<Found<'_>> {
         let found = self.router.at(path).ok()?;
-        let mut params = Params::default();
-        for (name, value) in found.params.iter() {
-            let value = percent_decode_str(value).decode_utf8().ok()?;
-            // `/-/…` is not a tenant's, so what is unknown there is unknown to everyone.
-            if name == TENANT && value == "-" {
-                return None;
-            }
-            params.0.push((name.to_owned(), value.into_owned()));
+        let params = Params::decode(found.params.iter())?;
+        // `/-/…` is not a tenant's, so what is unknown there is unknown to everyone.
+        if params.get(TENANT) == Some("-") {
+            return None;
         }
         Some(Found { resource: &self.resources[*found.value], params })
-    }
-}
-
-/// The parameter that names a tenant, wherever a path has one.
-pub(crate) const TENANT: &str = "tenantName";
-
-/// What stands in a path for its parameters, decoded.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Params(Vec<(String, String)>);
-
-impl Params {
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 }

@@ -7,10 +7,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
+use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
 use crate::reader::{Reader, parsed};
 

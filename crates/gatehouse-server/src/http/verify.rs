@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
+use super::media::JSON;
 use super::problem::Problem;
 use super::reply::Reply;
-use super::resource::{Answer, BodyKind, JSON, Need, Operation};
+use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::reader::{Reader, parsed, password};
 
 pub(super) const CHECK: Operation = Operation {

@@ -58,7 +58,7 @@ fn every_reference_leads_somewhere_and_names_are_unique() {
             _ => {}
         }
     }
-    let document = document("http://x", &Config::default().limits);
+    let document = document(&routes::table(), &Config::default().limits);
     let mut found = Vec::new();
     references(&document, &mut found);
     for reference in &found {
@@ -82,7 +82,7 @@ async fn the_schema_of_every_body_is_what_is_read() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let id = path.rsplit('/').next().unwrap();
-    let document = document("http://x", &Config::default().limits);
+    let document = document(&routes::table(), &Config::default().limits);
     for resource in routes::table() {
         for operation in resource.operations.iter().filter(|it| it.body.is_some()) {
             let kind = operation.body.as_ref().unwrap();
@@ -127,7 +127,7 @@ async fn the_schema_of_every_body_is_what_is_read() {
 #[tokio::test]
 async fn answers_have_what_their_schemas_say() {
     let gate = Gatehouse::new().await;
-    let document = document("http://x", &Config::default().limits);
+    let document = document(&routes::table(), &Config::default().limits);
     let body = r#"{"contractId": "pre", "username": "ann", "password": "p", "deviceName": "d"}"#;
     let (path, made) = gate.create(body).await;
     let verified = gate.verify("ann", "p").await.json();

@@ -1,0 +1,5 @@
+//! The media types that go in and out.
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";

@@ -1,0 +1,17 @@
+//! What every handler may use: the service itself, and how it is set up.
+
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::Auth;
+use crate::config::{BasePath, Limits, PublicUrl};
+
+pub(crate) struct Site {
+    pub(crate) app: App,
+    pub(crate) auth: Auth,
+    pub(crate) limits: Limits,
+    pub(crate) base_path: BasePath,
+    pub(crate) public_url: Option<PublicUrl>,
+    /// The OpenAPI document, but for the address of the server.
+    pub(crate) document: Value,
+}
