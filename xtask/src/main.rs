@@ -43,7 +43,8 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    let binaries = PostgresBinaries::find_or_install()?;
+    let postgres = ThrowawayPostgres::start(&binaries)?;
 
     // The crash tests kill and restart the program that people run, not a debug build of it.
     cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
@@ -59,7 +60,10 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     }
     let mut arguments = vec!["test", "--workspace"];
     arguments.extend(cargo_arguments.iter().map(String::as_str));
-    cargo::run(&arguments, &environment)
+    cargo::run(&arguments, &environment)?;
+    let version = binaries.version();
+    eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
+    Ok(())
 }
 
 fn offer_postgres() -> Result<(), Failure> {

@@ -102,38 +102,33 @@ impl PartialEq for Validity {
 
 impl Eq for Validity {}
 
-/// Why a text is not a validity period; reads on after the field's name.
+/// A text that is no validity period; reads on after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadValidity {
-    /// Not a duration at all.
-    #[error("must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `{0}`")]
-    Unreadable(String),
-    /// Nothing, negative or beyond [`VALIDITY_YEARS_MAX`].
-    #[error("must be at least a second and at most {VALIDITY_YEARS_MAX} years, not `{0}`")]
-    OutOfBounds(String),
-}
+#[error(
+    "must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, of a second at least and \
+     {VALIDITY_YEARS_MAX} years at most, not `{0}`"
+)]
+pub struct BadValidity(String);
 
 impl std::str::FromStr for Validity {
     type Err = BadValidity;
 
     fn from_str(text: &str) -> Result<Self, BadValidity> {
+        let bad = || BadValidity(text.chars().take(64).collect());
         // jiff reads friendlier forms too (`1 year`); the contract knows ISO 8601 alone.
-        let unreadable = || BadValidity::Unreadable(text.chars().take(64).collect());
         let iso = text.bytes().all(|b| b.is_ascii_digit() || b"PYMWDTHS.".contains(&b));
-        let span: Span = if text.starts_with('P') && iso && text.len() <= 64 {
-            text.parse().map_err(|_| unreadable())?
-        } else {
-            return Err(unreadable());
-        };
-        let total = |unit: Unit| {
-            span.total((unit, SpanRelativeTo::from(jiff::civil::date(2000, 1, 1))))
-                .map_err(|_| BadValidity::OutOfBounds(text.to_owned()))
-        };
-        if total(Unit::Second)? >= 1.0 && total(Unit::Year)? <= VALIDITY_YEARS_MAX as f64 {
-            Ok(Self { text: text.to_owned(), span })
-        } else {
-            Err(BadValidity::OutOfBounds(text.to_owned()))
+        if !iso || !text.starts_with('P') || text.len() > 64 {
+            return Err(bad());
         }
+        let span: Span = text.parse().map_err(|_| bad())?;
+        let total = |unit: Unit| {
+            let from = SpanRelativeTo::from(jiff::civil::date(2000, 1, 1));
+            span.total((unit, from)).map_err(|_| bad())
+        };
+        if total(Unit::Second)? < 1.0 || total(Unit::Year)? > VALIDITY_YEARS_MAX as f64 {
+            return Err(bad());
+        }
+        Ok(Self { text: text.to_owned(), span })
     }
 }
 

@@ -5,6 +5,7 @@
 //! walk through.
 
 pub mod access;
+pub mod contract;
 pub mod error;
 pub mod estate;
 pub mod tenant;

@@ -32,10 +32,13 @@ pub struct Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// There is no token.
-    #[error("the request needs the header `Authorization: Bearer <token>`")]
+    #[error("the request needs the header `Authorization: Bearer <token>`, once")]
     NoToken,
     /// The token is not one of ours.
-    #[error("the token is malformed, or no issuer that is trusted here has signed it")]
+    #[error(
+        "the token is malformed, or no issuer that is trusted here has signed it; perhaps it was made \
+         with another data directory or database"
+    )]
     NotTrusted,
     /// Its time is over, or has no end.
     #[error("the token has expired, or says nothing about when it does (`exp`)")]

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Where the API listens; port 0 picks a free one.
+    #[serde(deserialize_with = "load::socket_address")]
     pub listen: SocketAddr,
     /// The whole address that clients use, when it is not the one that they connect to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,6 +161,12 @@ impl Config {
         }
         if !(1024..=BODY_BYTES_MAX).contains(&body_bytes) {
             return Err(format!("limits.body_bytes must be 1024 to {BODY_BYTES_MAX}"));
+        }
+        if self.data_dir.as_os_str().is_empty() {
+            return Err("data_dir must not be empty; `.` is the present directory".into());
+        }
+        if self.master_key_file.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+            return Err("master_key_file must not be empty".into());
         }
         if self.auth.audience.is_empty() {
             return Err("auth.audience must not be empty".into());

@@ -16,6 +16,8 @@ use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
 };
 
+use serde_saphyr::UserMessageFormatter;
+
 use crate::reader::{Fault, Faults, Json, Reader, instant, list, number, parsed, word};
 
 /// Most accesses that a contract can be limited to.
@@ -43,8 +45,8 @@ pub enum BadEstate {
     /// It can't be read.
     #[error("{0}: {1}")]
     Unreadable(String, std::io::Error),
-    /// It is not YAML.
-    #[error("{0} is not YAML: {1}")]
+    /// It can't be read as YAML.
+    #[error("{0} can't be read as YAML: {1}")]
     NotYaml(String, String),
     /// It says something that can't be.
     #[error("{} is not an estate:{}", .0, listed(.1))]
@@ -67,14 +69,20 @@ impl Estate {
 
     /// Reads the text of an estate file; `shown` is what errors call it.
     pub fn parse(shown: &str, text: &str) -> Result<Self, BadEstate> {
-        let json: Json = serde_saphyr::from_str(text)
-            .map_err(|error| BadEstate::NotYaml(shown.to_owned(), error.to_string()))?;
+        let json: Json = serde_saphyr::from_str(text).map_err(|error| {
+            let why = error.without_snippet().render_with_formatter(&UserMessageFormatter);
+            BadEstate::NotYaml(shown.to_owned(), why)
+        })?;
         read_estate(json).map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
     }
 }
 
 fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
     let mut faults = Faults::default();
+    if json == Json::Null {
+        faults.add("the file", "is empty; it should have a list of `tenants`");
+        return faults.check().map(|()| Estate { tenants: Vec::new() });
+    }
     let mut reader = Reader::new(json, "", &mut faults);
     let tenants = reader.required("tenants", list);
     reader.finish();
@@ -95,9 +103,8 @@ fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
 fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<EstateTenant> {
     let mut reader = Reader::new(json, path, faults);
     let name = reader.required("name", parsed::<TenantName>);
-    let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
     let contracts = reader.optional("contracts", list).unwrap_or_default();
-    reader.finish();
+    let tenant = read_tenant(reader, name.known());
     let mut read: Vec<Contract> = Vec::new();
     for (n, json) in contracts.into_iter().enumerate() {
         let path = format!("{path}.contracts[{n}]");
@@ -111,8 +118,14 @@ fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<Est
             read.push(contract);
         }
     }
-    let name = name.known()?.clone();
-    Some(EstateTenant { tenant: Tenant { name, time_zone }, contracts: read })
+    Some(EstateTenant { tenant: tenant?, contracts: read })
+}
+
+/// Reads what a tenant says beside its name. `None` comes with faults.
+pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<Tenant> {
+    let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
+    reader.finish();
+    Some(Tenant { name: name?.clone(), time_zone })
 }
 
 /// Reads what a contract says beside its identifier. `None` comes with faults.

@@ -5,6 +5,7 @@
 //! keeps the master key's fingerprint: with another key no password could be checked, so a server that
 //! has another one refuses to start.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use gatehouse_store::{Store, StoreError};
@@ -38,9 +39,9 @@ pub enum Missing {
 pub enum KeysError {
     /// PostgreSQL is shared, so no server may make a master key of its own.
     #[error(
-        "PostgreSQL needs a master key, the same for every server: make one with \
-         `openssl rand -hex 32`, and give it in the file that `master_key_file` names or in the \
-         variable GATEHOUSE_MASTER_KEY"
+        "PostgreSQL needs the master key, the same for every server: give it in the file that \
+         `master_key_file` names or in the variable GATEHOUSE_MASTER_KEY; for a new database make \
+         one with `openssl rand -hex 32`"
     )]
     NoMasterKey,
     /// A file that was named is not there.
@@ -83,10 +84,31 @@ pub enum KeysError {
     Store(#[from] StoreError),
 }
 
+/// The master key as the settings give it, before anything is opened. PostgreSQL must have one.
+pub fn given_master_key(config: &Config) -> Result<Option<MasterKey>, KeysError> {
+    if let Some(key) = &config.master_key {
+        return Ok(Some(key.clone()));
+    }
+    match &config.master_key_file {
+        Some(path) => {
+            load_master_key(path)?.ok_or_else(|| KeysError::NoFile(path.clone())).map(Some)
+        }
+        None if config.database_url.is_some() => Err(KeysError::NoMasterKey),
+        None => Ok(None),
+    }
+}
+
 /// Finds the keys of a server, and makes those that are missing.
-pub async fn open(config: &Config, store: &Store) -> Result<Keys, KeysError> {
+pub async fn open(
+    config: &Config,
+    store: &Store,
+    given: Option<MasterKey>,
+) -> Result<Keys, KeysError> {
     let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
-    let master = find_master_key(config, kept.as_deref())?;
+    let master = match given {
+        Some(key) => key,
+        None => own_master_key(&config.data_dir, kept.as_deref())?,
+    };
     let fingerprint = master.fingerprint();
     let kept = store.keep_server_key(FINGERPRINT, fingerprint.as_bytes()).await?;
     if kept != fingerprint.as_bytes() {
@@ -108,7 +130,7 @@ pub async fn open_token_key(config: &Config, store: Option<&Store>) -> Result<To
     let Some(kept) = store.server_key(FINGERPRINT).await? else {
         return Err(KeysError::NoTokenKey(url.to_string()));
     };
-    let master = find_master_key(config, Some(&shown(&kept)))?;
+    let master = given_master_key(config)?.ok_or(KeysError::NoMasterKey)?;
     let given = master.fingerprint();
     if given.as_bytes() != kept {
         return Err(KeysError::Mismatch { given, kept: shown(&kept) });
@@ -116,18 +138,10 @@ pub async fn open_token_key(config: &Config, store: Option<&Store>) -> Result<To
     sealed_token_key(store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
 }
 
-fn find_master_key(config: &Config, kept: Option<&str>) -> Result<MasterKey, KeysError> {
-    if let Some(key) = &config.master_key {
-        return Ok(key.clone());
-    }
-    if let Some(path) = &config.master_key_file {
-        return MasterKey::load(path)?.ok_or_else(|| KeysError::NoFile(path.clone()));
-    }
-    if config.database_url.is_some() {
-        return Err(KeysError::NoMasterKey);
-    }
-    let path = config.data_dir.join("master.key");
-    match (MasterKey::load(&path)?, kept) {
+/// The embedded store's own key, made at the first start.
+fn own_master_key(dir: &Path, kept: Option<&str>) -> Result<MasterKey, KeysError> {
+    let path = dir.join("master.key");
+    match (load_master_key(&path)?, kept) {
         (Some(key), _) => Ok(key),
         // A new key would make every password that is stored worthless.
         (None, Some(kept)) => Err(KeysError::Lost { path, kept: kept.to_owned() }),
@@ -138,6 +152,16 @@ fn find_master_key(config: &Config, kept: Option<&str>) -> Result<MasterKey, Key
             Ok(key)
         }
     }
+}
+
+fn load_master_key(path: &Path) -> Result<Option<MasterKey>, KeysError> {
+    let key = MasterKey::load(path)?;
+    let mode = path.metadata().map_or(0, |it| it.permissions().mode());
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        tracing::warn!(%path, "the master key can be read by others than its owner: chmod 600");
+    }
+    Ok(key)
 }
 
 fn token_key_in(dir: &Path, missing: Missing) -> Result<TokenKey, KeysError> {

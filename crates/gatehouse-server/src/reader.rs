@@ -104,8 +104,11 @@ impl<'f> Reader<'f> {
     ) -> Required<T> {
         self.known.push(name);
         let Some(json) = self.take(name) else {
-            let path = self.path_of(name);
-            self.faults.add(path, "is missing");
+            // What is no object at all has been told already.
+            if self.is_object {
+                let path = self.path_of(name);
+                self.faults.add(path, "is missing");
+            }
             return Required(None);
         };
         Required(self.read(name, json, read))

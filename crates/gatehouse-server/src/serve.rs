@@ -56,13 +56,13 @@ pub enum StartError {
     #[error("estate: {0}")]
     Estate(#[from] NotApplied),
     /// Somebody listens there already, or nobody may.
-    #[error("can't listen on {0}: {1}")]
+    #[error("can't listen on {0} ({1}): give another address with --listen")]
     Listen(SocketAddr, io::Error),
 }
 
 fn shown(error: &StoreError) -> String {
     let cause = std::error::Error::source(error);
-    cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+    cause.map_or_else(|| error.to_string(), |cause| format!("the database can't be used: {cause}"))
 }
 
 /// A server that listens.
@@ -77,17 +77,19 @@ pub struct Server {
 impl Server {
     /// Opens store and keys, applies the estate, and begins to listen.
     pub async fn start(config: &Config, estate: Option<&Estate>) -> Result<Self, StartError> {
+        // What can fail without touching anything comes first: a start that fails leaves no trace.
+        let given = keys::given_master_key(config)?;
+        let listener = TcpListener::bind(config.listen).await;
+        let listener = listener.map_err(|cause| StartError::Listen(config.listen, cause))?;
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
-        let keys = keys::open(config, &store).await?;
+        let keys = keys::open(config, &store, given).await?;
         let app = App { store, vault: Arc::new(keys.vault), clock };
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }
         let auth = Auth::new(keys.token, config.auth.audience.clone());
         let gate = Gate::new(app.clone(), auth, config);
-        let listener = TcpListener::bind(config.listen).await;
-        let listener = listener.map_err(|cause| StartError::Listen(config.listen, cause))?;
         Ok(Self { gate, app, listener, _lock: lock })
     }
 

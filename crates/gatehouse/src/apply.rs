@@ -49,6 +49,9 @@ impl Apply {
     }
 }
 
+/// What can't change of a contract that has accesses, as only the server knows.
+const FIXED: [&str; 2] = ["productOfferingId", "billingModel"];
+
 struct Work {
     server: Server,
     dry_run: bool,
@@ -90,8 +93,12 @@ impl Work {
         }
         self.n_changed += 1;
         println!("{} {shown}", if is_new { "+" } else { "~" });
-        for line in difference {
+        for line in &difference {
             println!("    {line}");
+        }
+        let fixed = |line: &String| FIXED.iter().any(|name| line.starts_with(name));
+        if self.dry_run && !is_new && difference.iter().any(fixed) {
+            println!("    (refused if it has accesses: {} can't change then)", FIXED.join(" and "));
         }
         Ok(is_new)
     }
@@ -124,10 +131,12 @@ impl Work {
         Ok(())
     }
 
-    /// Reports an object that can't be made so. Who may not do this at all is told once.
+    /// Reports an object that can't be made so. Who may not do this at all, or asks at a wrong address,
+    /// is told once.
     fn fail(&mut self, shown: &str, answer: &Answer) -> Result<(), String> {
         let why = answer.explain();
-        if answer.status == 401 || answer.status == 403 {
+        let title = answer.body.get("title").and_then(Value::as_str);
+        if matches!(answer.status, 401 | 403) || title == Some("Unknown path") {
             return Err(format!("{shown}: {why}"));
         }
         self.n_failed += 1;

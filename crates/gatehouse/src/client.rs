@@ -49,6 +49,10 @@ impl Connection {
             "a token is needed: give one with --token or in GATEHOUSE_TOKEN, such as \
              `gatehouse token --tenant '*' --scope admin` makes",
         )?;
+        if !self.url.starts_with("http://") && !self.url.starts_with("https://") {
+            let url = self.url;
+            return Err(format!("--url must begin with http:// or https://, not `{url}`"));
+        }
         let client = Client::builder().timeout(TIMEOUT).build();
         let client = client.map_err(|cause| format!("no HTTP client: {cause}"))?;
         Ok(Server { client, url: self.url.trim_end_matches('/').to_owned(), token })

@@ -33,7 +33,7 @@ pub(crate) fn invitation(server: &Server, url: &str) -> String {
 A demo tenant is there, `demo`, with the contracts C-PAYG (pay per use) and C-PRE (prepaid, a year
 from the first connection). In another terminal, with a token that is good for a day:
 
-  export GATEHOUSE_URL={url} GATEHOUSE_TENANT=demo
+  export GATEHOUSE_URL={url}
   export GATEHOUSE_TOKEN={token}
 
   # issue an access; the password is shown only now

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Who may connect, and what is connected on whose network.
+/// Who may connect, and under which contract.
 #[derive(Parser)]
 #[command(name = "gatehouse", version, arg_required_else_help = true)]
 struct CommandLine {

@@ -76,19 +76,24 @@ impl Serve {
 
     async fn serve(self, config: &Config) -> Result<(), String> {
         let mut estate = match &self.estate {
-            Some(path) => Estate::load(path).map_err(|bad| bad.to_string())?,
-            None => Estate { tenants: Vec::new() },
+            Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
+            None => None,
         };
         if self.demo {
-            demo::add_to(&mut estate);
+            demo::add_to(estate.get_or_insert_with(|| Estate { tenants: Vec::new() }));
         }
         // Before anything is answered: a signal that comes early must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
-        let server = Server::start(config, Some(&estate)).await.map_err(|why| why.to_string())?;
+        let server = Server::start(config, estate.as_ref()).await.map_err(|why| why.to_string())?;
         let address = server.address().map_err(|cause| cause.to_string())?;
         println!("listening on http://{address}");
         if self.demo {
-            let url = format!("http://{address}{}", config.base_path.as_str());
+            let mut reached = address;
+            if reached.ip().is_unspecified() {
+                // Everywhere is a place to listen, not one to connect to.
+                reached.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+            }
+            let url = format!("http://{reached}{}", config.base_path.as_str());
             println!("{}", demo::invitation(&server, &url));
         }
         server.run(stop).await;

@@ -27,9 +27,9 @@ fn what_is_no_duration_or_none_worth_having_is_refused() {
     for text in
         ["", "P", "365D", "1 year", "p1d", "P1D ", "P1y1m", "-P1D", "year", &"P1D".repeat(100)]
     {
-        assert!(matches!(validity(text), Err(BadValidity::Unreadable(_))), "{text}");
+        assert!(validity(text).is_err(), "{text}");
     }
-    for text in ["P0D", "PT0S", "PT0.999S", "P1001Y"] {
+    for text in ["P0D", "PT0S", "PT0.999S", "P1001Y", "P99999Y"] {
         assert!(validity(text).is_err(), "{text}");
     }
     assert!(validity("P1000Y").is_ok());

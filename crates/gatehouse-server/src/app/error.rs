@@ -35,7 +35,10 @@ pub enum Error {
         n_accesses: u64,
     },
     /// The access has changed since the client saw it.
-    #[error("the access is at version {0}, which the conditions of the request exclude")]
+    #[error(
+        "the access has the ETag \"{0}\", which If-Match or If-None-Match excludes; an ETag is written \
+         with its quotes"
+    )]
     Stale(u64),
     /// A device's credentials don't let it in. Why is nobody's business.
     #[error("the credentials are refused")]

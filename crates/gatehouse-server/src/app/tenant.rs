@@ -1,7 +1,7 @@
-//! What the two services stand on: tenants and their contracts, as the operator says.
+//! Tenants, as the operator wants them.
 
-use gatehouse_core::{Contract, ContractId, Tenant, TenantName};
-use gatehouse_store::{ContractInUse, Put, PutContractRefused, TenantInUse};
+use gatehouse_core::{Tenant, TenantName};
+use gatehouse_store::{Put, TenantInUse};
 
 use super::{App, Error};
 
@@ -18,33 +18,6 @@ impl App {
             Some(Ok(())) => Ok(()),
             Some(Err(TenantInUse { n_accesses })) => {
                 Err(Error::InUse { what: "the tenant can't be deleted", n_accesses })
-            }
-        }
-    }
-
-    /// Makes the contract, or makes the one that is there as given.
-    pub async fn put_contract(
-        &self,
-        tenant: &TenantName,
-        contract: &Contract,
-    ) -> Result<Put, Error> {
-        match self.store.put_contract(tenant, contract).await? {
-            Ok(put) => Ok(put),
-            Err(PutContractRefused::NoTenant) => Err(Error::NoTenant),
-            Err(PutContractRefused::InUse(ContractInUse { n_accesses })) => Err(Error::InUse {
-                what: "productOfferingId and billingModel of the contract can't change",
-                n_accesses,
-            }),
-        }
-    }
-
-    /// Deletes a contract that has no accesses.
-    pub async fn delete_contract(&self, tenant: &TenantName, id: &ContractId) -> Result<(), Error> {
-        match self.store.delete_contract(tenant, id).await? {
-            None => Err(Error::NotFound("contract")),
-            Some(Ok(())) => Ok(()),
-            Some(Err(ContractInUse { n_accesses })) => {
-                Err(Error::InUse { what: "the contract can't be deleted", n_accesses })
             }
         }
     }

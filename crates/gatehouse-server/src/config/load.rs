@@ -80,6 +80,10 @@ impl Config {
             check(&table).map_err(|why| BadConfig(format!("--{flag}: {why}")))?;
         }
         let mut config = check(&table).map_err(BadConfig)?;
+        if master_key.is_some() && config.master_key_file.is_some() {
+            let why = "give the master key in one way: master_key_file or the variable";
+            return Err(BadConfig(format!("{why} {MASTER_KEY}, not both")));
+        }
         config.master_key = master_key;
         Ok(config)
     }
@@ -141,6 +145,17 @@ fn check(table: &Table) -> Result<Config, String> {
         error.message().trim().to_owned()
     })?;
     config.check()
+}
+
+/// The address to listen on.
+pub(super) fn socket_address<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<std::net::SocketAddr, D::Error> {
+    let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+    text.parse().map_err(|_| {
+        let expected = "must be an IP address and a port such as `127.0.0.1:8080`";
+        serde::de::Error::custom(format!("listen {expected}, not `{text}`"))
+    })
 }
 
 /// The database's address as a text that hides its password on the way out.

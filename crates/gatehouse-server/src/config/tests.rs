@@ -50,7 +50,9 @@ fn what_sets_nothing_is_an_error_that_names_it() {
 #[test]
 fn a_bad_value_is_known_by_its_variable() {
     for (variable, value, what) in [
-        ("GATEHOUSE_LISTEN", "here", "socket address"),
+        ("GATEHOUSE_LISTEN", "localhost:8080", "127.0.0.1:8080"),
+        ("GATEHOUSE_DATA_DIR", "", "must not be empty"),
+        ("GATEHOUSE_MASTER_KEY_FILE", "", "must not be empty"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "many", "whole number"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "0", "1 to 1000"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "1001", "1 to 1000"),
@@ -68,6 +70,13 @@ fn a_bad_value_is_known_by_its_variable() {
         let error = load(None, &[(variable, value)]).unwrap_err();
         assert!(error.starts_with(variable) && error.contains(what), "{variable}={value}: {error}");
     }
+}
+
+#[test]
+fn a_master_key_is_given_in_one_way() {
+    let key = "ab".repeat(32);
+    let both = [("GATEHOUSE_MASTER_KEY", key.as_str()), ("GATEHOUSE_MASTER_KEY_FILE", "m.key")];
+    assert!(load(None, &both).unwrap_err().contains("not both"));
 }
 
 #[test]

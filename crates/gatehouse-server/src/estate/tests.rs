@@ -61,19 +61,34 @@ colour: blue
       tenants[0].contracts[0].productOfferingId must have 1 to 128 characters, not 0
       tenants[0].contracts[0].billingModel must be one of PREPAID, PAY_PER_USE, not `FREE`
       tenants[0].contracts[1].validityPeriod is for PREPAID contracts, and this one is PAY_PER_USE
-      tenants[0].contracts[2].validityPeriod must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, not `1 year`
+      tenants[0].contracts[2].validityPeriod must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, of a second at least and 1000 years at most, not `1 year`
       tenants[0].contracts[2].id names `a` a second time in its tenant
       tenants[0].contracts[3].endDateTime must be later than startDateTime
       tenants[0].contracts[3].quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses
       tenants[2].name names `twice` a second time
       tenants[3] must be an object, not a number
-      tenants[3].name is missing
     ");
 }
 
 #[test]
 fn what_is_no_yaml_says_where() {
     let error = Estate::parse("estate.yaml", "tenants:\n  - name: [").unwrap_err().to_string();
-    assert!(error.starts_with("estate.yaml is not YAML: "), "{error}");
+    assert!(error.starts_with("estate.yaml can't be read as YAML: "), "{error}");
     assert!(error.contains("line"), "{error}");
+}
+
+#[test]
+fn an_empty_file_says_what_it_should_have() {
+    for empty in ["", "# nothing\n", "---\n"] {
+        let error = Estate::parse("estate.yaml", empty).unwrap_err().to_string();
+        assert!(error.contains("should have a list of `tenants`"), "{error}");
+    }
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_refused_in_our_words() {
+    let error = Estate::parse("estate.yaml", "tenants:\n  - name: a\n    name: b\n").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("name") && error.contains("line 3"), "{error}");
+    assert!(!error.contains("Options"), "{error}");
 }

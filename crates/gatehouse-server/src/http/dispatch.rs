@@ -147,7 +147,9 @@ fn refuse_method(resource: &Resource) -> Problem {
 }
 
 fn authenticate(gate: &Gate, parts: &Parts, seen: &mut Seen) -> Result<Caller, Problem> {
-    let header = parts.headers.get(header::AUTHORIZATION);
+    let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
+    // Of two tokens, nobody can say which is meant.
+    let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
     let caller = gate.site.auth.authenticate(header, gate.site.app.now());
     let caller = caller.map_err(Problem::unauthorized)?;

@@ -25,7 +25,7 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         "info": {
             "title": "gatehouse",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Who may connect, and what is connected on whose network",
+            "summary": "Who may connect, and under which contract",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"bearer": []}],
@@ -84,7 +84,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
 fn tag(path: &str) -> &'static str {
     match path.split('/').nth(2) {
         _ if path.starts_with("/-/admin") => "admin",
-        _ if path.starts_with("/-/") => "operator",
+        _ if path.starts_with("/-/") => "public",
         Some("access") => "access",
         Some("contract") => "contract",
         _ => "verify",

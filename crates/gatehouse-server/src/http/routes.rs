@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
-use super::{access, contract, operator, tenant, verify};
+use super::{access, contract, public, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -21,10 +21,10 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
         // what anyone may see
-        at("/-/live",                                            Thing::Nothing,  vec![operator::LIVE]),
-        at("/-/ready",                                           Thing::Nothing,  vec![operator::READY]),
-        at("/-/openapi.json",                                    Thing::Nothing,  vec![operator::OPENAPI]),
-        at("/-/jwks.json",                                       Thing::Nothing,  vec![operator::JWKS]),
+        at("/-/live",                                            Thing::Nothing,  vec![public::LIVE]),
+        at("/-/ready",                                           Thing::Nothing,  vec![public::READY]),
+        at("/-/openapi.json",                                    Thing::Nothing,  vec![public::OPENAPI]),
+        at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
 }
 

@@ -13,6 +13,7 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
+use crate::estate::read_tenant;
 use crate::reader::{Reader, parsed};
 
 pub(super) const LIST: Operation = Operation {
@@ -94,6 +95,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
+    let tenant = tenant.ok_or(Error::NoTenant)?;
     let body = TenantBody::new(&tenant);
     Ok(match call.app().put_tenant(&tenant).await? {
         Put::Replaced => Reply::json(StatusCode::OK, &body),
@@ -104,14 +106,12 @@ async fn put(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads a tenant whose name is in the path; one in the body must be the same.
-fn read_body(mut body: Reader<'_>, name: &TenantName) -> Tenant {
+fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
     let given = body.optional("name", parsed::<TenantName>);
     if given.is_some_and(|given| given != *name) {
         body.fault("name", "must be the name in the path, or left out");
     }
-    let time_zone = body.optional("timeZone", parsed).unwrap_or_default();
-    body.finish();
-    Tenant { name: name.clone(), time_zone }
+    read_tenant(body, Some(name))
 }
 
 async fn delete(call: Call) -> Result<Reply, Problem> {

@@ -5,7 +5,7 @@ mod bad_input;
 mod contract;
 mod coverage;
 mod openapi;
-mod operator;
+mod public;
 mod tenant;
 mod verify;
 

@@ -32,7 +32,7 @@ impl Json {
             if why.starts_with("recursion limit") {
                 return "the body is nested too deeply; 127 levels are allowed".into();
             }
-            format!("the body is not JSON: {why}")
+            format!("the body can't be read as JSON: {why}")
         })
     }
 

@@ -80,15 +80,15 @@ fn what_is_no_json_says_where() {
         (b" \n", "the body is empty, and should be a JSON object"),
         (
             b"{\"id\": \"c\"",
-            "the body is not JSON: EOF while parsing an object at line 1 column 10",
+            "the body can't be read as JSON: EOF while parsing an object at line 1 column 10",
         ),
-        (b"{} x", "the body is not JSON: trailing characters at line 1 column 4"),
-        (b"\xff", "the body is not JSON: expected value at line 1 column 1"),
+        (b"{} x", "the body can't be read as JSON: trailing characters at line 1 column 4"),
+        (b"\xff", "the body can't be read as JSON: expected value at line 1 column 1"),
         (
             b"{\"id\": \"\xff\"}",
-            "the body is not JSON: invalid unicode code point at line 1 column 9",
+            "the body can't be read as JSON: invalid unicode code point at line 1 column 9",
         ),
-        (b"[]", "body must be an object, not a list\nid is missing"),
+        (b"[]", "body must be an object, not a list"),
     ] {
         assert_eq!(faults(body), reason, "{body:?}");
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use tokio::sync::Semaphore;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -44,9 +45,13 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
-        // The parser's own words may repeat the password.
         let mut config: Config =
-            text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
+            text.parse().map_err(|error| StoreError::Address(unreadable(&error, expected)))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            let why =
+                "sslmode=require can't be met: connections to PostgreSQL are not encrypted yet";
+            return Err(StoreError::Address(format!("{why}; use a private network or a tunnel")));
+        }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -54,6 +59,15 @@ impl FromStr for DatabaseUrl {
             config.application_name("gatehouse");
         }
         Ok(Self { shown: without_secrets(text), config: Arc::new(config) })
+    }
+}
+
+/// What is wrong with an address. An option that doesn't exist is named; other words of the parser's
+/// might repeat the password.
+fn unreadable(error: &tokio_postgres::Error, expected: &str) -> String {
+    match chain(error).split_once("unknown option") {
+        Some((_, option)) => format!("unknown option{option}: {expected}"),
+        None => format!("unreadable: {expected}"),
     }
 }
 
@@ -345,6 +359,10 @@ mod tests {
                 assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
             }
         }
+        let option = "postgres://ann:s3cret@db/x?colour=red".parse::<DatabaseUrl>().unwrap_err();
+        assert!(option.to_string().contains("colour"), "{option}");
+        let tls = "postgres://ann:s3cret@db/x?sslmode=require".parse::<DatabaseUrl>().unwrap_err();
+        assert!(tls.to_string().contains("not encrypted"), "{tls}");
         for bad in ["mysql://db", "s3cret", "postgres://ann:s3cret@db:port/x"] {
             let error = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
             assert!(error.contains("postgres://user") && !error.contains("s3cret"), "{error}");

@@ -43,7 +43,7 @@ async fn postgres_needs_the_same_master_key_everywhere() {
         command.env_remove("GATEHOUSE_MASTER_KEY").env(name, value);
         said(&command.output().unwrap())
     };
-    assert!(start("X", "").contains("PostgreSQL needs a master key"));
+    assert!(start("X", "").contains("PostgreSQL needs the master key"));
     let output = place.run(&["token", "--tenant", "a", "--scope", "admin"]);
     assert!(said(&output).contains("start `gatehouse serve`"), "{}", said(&output));
 

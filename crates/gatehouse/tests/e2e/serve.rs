@@ -163,5 +163,6 @@ fn two_servers_do_not_share_a_data_directory_or_a_port() {
     let shown = said(&place.run(&["serve", "--listen", "127.0.0.1:0"]));
     assert!(shown.contains("another gatehouse uses"), "{shown}");
     let shown = said(&place.run(&["serve", "--data-dir", "other", "--listen", server.address()]));
-    assert!(shown.contains("can't listen on"), "{shown}");
+    assert!(shown.contains("can't listen on") && shown.contains("--listen"), "{shown}");
+    assert!(!place.path("other").exists(), "a start that fails leaves no trace");
 }

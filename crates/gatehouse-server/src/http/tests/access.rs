@@ -307,13 +307,13 @@ async fn conditions_are_honoured() {
     412
     content-type: application/problem+json
     x-correlation-id: <correlation>
-    content-length: 255
+    content-length: 291
 
     {
       "type": "Precondition Failed",
       "status": 412,
       "title": "Changed",
-      "detail": "the access is at version 3, which the conditions of the request exclude",
+      "detail": "the access has the ETag \"3\", which If-Match or If-None-Match excludes; an ETag is written with its quotes",
       "externalErrors": [],
       "relatedParty": [],
       "correlationId": "<correlation>",

@@ -1,0 +1,35 @@
+//! Contracts, as the operator wants them.
+
+use gatehouse_core::{Contract, ContractId, TenantName};
+use gatehouse_store::{ContractInUse, Put, PutContractRefused};
+
+use super::{App, Error};
+
+impl App {
+    /// Makes the contract, or makes the one that is there as given.
+    pub async fn put_contract(
+        &self,
+        tenant: &TenantName,
+        contract: &Contract,
+    ) -> Result<Put, Error> {
+        match self.store.put_contract(tenant, contract).await? {
+            Ok(put) => Ok(put),
+            Err(PutContractRefused::NoTenant) => Err(Error::NoTenant),
+            Err(PutContractRefused::InUse(ContractInUse { n_accesses })) => Err(Error::InUse {
+                what: "productOfferingId and billingModel of the contract can't change",
+                n_accesses,
+            }),
+        }
+    }
+
+    /// Deletes a contract that has no accesses.
+    pub async fn delete_contract(&self, tenant: &TenantName, id: &ContractId) -> Result<(), Error> {
+        match self.store.delete_contract(tenant, id).await? {
+            None => Err(Error::NotFound("contract")),
+            Some(Ok(())) => Ok(()),
+            Some(Err(ContractInUse { n_accesses })) => {
+                Err(Error::InUse { what: "the contract can't be deleted", n_accesses })
+            }
+        }
+    }
+}
