@@ -25,7 +25,7 @@ pub enum Refusal {
     #[error("the contract is SUSPENDED and gets no new accesses until it is ACTIVE again")]
     ContractSuspended,
     /// The contract is over.
-    #[error("the contract has ended and gets no new accesses")]
+    #[error("the contract has ended, and no access of it can be made or activated")]
     ContractEnded,
     /// A validity can't start before the contract does.
     #[error("the contract starts at {}, and no access of it can be activated before", crate::time::show(*.0))]

@@ -30,6 +30,8 @@ pub fn parse(text: &str) -> Result<Timestamp, BadTime> {
         Shape::Offset => text.parse::<Timestamp>().map(|it| it.to_zoned(TimeZone::UTC)),
     };
     match read {
+        // An offset can lead back before the first year, which no answer could show.
+        Ok(instant) if instant.year() < 0 => Err(bad()),
         Ok(instant) => Ok(to_milliseconds(instant.timestamp())),
         // A day that the calendar has, and a timestamp no longer.
         Err(_)

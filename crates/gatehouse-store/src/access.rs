@@ -7,15 +7,16 @@ use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Refusal};
 use gatehouse_core::{
-    Access, AccessId, Contract, ContractId, DeviceName, Status, TaskId, TenantName, Username,
+    Access, AccessId, Contract, ContractId, DeviceName, Status, TaskId, TenantName, Timestamp,
+    Username,
 };
 
+use crate::Store;
 use crate::bulk::{self, Numbered};
 use crate::contract::{self, CountedContract};
 use crate::counter::{self, Counter, Set};
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
-use crate::{Clock, Store};
 
 /// The columns of an access, in the order that [`read`] and [`read_stored`] read them.
 macro_rules! columns {
@@ -81,13 +82,11 @@ impl Store {
         new: NewAccess,
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
         if !self.db.gathers_writes() {
-            return self.gather.create(&self.db, &self.clock(), tenant, new).await;
+            return self.gather.create(&self.db, tenant, new).await;
         }
-        let (tenant, clock) = (tenant.clone(), self.clock());
-        let created = self
-            .db
-            .write(async move |tx| create_all(&tx, &clock, &tenant, vec![new]).await)
-            .await?;
+        let tenant = tenant.clone();
+        let created =
+            self.db.write(async move |tx| create_all(&tx, &tenant, vec![new]).await).await?;
         created.into_iter().next().ok_or_else(|| StoreError::corrupt("an answer is missing"))
     }
 
@@ -142,10 +141,6 @@ impl Store {
             })
             .await
     }
-
-    fn clock(&self) -> Clock {
-        self.db.clock()
-    }
 }
 
 /// Makes accesses of one tenant: all that can be made are, the others say why not.
@@ -154,14 +149,13 @@ impl Store {
 /// leaves no gap.
 pub(crate) async fn create_all(
     tx: &Tx,
-    clock: &Clock,
     tenant: &TenantName,
     new: Vec<NewAccess>,
 ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
     let Some(counter) = counter::lock_tenant(tx, tenant).await? else {
         return Ok(new.iter().map(|_| Err(CreateRefused::NoTenant)).collect());
     };
-    let mut ledger = Ledger::open(tx, clock, tenant, &new, counter).await?;
+    let mut ledger = Ledger::open(tx, tenant, &new, counter).await?;
     let mut numbered = Vec::new();
     let created = new
         .into_iter()
@@ -180,7 +174,8 @@ pub(crate) async fn create_all(
 
 /// What deciding about new accesses needs, read under the tenant's lock and kept while deciding.
 struct Ledger {
-    now: gatehouse_core::Timestamp,
+    now: Timestamp,
+    created_at: Timestamp,
     taken: HashSet<String>,
     contracts: HashMap<ContractId, CountedContract>,
     counters: HashMap<Set, Counter>,
@@ -190,7 +185,6 @@ struct Ledger {
 impl Ledger {
     async fn open(
         tx: &Tx,
-        clock: &Clock,
         tenant: &TenantName,
         new: &[NewAccess],
         counter: Counter,
@@ -198,21 +192,19 @@ impl Ledger {
         let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
         let jobs: HashSet<Set> = new.iter().filter_map(|new| job_set(new.created_by)).collect();
-        let contracts =
-            try_join_all(ids.into_iter().map(|id| read_contract(tx, clock, tenant, id)));
         let jobs = try_join_all(jobs.into_iter().map(async |set| {
             let counter = counter::get(tx, tenant, &set).await?;
             Ok::<_, StoreError>(counter.map(|counter| (set, counter)))
         }));
-        let (now, (taken, (contracts, jobs))) = try_join(
-            tx.now(),
-            try_join(bulk::taken_usernames(tx, tenant, &usernames), try_join(contracts, jobs)),
-        )
-        .await?;
+        let taken = bulk::taken_usernames(tx, tenant, &usernames);
+        let (now, (taken, jobs)) = try_join(tx.now(), try_join(taken, jobs)).await?;
+        let contracts = ids.into_iter().map(|id| read_contract(tx, tenant, id, now));
+        let contracts = try_join_all(contracts).await?;
 
         let mut ledger = Self {
+            now,
             // Never before its predecessor: creation times rise with the numbers.
-            now: now.max(counter.latest_at),
+            created_at: now.max(counter.latest_at),
             taken,
             contracts: HashMap::new(),
             counters: HashMap::from([(Set::Tenant, counter)]),
@@ -254,7 +246,7 @@ impl Ledger {
                 start: opening.start,
                 end: opening.end,
                 created_by: new.created_by,
-                created_at: self.now,
+                created_at: self.created_at,
                 first_connected_at: None,
                 termination: None,
                 version: 1,
@@ -263,16 +255,17 @@ impl Ledger {
     }
 
     fn next(&mut self, set: Set) -> u64 {
-        let none = Counter { total: 0, latest_at: self.now };
+        let none = Counter { total: 0, latest_at: self.created_at };
         let counter = self.counters.entry(set).or_insert(none);
         counter.total += 1;
-        counter.latest_at = self.now;
+        counter.latest_at = self.created_at;
         counter.total
     }
 
     /// Writes down what has changed.
     async fn close(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
-        let counters = self.counters.iter().filter(|(_, counter)| counter.latest_at == self.now);
+        let counters =
+            self.counters.iter().filter(|(_, counter)| counter.latest_at == self.created_at);
         let counters =
             try_join_all(counters.map(|(set, counter)| counter::put(tx, tenant, set, *counter)));
         let added =
@@ -289,11 +282,11 @@ type CountersOfContract = [(Set, Counter); 2];
 
 async fn read_contract(
     tx: &Tx,
-    clock: &Clock,
     tenant: &TenantName,
     id: &ContractId,
+    now: Timestamp,
 ) -> Result<Option<(CountedContract, CountersOfContract)>, StoreError> {
-    let Some(counted) = contract::read_limited_in(tx, tenant, id, clock.now()).await? else {
+    let Some(counted) = contract::read_limited_in(tx, tenant, id, now).await? else {
         return Ok(None);
     };
     let contract = Set::Contract(id.to_string());

@@ -59,10 +59,6 @@ impl Db {
         matches!(self.engine, Engine::Sqlite(_))
     }
 
-    pub(crate) fn clock(&self) -> Clock {
-        self.clock.clone()
-    }
-
     /// The rows that a statement finds.
     pub(crate) async fn rows<T>(
         &self,
@@ -107,7 +103,7 @@ impl Db {
         }
     }
 
-    /// Waits for writes that have begun and lets go of the database.
+    /// Lets go of the database; SQLite first finishes the writes that wait.
     pub(crate) async fn close(&self) {
         match &self.engine {
             Engine::Sqlite(db) => db.close().await,

@@ -11,7 +11,6 @@ use gatehouse_core::{Access, TenantName};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use crate::Clock;
 use crate::access::{CreateRefused, NewAccess, create_all};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -31,19 +30,12 @@ pub(crate) struct Gather {
 
 impl Gather {
     /// Makes one access together with whatever else is made for the tenant.
-    pub(crate) async fn create(
-        &self,
-        db: &Db,
-        clock: &Clock,
-        tenant: &TenantName,
-        new: NewAccess,
-    ) -> Created {
+    pub(crate) async fn create(&self, db: &Db, tenant: &TenantName, new: NewAccess) -> Created {
         let (answer, answered) = oneshot::channel();
         if self.enqueue(tenant, (new, answer)) {
-            let (gather, db, clock, tenant) =
-                (self.clone(), db.clone(), clock.clone(), tenant.clone());
+            let (gather, db, tenant) = (self.clone(), db.clone(), tenant.clone());
             // On a task of its own: who asked first may go away, the others still want an answer.
-            self.workers.spawn(async move { gather.work(&db, &clock, &tenant).await });
+            self.workers.spawn(async move { gather.work(&db, &tenant).await });
         }
         answered.await.map_err(|_| StoreError::gone())?
     }
@@ -81,7 +73,7 @@ impl Gather {
         queue.drain(..n).collect()
     }
 
-    async fn work(&self, db: &Db, clock: &Clock, tenant: &TenantName) {
+    async fn work(&self, db: &Db, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
         loop {
             let (new, answers): (Vec<NewAccess>, Vec<_>) = self.dequeue(tenant).into_iter().unzip();
@@ -89,8 +81,8 @@ impl Gather {
                 turn.is_over = true;
                 return;
             }
-            let (clock, of) = (clock.clone(), tenant.clone());
-            let created = db.write(async move |tx| create_all(&tx, &clock, &of, new).await).await;
+            let of = tenant.clone();
+            let created = db.write(async move |tx| create_all(&tx, &of, new).await).await;
             match created {
                 Ok(created) => {
                     for (answer, created) in answers.into_iter().zip(created) {

@@ -56,6 +56,16 @@ impl Store {
         Self::with(db::Db::open_postgres(url, clock)?).await
     }
 
+    /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.
+    pub async fn attach_postgres(
+        url: &DatabaseUrl,
+        clock: Clock,
+    ) -> Result<Option<Self>, StoreError> {
+        let db = db::Db::open_postgres(url, clock)?;
+        let is_there = migrate::is_there(&db).await?;
+        Ok(is_there.then(|| Self { db, gather: gather::Gather::default() }))
+    }
+
     async fn with(db: db::Db) -> Result<Self, StoreError> {
         migrate::run(&db).await?;
         Ok(Self { db, gather: gather::Gather::default() })

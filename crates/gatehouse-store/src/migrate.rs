@@ -23,19 +23,39 @@ pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     db.write(run_in).await
 }
 
+/// Whether a PostgreSQL database has a schema that this program knows, which is left as it is.
+pub(crate) async fn is_there(db: &Db) -> Result<bool, StoreError> {
+    let table = "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('schema_version')";
+    if db.row(table, &[], |_| Ok(())).await?.is_none() {
+        return Ok(false);
+    }
+    let present = db.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
+    refuse_newer(present)?;
+    Ok(present > 0)
+}
+
+const PRESENT: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
+
+fn refuse_newer(found: i64) -> Result<(), StoreError> {
+    let known = STEPS.last().map_or(0, |step| step.version);
+    if found > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
+}
+
 async fn run_in(tx: Tx) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
         // Held until the commit. SQLite's transactions are exclusive anyway.
         tx.script("SELECT pg_advisory_xact_lock(7233173838382854)").await?;
     }
-    tx.script("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)")
-        .await?;
-    let present = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
-    let present = tx.row(present, &[], |row| row.integer(0)).await?.unwrap_or_default();
-    let known = STEPS.last().map_or(0, |step| step.version);
-    if present > known {
-        return Err(StoreError::NewerSchema { found: present, known });
+    let table = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)";
+    match tx.dialect() {
+        Dialect::Sqlite => {
+            let table = table.replace("BIGINT", "INTEGER");
+            tx.script(&format!("{table} STRICT")).await?;
+        }
+        Dialect::Postgres => tx.script(table).await?,
     }
+    let present = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
+    refuse_newer(present)?;
     for step in STEPS.iter().filter(|step| step.version > present) {
         match tx.dialect() {
             Dialect::Sqlite => tx.script(step.sqlite).await?,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use tokio::sync::Semaphore;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Statement};
@@ -30,6 +30,10 @@ const WRITERS: usize = 12;
 /// How long a connection may take to come about, unless the address says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What every write begins with. Each statement must see what was committed before it took its locks,
+/// whatever the server's default is.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
 /// Where a PostgreSQL database is. Shows itself without its password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
@@ -45,8 +49,9 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
+        // The parser's own words may repeat the password.
         let mut config: Config =
-            text.parse().map_err(|error| StoreError::Address(unreadable(&error, expected)))?;
+            text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
         if config.get_ssl_mode() == SslMode::Require {
             let why =
                 "sslmode=require can't be met: connections to PostgreSQL are not encrypted yet";
@@ -58,27 +63,25 @@ impl FromStr for DatabaseUrl {
         if config.get_application_name().is_none() {
             config.application_name("gatehouse");
         }
-        Ok(Self { shown: without_secrets(text), config: Arc::new(config) })
+        Ok(Self { shown: without_secrets(&config), config: Arc::new(config) })
     }
 }
 
-/// What is wrong with an address. An option that doesn't exist is named; other words of the parser's
-/// might repeat the password.
-fn unreadable(error: &tokio_postgres::Error, expected: &str) -> String {
-    match chain(error).split_once("unknown option") {
-        Some((_, option)) => format!("unknown option{option}: {expected}"),
-        None => format!("unreadable: {expected}"),
-    }
-}
-
-/// The address with user, password and options left out.
-fn without_secrets(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    match rest.rsplit_once('@') {
-        Some((_, place)) => format!("{scheme}://***@{place}"),
-        None => format!("{scheme}://{rest}"),
-    }
+/// Hosts, ports and database: whatever else an address holds may be a secret, or a piece of one.
+fn without_secrets(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().enumerate().map(|(n, host)| {
+        let host = match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        let ports = config.get_ports();
+        match ports.get(n).or(ports.first()) {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        }
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    format!("postgres://***@{hosts}/{}", config.get_dbname().unwrap_or_default())
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -156,7 +159,7 @@ impl Postgres {
         let session = self.idle_writer().await?;
         // BEGIN and the first statement travel together.
         let (begun, result) =
-            futures_util::join!(session.script("BEGIN"), work(Arc::clone(&session)));
+            futures_util::join!(session.script(BEGIN), work(Arc::clone(&session)));
         begun?;
         match result {
             Ok(value) => {
@@ -275,7 +278,7 @@ impl Session {
         Ok(self.client.execute(&statement, &references(values)).await?)
     }
 
-    /// Runs a bulk statement, whose values are whole columns, and gives the first column of each row.
+    /// Runs a bulk statement, whose values are whole columns.
     pub(crate) async fn bulk(
         &self,
         sql: &'static str,
@@ -351,19 +354,22 @@ mod tests {
     fn an_address_never_shows_its_secrets() {
         for (text, shown) in [
             ("postgres://ann:s3cret@db:5432/fleet", "postgres://***@db:5432/fleet"),
-            ("postgresql://ann@db/fleet?password=s3cret", "postgresql://***@db/fleet"),
-            ("postgres://db/fleet", "postgres://db/fleet"),
-            ("postgres://ann:p@s3cret@db/fleet", "postgres://***@db/fleet"),
+            ("postgresql://ann@db/fleet?password=s3cret", "postgres://***@db:5432/fleet"),
+            ("postgres://db/fleet", "postgres://***@db:5432/fleet"),
+            ("postgres://ann:s3cret?@db:1,db2:2/fleet", "postgres://***@db:1,db2:2/fleet"),
         ] {
-            if let Ok(url) = text.parse::<DatabaseUrl>() {
-                assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
-            }
+            let url: DatabaseUrl = text.parse().unwrap();
+            assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
         }
-        let option = "postgres://ann:s3cret@db/x?colour=red".parse::<DatabaseUrl>().unwrap_err();
-        assert!(option.to_string().contains("colour"), "{option}");
         let tls = "postgres://ann:s3cret@db/x?sslmode=require".parse::<DatabaseUrl>().unwrap_err();
         assert!(tls.to_string().contains("not encrypted"), "{tls}");
-        for bad in ["mysql://db", "s3cret", "postgres://ann:s3cret@db:port/x"] {
+        for bad in [
+            "mysql://db",
+            "s3cret",
+            "postgres://ann:s3cret@db:port/x",
+            "postgres://ann:p@db?s3cret=x@db/f",
+            "postgres://ann@db/x?s3cret=red",
+        ] {
             let error = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
             assert!(error.contains("postgres://user") && !error.contains("s3cret"), "{error}");
         }

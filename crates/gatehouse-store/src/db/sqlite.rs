@@ -4,6 +4,8 @@
 //! waits, runs it in one transaction with a savepoint for each request (one failure stays its own),
 //! flushes once, and only then answers all of them. While it flushes, the next ones gather.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,8 +29,9 @@ const STATEMENTS_MAX: usize = 128;
 
 type Link = Arc<Mutex<Connection>>;
 
-/// Runs a write inside its savepoint. What it returns is called with the fate of the commit.
-type Job = Box<dyn FnOnce(&Link) -> Answer + Send>;
+/// Runs a write inside its savepoint, or hears why there is no transaction to run it in. What it
+/// returns is called with the fate of the commit.
+type Job = Box<dyn FnOnce(Result<&Link, &StoreError>) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 pub(crate) struct Sqlite {
@@ -41,6 +44,10 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        // For its owner alone, whatever the directory allows; SQLite gives its other files the same.
+        let made =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+        drop(made.map_err(|cause| StoreError::Unavailable(cause.into()))?);
         let connection = Connection::open(path)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000;",
@@ -90,9 +97,12 @@ impl Sqlite {
     {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |link| {
-            let result = in_savepoint(link, || {
-                work(Arc::clone(link)).now_or_never().expect("nothing on SQLite ever waits")
-            });
+            let result = match link {
+                Ok(link) => in_savepoint(link, || {
+                    work(Arc::clone(link)).now_or_never().expect("nothing on SQLite ever waits")
+                }),
+                Err(why) => Err(E::from(why.repeated())),
+            };
             Box::new(move |committed| {
                 // Whoever asked may have gone away; the write stands all the same.
                 let _ = answer.send(match committed {
@@ -120,17 +130,16 @@ impl Sqlite {
 
 fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
     while let Some(first) = queue.blocking_recv() {
-        let mut answers = Vec::new();
-        let committed = begin(&link).and_then(|()| {
-            answers.push(first(&link));
-            while answers.len() < GATHER_MAX
-                && is_open(&link)
-                && let Ok(next) = queue.try_recv()
-            {
-                answers.push(next(&link));
-            }
-            commit(&link)
-        });
+        let begun = begin(&link);
+        let place = begun.as_ref().map(|()| &link);
+        let mut answers = vec![first(place)];
+        while answers.len() < GATHER_MAX
+            && (is_open(&link) || place.is_err())
+            && let Ok(next) = queue.try_recv()
+        {
+            answers.push(next(place));
+        }
+        let committed = if place.is_ok() { commit(&link) } else { Ok(()) };
         for answer in answers {
             answer(committed.as_ref().copied());
         }
@@ -178,6 +187,10 @@ fn in_savepoint<T, E: From<StoreError>>(
         "ROLLBACK TO request; RELEASE request"
     };
     let ended = lock(link).execute_batch(end);
+    if ended.is_err() {
+        // Half of this request might be left inside: nothing of the transaction may be kept.
+        let _ = lock(link).execute_batch("ROLLBACK");
+    }
     match (result, ended) {
         (Ok(value), Ok(())) => Ok(value),
         (Ok(_), Err(cause)) => Err(E::from(StoreError::from(cause))),

@@ -89,6 +89,7 @@ async fn creation_times_never_go_back() {
         case.clock.set(day(4));
         let second = create(&case.store, new("c3", "second")).await.unwrap();
         assert_eq!(second.created_at, day(5), "{}", case.kind);
+        assert_eq!(second.start, day(4), "{}: it starts now all the same", case.kind);
     }
 }
 
