@@ -18,7 +18,9 @@ pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<
     eprintln!("xtask: {settings}{name}");
 
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(&program);
+    // A thousand connections at once are more than the usual limit of open files allows.
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@""#]).arg(&program);
     forget_own_package(&mut command);
     let status = command
         .args(arguments)

@@ -61,8 +61,10 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let mut arguments = vec!["test", "--workspace"];
     arguments.extend(cargo_arguments.iter().map(String::as_str));
     cargo::run(&arguments, &environment)?;
-    let version = binaries.version();
-    eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
+    if cargo_arguments.is_empty() {
+        let version = binaries.version();
+        eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
+    }
     Ok(())
 }
 

@@ -8,7 +8,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use gatehouse_store::{Store, StoreError};
+use gatehouse_store::{Clock, Store, StoreError};
 use gatehouse_vault::{KeyFileError, MasterKey, TokenKey, Vault};
 
 use crate::config::Config;
@@ -80,7 +80,7 @@ pub enum KeysError {
     #[error("the token key in the database can't be opened with this master key")]
     Sealed,
     /// The store can't be asked.
-    #[error("the database can't be asked for its keys")]
+    #[error("{}", crate::serve::shown(.0))]
     Store(#[from] StoreError),
 }
 
@@ -123,19 +123,19 @@ pub async fn open(
 }
 
 /// The token key alone, of a server that has started before.
-pub async fn open_token_key(config: &Config, store: Option<&Store>) -> Result<TokenKey, KeysError> {
-    let (Some(store), Some(url)) = (store, &config.database_url) else {
+pub async fn open_token_key(config: &Config, clock: Clock) -> Result<TokenKey, KeysError> {
+    let Some(url) = &config.database_url else {
         return token_key_in(&config.data_dir, Missing::Refuse);
     };
-    let Some(kept) = store.server_key(FINGERPRINT).await? else {
-        return Err(KeysError::NoTokenKey(url.to_string()));
-    };
+    let never_started = || KeysError::NoTokenKey(url.to_string());
+    let store = Store::attach_postgres(url, clock).await?.ok_or_else(never_started)?;
+    let kept = store.server_key(FINGERPRINT).await?.ok_or_else(never_started)?;
     let master = given_master_key(config)?.ok_or(KeysError::NoMasterKey)?;
     let given = master.fingerprint();
     if given.as_bytes() != kept {
         return Err(KeysError::Mismatch { given, kept: shown(&kept) });
     }
-    sealed_token_key(store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
+    sealed_token_key(&store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
 }
 
 /// The embedded store's own key, made at the first start.

@@ -1,5 +1,6 @@
 //! Starting the server and stopping it again.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -13,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
+use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::app::estate::NotApplied;
@@ -22,7 +24,7 @@ use crate::estate::Estate;
 use crate::http::{Explained, Gate, handle};
 use crate::keys::{self, KeysError};
 
-/// How long requests that are under way may take to finish when the server stops.
+/// How long everything that is under way may take to finish when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a client may take to send the headers of a request.
@@ -60,7 +62,7 @@ pub enum StartError {
     Listen(SocketAddr, io::Error),
 }
 
-fn shown(error: &StoreError) -> String {
+pub(crate) fn shown(error: &StoreError) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(|| error.to_string(), |cause| format!("the database can't be used: {cause}"))
 }
@@ -70,6 +72,8 @@ pub struct Server {
     gate: Gate,
     app: App,
     listener: TcpListener,
+    /// The requests that are under way, also those whose clients have gone.
+    requests: TaskTracker,
     /// Held as long as the server runs, so that no other one takes the data directory.
     _lock: Option<File>,
 }
@@ -90,7 +94,7 @@ impl Server {
         }
         let auth = Auth::new(keys.token, config.auth.audience.clone());
         let gate = Gate::new(app.clone(), auth, config);
-        Ok(Self { gate, app, listener, _lock: lock })
+        Ok(Self { gate, app, listener, requests: TaskTracker::new(), _lock: lock })
     }
 
     /// Where it listens.
@@ -128,25 +132,32 @@ impl Server {
         }
         drop(self.listener);
         tracing::info!("stopping: requests that are under way are finished");
-        if tokio::time::timeout(STOP_TIMEOUT, graceful.shutdown()).await.is_err() {
+        self.requests.close();
+        let finish = async {
+            graceful.shutdown().await;
+            self.requests.wait().await;
+            self.app.store.close().await;
+        };
+        if tokio::time::timeout(STOP_TIMEOUT, finish).await.is_err() {
             tracing::warn!("some requests took too long and were cut off");
         }
-        self.app.store.close().await;
         tracing::info!("stopped");
     }
 
     fn spawn_connection(&self, stream: TcpStream, graceful: &GracefulShutdown) {
         // Answers are small and whole: waiting to fill a packet only makes them late.
         let _ = stream.set_nodelay(true);
-        let gate = self.gate.clone();
+        let (gate, requests) = (self.gate.clone(), self.requests.clone());
         let io = Explained::new(TokioIo::new(stream), self.app.clock.clone());
         let service = service_fn(move |request| {
-            let gate = gate.clone();
-            async move { Ok::<_, std::convert::Infallible>(handle(&gate, request).await) }
+            let (gate, requests) = (gate.clone(), requests.clone());
+            async move { Ok::<_, Infallible>(handle(&requests, gate, request).await) }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
+            // Who has said all it has to say still wants to hear the answer.
+            .half_close(true)
             .serve_connection(io, service);
         let connection = graceful.watch(connection);
         // Awaited by the graceful shutdown.

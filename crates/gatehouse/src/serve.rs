@@ -34,10 +34,18 @@ impl Settings {
         flags.extend(more);
         let flags: Vec<(&str, String)> =
             flags.into_iter().filter_map(|(name, value)| Some((name, value?.clone()))).collect();
-        // A variable that is no text can't be one of ours.
-        let environment = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
+        let mut environment = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            // A name that is no text can't be one of ours.
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => environment.push((name, value)),
+                Err(_) if name.starts_with("GATEHOUSE_") => {
+                    return Err(format!("{name}: must be UTF-8"));
+                }
+                Err(_) => {}
+            }
+        }
         Config::load(self.config.as_deref(), environment, &flags).map_err(|bad| bad.to_string())
     }
 }
@@ -71,7 +79,10 @@ impl Serve {
         logging::start(&config.log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
-        runtime.block_on(self.serve(&config))
+        let served = runtime.block_on(self.serve(&config));
+        // What did not finish in time is not waited for once more.
+        runtime.shutdown_background();
+        served
     }
 
     async fn serve(self, config: &Config) -> Result<(), String> {

@@ -7,7 +7,7 @@ use gatehouse_core::TenantName;
 use gatehouse_core::rights::{Scope, Tenants};
 use gatehouse_server::auth::{Auth, Grant};
 use gatehouse_server::config::Config;
-use gatehouse_server::{keys, serve};
+use gatehouse_server::keys;
 use gatehouse_store::Clock;
 use jiff::SignedDuration;
 
@@ -54,14 +54,7 @@ impl Token {
 
 async fn issue(config: &Config, grant: &Grant) -> Result<String, String> {
     let clock = Clock::machine();
-    let store = match &config.database_url {
-        None => None,
-        Some(_) => {
-            let opened = serve::open_store(config, clock.clone()).await;
-            Some(opened.map_err(|why| why.to_string())?.0)
-        }
-    };
-    let key = keys::open_token_key(config, store.as_ref()).await.map_err(|why| why.to_string())?;
+    let key = keys::open_token_key(config, clock.clone()).await.map_err(|why| why.to_string())?;
     let auth = Auth::new(key, config.auth.audience.clone());
     Ok(auth.issue(grant, clock.now()))
 }

@@ -218,7 +218,30 @@ fn any_contract() -> impl Strategy<Value = Contract> {
         .prop_map(|(model, start, end)| Contract { start, end, ..contract(model) })
 }
 
+/// When an update must be refused, said once more and in another way than the code says it.
+fn is_refused(access: &Access, contract: &Contract, target: Target, now: Timestamp) -> bool {
+    let over = access.status == Status::Terminated || access.end.is_some_and(|end| end <= now);
+    if over {
+        return target != Target::Terminated;
+    }
+    let waits = contract.billing_model == BillingModel::Prepaid
+        && access.first_connected_at.is_none()
+        && access.status != Status::Active;
+    let contract_runs =
+        contract.start.is_none_or(|start| start <= now) && contract.end.is_none_or(|end| end > now);
+    target == Target::Active && waits && !contract_runs
+}
+
 proptest! {
+    #[test]
+    fn an_update_is_refused_exactly_when_the_table_says_so(
+        access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
+        target in prop::sample::select(Target::ALL.to_vec()),
+    ) {
+        let refused = set_status(&access, &contract, target, now).is_err();
+        prop_assert_eq!(refused, is_refused(&access, &contract, target, now));
+    }
+
     #[test]
     fn an_update_gives_what_was_asked_for_or_changes_nothing(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),

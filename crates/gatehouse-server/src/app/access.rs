@@ -80,7 +80,7 @@ impl App {
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
             Ok(access) => Ok(Issued { access, password: Some(OneTimePassword(password)) }),
-            Err(CreateRefused::NoTenant) => Err(Error::NoTenant),
+            Err(CreateRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(CreateRefused::NoContract) => Err(Error::UnknownContract(wanted.contract_id)),
             Err(CreateRefused::UsernameTaken) => Err(Error::UsernameTaken(username)),
             Err(CreateRefused::Refused(refusal)) => Err(Error::Refused(refusal)),
@@ -100,7 +100,7 @@ impl App {
             Some(chosen) => {
                 // Nobody pays for a slow hash of an access that isn't there.
                 let found = self.store.access(tenant, id).await?;
-                found.ok_or(Error::NotFound("access"))?;
+                found.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
                 Some(self.vault.hash_chosen(chosen).await?)
             }
             None => None,
@@ -115,7 +115,7 @@ impl App {
             Ok(Change { access, password: hash })
         };
         let access = self.store.change_access(tenant, id, rule).await?;
-        let access = access.ok_or(Error::NotFound("access"))?;
+        let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
         Ok(Issued { access, password: update.password.map(OneTimePassword) })
     }
 }

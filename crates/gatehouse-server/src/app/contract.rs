@@ -14,7 +14,7 @@ impl App {
     ) -> Result<Put, Error> {
         match self.store.put_contract(tenant, contract).await? {
             Ok(put) => Ok(put),
-            Err(PutContractRefused::NoTenant) => Err(Error::NoTenant),
+            Err(PutContractRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(PutContractRefused::InUse(ContractInUse { n_accesses })) => Err(Error::InUse {
                 what: "productOfferingId and billingModel of the contract can't change",
                 n_accesses,
@@ -25,7 +25,7 @@ impl App {
     /// Deletes a contract that has no accesses.
     pub async fn delete_contract(&self, tenant: &TenantName, id: &ContractId) -> Result<(), Error> {
         match self.store.delete_contract(tenant, id).await? {
-            None => Err(Error::NotFound("contract")),
+            None => Err(Error::NotFound("contract", id.to_string())),
             Some(Ok(())) => Ok(()),
             Some(Err(ContractInUse { n_accesses })) => {
                 Err(Error::InUse { what: "the contract can't be deleted", n_accesses })

@@ -12,11 +12,11 @@ use gatehouse_vault::{Busy, VaultError};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The tenant doesn't exist.
-    #[error("there is no such tenant")]
-    NoTenant,
+    #[error("there is no tenant `{0}`")]
+    NoTenant(String),
     /// The thing doesn't exist, or belongs to another tenant: the caller must not learn which.
-    #[error("there is no such {0}")]
-    NotFound(&'static str),
+    #[error("there is no {0} `{1}`")]
+    NotFound(&'static str, String),
     /// The request names a contract that the tenant doesn't have.
     #[error("the tenant has no contract `{0}`")]
     UnknownContract(ContractId),

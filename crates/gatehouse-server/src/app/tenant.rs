@@ -14,7 +14,7 @@ impl App {
     /// Deletes a tenant that has no accesses, and its contracts.
     pub async fn delete_tenant(&self, name: &TenantName) -> Result<(), Error> {
         match self.store.delete_tenant(name).await? {
-            None => Err(Error::NoTenant),
+            None => Err(Error::NoTenant(name.to_string())),
             Some(Ok(())) => Ok(()),
             Some(Err(TenantInUse { n_accesses })) => {
                 Err(Error::InUse { what: "the tenant can't be deleted", n_accesses })

@@ -35,8 +35,10 @@ impl App {
 
     /// The one refusal. It looks for the tenant whatever the reason, so that each takes as long.
     async fn refuse(&self, tenant: &TenantName) -> Result<Error, Error> {
-        let tenant = self.store.tenant(tenant).await?;
-        Ok(if tenant.is_some() { Error::CredentialsRefused } else { Error::NoTenant })
+        Ok(match self.store.tenant(tenant).await? {
+            Some(_) => Error::CredentialsRefused,
+            None => Error::NoTenant(tenant.to_string()),
+        })
     }
 
     /// Counts the first connection, exactly once however many come at the same time.

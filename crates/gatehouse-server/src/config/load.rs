@@ -93,15 +93,20 @@ fn read_file(path: &Path) -> Result<Table, BadConfig> {
     let bad = |why: String| BadConfig(format!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|cause| bad(cause.to_string()))?;
     // From the text itself, because only that error knows the line.
-    let config: Config = toml::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    // The line's number, not the line: it may hold a password.
+    let told = |error: toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start).min(text.len());
+        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
+        bad(format!("line {line}: {}", error.message().trim()))
+    };
+    let config: Config = toml::from_str(&text).map_err(told)?;
     config.check().map_err(bad)?;
-    toml::from_str(&text).map_err(|error| bad(error.to_string()))
+    toml::from_str(&text).map_err(told)
 }
 
 /// The setting that a variable sets: `GATEHOUSE_LIMITS__BODY_BYTES` is `limits.body_bytes`.
 fn setting_of(variable: &str) -> Result<(&'static str, Kind), BadConfig> {
-    let name = variable[PREFIX.len()..].replace("__", ".").to_ascii_lowercase();
-    SETTINGS.iter().copied().find(|(known, _)| *known == name).ok_or_else(|| {
+    SETTINGS.iter().copied().find(|(known, _)| variable_of(known) == variable).ok_or_else(|| {
         let known: Vec<String> = SETTINGS.iter().map(|(name, _)| variable_of(name)).collect();
         let known = known.join(", ");
         BadConfig(format!("{variable} sets nothing; the variables are {known} and {MASTER_KEY}"))

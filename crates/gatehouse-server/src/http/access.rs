@@ -104,7 +104,7 @@ fn read_wanted(mut body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
 async fn read(call: Call) -> Result<Reply, Problem> {
     let id: AccessId = call.param("accessId", "access")?;
     let access = call.app().store.access(call.tenant(), id).await?;
-    let access = access.ok_or(Error::NotFound("access"))?;
+    let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
     let access = lifecycle::at(&access, call.app().now());
     if conditional::is_known(&call.headers, access.version) {
         let etag = conditional::etag(access.version);

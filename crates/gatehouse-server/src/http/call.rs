@@ -14,7 +14,7 @@ use super::query::Query;
 use super::site::Site;
 use crate::app::{App, Error};
 use crate::config::Limits;
-use crate::reader::{Faults, Json, Reader};
+use crate::reader::{Faults, Json, Reader, shortened};
 
 /// A request that has passed every common check.
 pub(crate) struct Call {
@@ -44,7 +44,7 @@ impl Call {
     /// Another parameter of the path. What can't be one doesn't exist.
     pub(crate) fn param<T: FromStr>(&self, name: &str, thing: &'static str) -> Result<T, Error> {
         let text = self.params.get(name).unwrap_or_default();
-        text.parse().map_err(|_| Error::NotFound(thing))
+        text.parse().map_err(|_| Error::NotFound(thing, shortened(text)))
     }
 
     /// Reads the body as an object; what `read` makes of it counts when it has no faults.

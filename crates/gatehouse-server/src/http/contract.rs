@@ -113,7 +113,7 @@ pub(super) const DELETE: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
-    let page = page.ok_or(Error::NoTenant)?;
+    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     Ok(paging::reply(&call, page, |it| counted_body(&call, &it)))
 }
 
@@ -125,7 +125,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
-    let page = page.ok_or(Error::NoTenant)?;
+    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     Ok(paging::reply(&call, page, |it| ContractBody::new(&it.contract)))
 }
 
@@ -137,7 +137,7 @@ async fn admin_read(call: Call) -> Result<Reply, Problem> {
 async fn find(call: &Call) -> Result<CountedContract, Problem> {
     let id: ContractId = call.param("contractId", "contract")?;
     let found = call.app().store.contract(call.tenant(), &id, call.app().now()).await?;
-    Ok(found.ok_or(Error::NotFound("contract"))?)
+    Ok(found.ok_or_else(|| Error::NotFound("contract", id.to_string()))?)
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {
@@ -146,7 +146,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         Problem::invalid(vec![Fault { name: "contractId".into(), reason: bad.to_string() }])
     })?;
     let contract = call.object(|body| read_body(body, &id))?;
-    let contract = contract.ok_or(Error::NotFound("contract"))?;
+    let contract = contract.expect("what has no faults was read whole");
     let put = call.app().put_contract(call.tenant(), &contract).await?;
     let body = ContractBody::new(&contract);
     Ok(match put {

@@ -11,9 +11,10 @@ use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_core::rights::Scope;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::Full;
+use tokio_util::task::TaskTracker;
 
 use super::Gate;
 use super::address::Address;
@@ -29,10 +30,30 @@ use super::resource::{Need, Operation, Resource, Thing};
 use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
-use crate::reader::Fault;
+use crate::reader::{Fault, shortened};
 
-/// Answers one request.
-pub async fn handle<B>(gate: &Gate, request: Request<B>) -> Response<Full<Bytes>>
+/// Answers one request on a task of its own, and sees it through whatever the client does: one that goes
+/// away stops nothing that was begun, and takes no line from the log. A panic is a problem like others.
+pub async fn handle<B>(
+    requests: &TaskTracker,
+    gate: Gate,
+    request: Request<B>,
+) -> Response<Full<Bytes>>
+where
+    B: Body<Data = Bytes> + Unpin + Send + 'static,
+{
+    let clock = gate.site.app.clock.clone();
+    let answered = requests.spawn(async move { answer(&gate, request).await });
+    answered.await.unwrap_or_else(|panic| {
+        let correlation = Correlation::of(&HeaderMap::new(), clock.now());
+        tracing::error!(correlation_id = correlation.id, %panic, "a request panicked");
+        let mut reply = Problem::internal().into_reply(&correlation.id);
+        correlation.put(&mut reply.headers);
+        render(reply, &Method::GET)
+    })
+}
+
+async fn answer<B>(gate: &Gate, request: Request<B>) -> Response<Full<Bytes>>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -47,7 +68,9 @@ where
         }
         problem.into_reply(&correlation.id)
     });
-    intake::let_finish(&parts.headers, &mut body).await;
+    if reply.status.is_client_error() || reply.status.is_server_error() {
+        intake::let_finish(&parts.headers, &mut body).await;
+    }
     correlation.put(&mut reply.headers);
     if let Some(names) = seen.ignored {
         reply = reply.with(X_IGNORED_PARAMS, &names);
@@ -117,7 +140,7 @@ where
     let entrance = Entrance { gate, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
-        None => Err(refuse_method(resource)),
+        None => Err(refuse_method(&parts.method, resource)),
     };
     match result {
         Err(problem) if problem.yields_to_missing() => {
@@ -140,9 +163,10 @@ fn refuse_unknown_path(gate: &Gate, parts: &Parts, path: &str, seen: &mut Seen) 
     allowed.err().unwrap_or_else(Problem::unknown_path)
 }
 
-fn refuse_method(resource: &Resource) -> Problem {
+fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     let allow = resource.allow();
-    let detail = format!("this path knows the methods {allow}");
+    let method = shortened(method.as_str());
+    let detail = format!("this path does not know {method}; its methods are {allow}");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
 }
 
@@ -261,28 +285,29 @@ impl Entrance<'_> {
         if makes && self.resource.thing == Thing::Tenant {
             return Ok(None);
         }
-        let no_tenant = Problem::from(Error::NoTenant);
+        let no_tenant = Problem::from(Error::NoTenant(shortened(name)));
         let Ok(tenant) = name.parse::<TenantName>() else { return Ok(Some(no_tenant)) };
         if store.tenant(&tenant).await?.is_none() {
             return Ok(Some(no_tenant));
         }
-        let param = |name| self.params.get(name).unwrap_or_default();
-        let missing = match self.resource.thing {
-            _ if makes => None,
-            Thing::Nothing | Thing::Tenant => None,
-            Thing::Access => match param("accessId").parse() {
-                Ok(id) if store.access(&tenant, id).await?.is_some() => None,
-                _ => Some("access"),
+        let (thing, id) = match self.resource.thing {
+            Thing::Nothing | Thing::Tenant => return Ok(None),
+            _ if makes => return Ok(None),
+            Thing::Access => ("access", self.params.get("accessId").unwrap_or_default()),
+            Thing::Contract => ("contract", self.params.get("contractId").unwrap_or_default()),
+        };
+        let now = self.gate.site.app.now();
+        let is_there = match self.resource.thing {
+            Thing::Nothing | Thing::Tenant => true,
+            Thing::Access => match id.parse() {
+                Ok(id) => store.access(&tenant, id).await?.is_some(),
+                Err(_) => false,
             },
-            Thing::Contract => match param("contractId").parse() {
-                Ok(id)
-                    if store.contract(&tenant, &id, self.gate.site.app.now()).await?.is_some() =>
-                {
-                    None
-                }
-                _ => Some("contract"),
+            Thing::Contract => match id.parse() {
+                Ok(id) => store.contract(&tenant, &id, now).await?.is_some(),
+                Err(_) => false,
             },
         };
-        Ok(missing.map(|thing| Error::NotFound(thing).into()))
+        Ok((!is_there).then(|| Error::NotFound(thing, shortened(id)).into()))
     }
 }

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
-use http::{HeaderMap, StatusCode, Version, header};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 
 use super::media::MERGE_PATCH;
 use super::problem::Problem;
+use crate::reader::shortened;
 
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -23,7 +25,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// What is read, for politeness, of a body that nobody wants: who is still writing does not see
 /// the answer.
 const UNWANTED_BYTES_MAX: u64 = 256 << 20;
-const UNWANTED_TIMEOUT: Duration = Duration::from_secs(2);
+const UNWANTED_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Refuses headers that are longer than anything we know could need.
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
@@ -38,11 +40,17 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Refuses a request of HTTP/1.1 that doesn't name its host once, as RFC 9112 wants.
 pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
-    let n_hosts = parts.headers.get_all(header::HOST).iter().count();
-    if parts.version != Version::HTTP_11 || n_hosts == 1 {
-        return Ok(());
+    let hosts: Vec<_> = parts.headers.get_all(header::HOST).iter().collect();
+    let is_host = |value: &HeaderValue| {
+        let authority = value.to_str().ok().and_then(|it| it.parse::<Authority>().ok());
+        authority.is_some_and(|it| !it.as_str().contains('@'))
+    };
+    match hosts[..] {
+        [] if parts.version != Version::HTTP_11 => return Ok(()),
+        [host] if is_host(host) => return Ok(()),
+        _ => {}
     }
-    let detail = format!("a request needs the header Host exactly once, not {n_hosts} times");
+    let detail = "a request needs the header Host once, with a name or address and perhaps a port";
     Err(Problem::new(StatusCode::BAD_REQUEST, "Malformed request", detail))
 }
 
@@ -56,7 +64,9 @@ pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), 
     if accepts.is_empty() || decisive.is_some_and(|(_, accepted)| accepted) {
         return Ok(());
     }
-    let detail = format!("this operation answers with {media_type}, which Accept excludes");
+    let given = shortened(&accepts.join(", "));
+    let detail =
+        format!("this operation answers with {media_type}, which Accept excludes: `{given}`");
     Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "Not acceptable", detail))
 }
 
@@ -90,7 +100,10 @@ pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<
     let detail = match given {
         _ if encoded => "the body must not be compressed".to_owned(),
         None => format!("the request needs the header `Content-Type: {expected}`"),
-        Some(_) => format!("the body must be {expected} in UTF-8, as its Content-Type must say"),
+        Some(given) => {
+            let given = shortened(given);
+            format!("the body must be {expected} in UTF-8, and its Content-Type says `{given}`")
+        }
     };
     let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong content type", detail);
     Err(if expected == MERGE_PATCH {

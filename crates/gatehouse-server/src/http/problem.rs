@@ -98,8 +98,8 @@ impl From<Error> for Problem {
         // A client may read our words about its request, never about our insides.
         let detail = error.to_string();
         match error {
-            Error::NoTenant => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
-            Error::NotFound(_) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
+            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
+            Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
             Error::UnknownContract(_) => {
                 let fault = Fault { name: "contractId".into(), reason: detail.clone() };
                 let problem =
@@ -157,7 +157,8 @@ impl Problem {
             .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
     }
 
-    fn internal() -> Self {
+    /// Our own fault.
+    pub(crate) fn internal() -> Self {
         let detail = "something went wrong here; the log has it under the correlation ID";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
     }

@@ -89,13 +89,14 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
-    let tenant = call.app().store.tenant(call.tenant()).await?.ok_or(Error::NoTenant)?;
+    let tenant = call.app().store.tenant(call.tenant()).await?;
+    let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     Ok(Reply::json(StatusCode::OK, &TenantBody::new(&tenant)))
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
-    let tenant = tenant.ok_or(Error::NoTenant)?;
+    let tenant = tenant.expect("what has no faults was read whole");
     let body = TenantBody::new(&tenant);
     Ok(match call.app().put_tenant(&tenant).await? {
         Put::Replaced => Reply::json(StatusCode::OK, &body),

@@ -20,6 +20,7 @@ use gatehouse_vault::{MasterKey, TokenKey, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
+use tokio_util::task::TaskTracker;
 
 use super::{Gate, handle};
 use crate::app::App;
@@ -117,7 +118,8 @@ impl Gatehouse {
             request = request.header(*name, *value);
         }
         let body = Full::new(Bytes::copy_from_slice(body));
-        let response = handle(&self.gate, request.body(body).unwrap()).await;
+        let request = request.body(body).unwrap();
+        let response = handle(&TaskTracker::new(), self.gate.clone(), request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Seen {

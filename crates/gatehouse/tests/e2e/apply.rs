@@ -61,6 +61,22 @@ async fn only_prune_deletes_and_never_what_has_accesses() {
     ");
 }
 
+/// The links of this server lead elsewhere; the token and the pages stay where `--url` says.
+#[tokio::test]
+async fn many_pages_are_asked_of_the_server_itself() {
+    let place = Place::sqlite();
+    std::fs::write(place.path("g.toml"), "public_url = 'http://127.0.0.1:1/elsewhere'").unwrap();
+    let server = place.serve_with(&["--config", "g.toml"]);
+    let mut many = "tenants:\n  - name: fleet\n    contracts:\n".to_owned();
+    for n in 0..205 {
+        many +=
+            &format!("      - {{ id: c{n}, productOfferingId: po, billingModel: PAY_PER_USE }}\n");
+    }
+    assert!(apply(&place, &server, &many, &[]).status.success());
+    let shown = said(&apply(&place, &server, "tenants: [{ name: fleet }]", &["--prune"]));
+    assert!(shown.ends_with("205 changed, 1 unchanged\n"), "{shown}");
+}
+
 #[tokio::test]
 async fn what_cannot_be_made_so_is_said_and_the_rest_is_done() {
     let place = Place::sqlite();

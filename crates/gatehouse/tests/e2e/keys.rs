@@ -13,6 +13,8 @@ fn the_embedded_store_makes_its_keys_for_its_owner_alone() {
     }
     let mode = place.path("gatehouse-data").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+    let mode = place.path("gatehouse-data/gatehouse.db").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
@@ -46,6 +48,12 @@ async fn postgres_needs_the_same_master_key_everywhere() {
     assert!(start("X", "").contains("PostgreSQL needs the master key"));
     let output = place.run(&["token", "--tenant", "a", "--scope", "admin"]);
     assert!(said(&output).contains("start `gatehouse serve`"), "{}", said(&output));
+    let url = place.database_url.as_ref().unwrap();
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'e2e_same_master_key'";
+    let n_tables: i64 = client.query_one(tables, &[]).await.unwrap().get(0);
+    assert_eq!(n_tables, 0, "neither made a table");
 
     let first = place.serve();
     let second = place.serve();

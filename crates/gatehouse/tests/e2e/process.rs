@@ -184,3 +184,12 @@ pub(crate) fn holds(dir: &Path, needle: &[u8]) -> bool {
         bytes.windows(needle.len()).any(|window| window == needle)
     })
 }
+
+/// Waits until something is so, and fails when it never comes to be.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_so() {
+        assert!(began.elapsed().as_secs() < 60, "waited in vain: {what}");
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,6 +1,8 @@
 use super::process::*;
 use reqwest::Method;
-use std::io::BufRead;
+use std::io::{BufRead, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
 
 #[tokio::test]
 async fn a_device_is_issued_an_access_and_connects() {
@@ -59,41 +61,85 @@ async fn secrets_reach_neither_the_data_nor_the_log() {
     assert!(!holds(place.dir.path(), generated.as_bytes()));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_server_that_is_asked_to_stop_finishes_what_it_began() {
     for place in Place::each("finishes_what_it_began").await {
         let server = place.serve();
-        let requests: Vec<_> = (0..200)
-            .map(|n| {
-                let (client, url) = (server.client.clone(), format!("{}/acme/access", server.url));
-                let token = server.token.clone();
-                tokio::spawn(async move {
-                    let body = format!(r#"{{"contractId": "payg", "username": "u{n}"}}"#);
-                    let request = client.post(url).bearer_auth(token);
-                    let request = request.header("content-type", "application/json").body(body);
-                    let response = request.send().await.ok()?;
-                    (response.status() == 201).then_some(n)
-                })
-            })
-            .collect();
-        // In the middle of it: some have been answered, others have not been sent.
-        let mut answered = Vec::new();
-        let mut stopping = false;
-        for request in requests {
-            answered.extend(request.await.unwrap());
-            if !stopping && answered.len() >= 5 {
-                server.terminate();
-                stopping = true;
-            }
-        }
+        let body = r#"{"contractId": "payg", "username": "ann"}"#;
+        let head = format!(
+            "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            server.token,
+            body.len()
+        );
+        let (first, rest) = body.split_at(10);
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(format!("{head}{first}").as_bytes()).unwrap();
+        // The server has the request when it has answered one that came after it.
+        assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+        server.terminate();
+        until("no new connections", || TcpStream::connect(server.address()).is_err()).await;
+        stream.write_all(rest.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{}: {answer}", place.kind);
         assert!(server.wait().success(), "{}: {}", place.kind, place.log());
+
         let server = place.serve();
-        for n in answered {
-            let body = format!(r#"{{"contractId": "payg", "username": "u{n}"}}"#);
-            let (status, _) = server.json(Method::POST, "/acme/access", Some(&body)).await;
-            assert_eq!(status, 409, "{}: u{n} was answered, so it is there", place.kind);
+        let (status, _) = server.json(Method::POST, "/acme/access", Some(body)).await;
+        assert_eq!(status, 409, "{}: what was answered is there", place.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_stops_nothing_that_was_begun() {
+    for place in Place::each("goes_away").await {
+        let server = place.serve();
+        let body = r#"{"contractId": "payg", "username": "ann", "password": "a slow one"}"#;
+        let request = format!(
+            "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\
+             x-correlation-id: gone\r\n\r\n{body}",
+            server.token,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        drop(stream);
+        // The log tells when it is done, whoever listens.
+        let logged = || place.log().contains("\"correlation_id\":\"gone\"");
+        until("the request is in the log", logged).await;
+        let (status, _) = server.json(Method::POST, "/acme/access", Some(body)).await;
+        assert_eq!(status, 409, "{}: it was made", place.kind);
+    }
+}
+
+/// Somebody else holds the row that a creation needs, and doesn't let go.
+#[tokio::test]
+async fn stopping_is_bounded_whatever_the_database_does() {
+    let place = Place::postgres("stopping_is_bounded").await;
+    let server = place.serve();
+    let url = place.database_url.as_ref().unwrap();
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("BEGIN; SELECT 1 FROM counter FOR UPDATE").await.unwrap();
+    let stuck = server.client.post(format!("{}/acme/access", server.url));
+    let stuck = stuck.bearer_auth(&server.token).header("content-type", "application/json");
+    let stuck = tokio::spawn(stuck.body(r#"{"contractId": "payg"}"#).send());
+    loop {
+        let waiting = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                       JOIN pg_stat_activity a USING (pid) WHERE c.relname = 'counter' AND \
+                       a.wait_event_type = 'Lock' AND \
+                       c.relnamespace = 'e2e_stopping_is_bounded'::regnamespace";
+        let n_waiting: i64 = client.query_one(waiting, &[]).await.unwrap().get(0);
+        if n_waiting > 0 {
+            break;
         }
     }
+    server.terminate();
+    let status = tokio::task::spawn_blocking(move || server.wait()).await.unwrap();
+    assert!(status.success(), "{}", place.log());
+    assert!(stuck.await.unwrap().is_err(), "it was cut off");
 }
 
 #[tokio::test]
@@ -124,7 +170,7 @@ fn print_config_shows_what_would_be_used() {
     let shown = said(&output);
     assert!(output.status.success(), "{shown}");
     assert!(
-        shown.contains("page_size_max = 7") && shown.contains("postgres://***@db/fleet"),
+        shown.contains("page_size_max = 7") && shown.contains("postgres://***@db:5432/fleet"),
         "{shown}"
     );
     assert!(!shown.contains("s3cret"), "{shown}");
@@ -154,6 +200,9 @@ fn what_is_wrong_with_the_settings_is_said_before_anything_is_made() {
     }
     let output = place.command(&["serve"]).env("GATEHOUSE_LISEN", "x").output().unwrap();
     assert!(said(&output).contains("GATEHOUSE_LISEN"), "{}", said(&output));
+    let no_text = std::ffi::OsStr::from_bytes(b"postgres://\xff");
+    let output = place.command(&["serve"]).env("GATEHOUSE_DATABASE_URL", no_text).output().unwrap();
+    assert!(said(&output).contains("GATEHOUSE_DATABASE_URL: must be UTF-8"), "{}", said(&output));
 }
 
 #[test]

@@ -101,14 +101,67 @@ async fn every_field_of_an_update() {
 #[tokio::test]
 async fn every_field_of_a_check() {
     let gate = Gatehouse::new().await;
-    for value in WRONG_TYPES.into_iter().chain(["\"\""]) {
+    let (long_name, long_password) = ("x".repeat(129), "x".repeat(73));
+    let (long_name, long_password) = (format!("\"{long_name}\""), format!("\"{long_password}\""));
+    let names = ["\"\"", "\"a:b\"", "\"a\\u0000\"", "\"\\n\"", &long_name];
+    for value in WRONG_TYPES.into_iter().chain(names) {
         let body = format!(r#"{{"username": {value}, "password": "p"}}"#);
         assert_refused(&gate, "POST", "/acme/verify", &body, "username").await;
+    }
+    for value in WRONG_TYPES.into_iter().chain(["\"\"", &long_password]) {
         let body = format!(r#"{{"username": "u", "password": {value}}}"#);
         assert_refused(&gate, "POST", "/acme/verify", &body, "password").await;
     }
+    let twice = r#"{"username": "u", "password": "p", "password": "q"}"#;
+    assert_refused(&gate, "POST", "/acme/verify", twice, "password").await;
     let seen = gate.post("/acme/verify", r#"{"user": "u"}"#).await;
     assert_eq!(seen.invalid(), ["username", "password", "user"]);
+}
+
+#[tokio::test]
+async fn every_field_of_a_contract_and_of_a_tenant() {
+    let gate = Gatehouse::new().await;
+    let contract = "/-/admin/tenants/acme/contracts/x";
+    let tenant = "/-/admin/tenants/x";
+    let long = format!("\"{}\"", "x".repeat(129));
+    let names = ["\"\"", "\"\\u0000\"", &long];
+    let words = ["\"\"", "\"active\"", "\"prepaid\""];
+    let times = ["\"\"", "\"soon\"", "\"2027-02-30\"", "\"2027-01-01T00:00Z\""];
+    let periods = ["\"\"", "\"P\"", "\"P0D\"", "\"1 year\"", "\"P1001Y\""];
+    let counts = ["-1", "1.5", "1e30", "\"5\"", "1000000000001"];
+    let all: [(&str, &[&str]); 8] = [
+        ("id", &names),
+        ("productOfferingId", &names),
+        ("billingModel", &words),
+        ("status", &words),
+        ("startDateTime", &times),
+        ("endDateTime", &times),
+        ("validityPeriod", &periods),
+        ("maxAccesses", &counts),
+    ];
+    for (field, more) in all {
+        // A whole number is what this one wants to be.
+        let types = WRONG_TYPES.into_iter().filter(|it| field != "maxAccesses" || *it != "7");
+        for value in types.chain(more.iter().copied()) {
+            let good = [("productOfferingId", "\"po\""), ("billingModel", "\"PREPAID\"")];
+            let others = good.iter().filter(|(name, _)| *name != field);
+            let others: String = others.map(|(name, it)| format!(r#""{name}": {it}, "#)).collect();
+            let body = format!(r#"{{{others}"{field}": {value}}}"#);
+            assert_refused(&gate, "PUT", contract, &body, field).await;
+        }
+        let twice = format!(r#"{{"{field}": 0, "{field}": 0}}"#);
+        assert_refused(&gate, "PUT", contract, &twice, field).await;
+    }
+    assert_refused(&gate, "PUT", contract, "{}", "billingModel").await;
+    for (field, more) in [("name", &names[..]), ("timeZone", &["\"\"", "\"Mars\"", "\"\\u0000\""])]
+    {
+        for value in WRONG_TYPES.into_iter().chain(more.iter().copied()) {
+            assert_refused(&gate, "PUT", tenant, &format!(r#"{{"{field}": {value}}}"#), field)
+                .await;
+        }
+    }
+    assert_eq!(gate.get(contract).await.status, 404, "nothing was written");
+    assert_eq!(gate.get(tenant).await.status, 404, "nothing was written");
 }
 
 #[tokio::test]

@@ -123,3 +123,30 @@ async fn what_is_ignored_is_named_or_refused() {
         gate.ask("GET", &format!("{path}?b=1"), &[("prefer", "handling=lenient")], "").await;
     assert_eq!(lenient.status, 200);
 }
+
+#[tokio::test]
+async fn a_panic_is_a_problem_like_others() {
+    /// A body that nobody can read.
+    struct Trap;
+    impl http_body::Body for Trap {
+        type Data = Bytes;
+        type Error = std::convert::Infallible;
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+            panic!("a defect")
+        }
+    }
+    let gate = Gatehouse::new().await;
+    let request = Request::post("/acme/access")
+        .header("host", "gate.example")
+        .header("authorization", format!("Bearer {}", gate.token))
+        .header("content-type", "application/json");
+    let request = request.body(Trap).unwrap();
+    let response = handle(&TaskTracker::new(), gate.gate.clone(), request).await;
+    assert_eq!(response.status(), 500);
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    assert!(response.headers().contains_key("x-correlation-id"));
+    assert_eq!(gate.get("/acme/contract").await.status, 200, "the others go on");
+}
