@@ -128,7 +128,7 @@ where
     };
     seen.route = resource.path;
     if parts.method == Method::OPTIONS {
-        return Ok(Reply::empty(StatusCode::NO_CONTENT).with(header::ALLOW, &resource.allow()));
+        return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT).map(str::to_owned);
@@ -148,6 +148,15 @@ where
             Err(entrance.missing(makes).await?.unwrap_or(problem))
         }
         result => result,
+    }
+}
+
+/// What can be done at a path, for whoever asks.
+fn show_options(resource: &Resource) -> Reply {
+    let reply = Reply::empty(StatusCode::NO_CONTENT).with(header::ALLOW, &resource.allow());
+    match resource.operation(&Method::PATCH).and_then(|patch| patch.body.as_ref()) {
+        Some(body) => reply.with(intake::ACCEPT_PATCH, body.media_type),
+        None => reply,
     }
 }
 
@@ -290,24 +299,23 @@ impl Entrance<'_> {
         if store.tenant(&tenant).await?.is_none() {
             return Ok(Some(no_tenant));
         }
-        let (thing, id) = match self.resource.thing {
-            Thing::Nothing | Thing::Tenant => return Ok(None),
-            _ if makes => return Ok(None),
-            Thing::Access => ("access", self.params.get("accessId").unwrap_or_default()),
-            Thing::Contract => ("contract", self.params.get("contractId").unwrap_or_default()),
-        };
-        let now = self.gate.site.app.now();
-        let is_there = match self.resource.thing {
-            Thing::Nothing | Thing::Tenant => true,
-            Thing::Access => match id.parse() {
-                Ok(id) => store.access(&tenant, id).await?.is_some(),
-                Err(_) => false,
+        let param = |name| self.params.get(name).unwrap_or_default();
+        let absent = |thing, id| Some(Error::NotFound(thing, shortened(id)).into());
+        Ok(match self.resource.thing {
+            _ if makes => None,
+            Thing::Nothing | Thing::Tenant => None,
+            Thing::Access => match param("accessId").parse() {
+                Ok(id) if store.access(&tenant, id).await?.is_some() => None,
+                _ => absent("access", param("accessId")),
             },
-            Thing::Contract => match id.parse() {
-                Ok(id) => store.contract(&tenant, &id, now).await?.is_some(),
-                Err(_) => false,
+            Thing::Contract => match param("contractId").parse() {
+                Ok(id)
+                    if store.contract(&tenant, &id, self.gate.site.app.now()).await?.is_some() =>
+                {
+                    None
+                }
+                _ => absent("contract", param("contractId")),
             },
-        };
-        Ok((!is_there).then(|| Error::NotFound(thing, shortened(id)).into()))
+        })
     }
 }

@@ -5,13 +5,15 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, StatusCode, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
 
 use super::media::MERGE_PATCH;
 use super::problem::Problem;
 use crate::reader::shortened;
+
+pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -106,11 +108,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<
         }
     };
     let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong content type", detail);
-    Err(if expected == MERGE_PATCH {
-        problem.with(header::HeaderName::from_static("accept-patch"), MERGE_PATCH)
-    } else {
-        problem
-    })
+    Err(if expected == MERGE_PATCH { problem.with(ACCEPT_PATCH, MERGE_PATCH) } else { problem })
 }
 
 fn is_kind(given: &str, expected: &str) -> bool {

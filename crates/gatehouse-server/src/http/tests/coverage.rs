@@ -160,6 +160,8 @@ async fn options_and_wrong_methods_say_what_is_allowed() {
         let seen = gate.send("OPTIONS", &path, &[], b"").await;
         assert_eq!((seen.status, seen.body.as_str()), (204, ""), "{path}");
         let allow = seen.header("allow").unwrap().to_owned();
+        let patch = allow.contains("PATCH").then_some("application/merge-patch+json");
+        assert_eq!(seen.header("accept-patch"), patch, "{path}");
         for operation in &resource.operations {
             assert!(allow.contains(operation.method), "{path}: {allow}");
         }
