@@ -169,10 +169,10 @@ pub struct Refused;
 pub fn may_connect(access: &Access, now: Timestamp) -> Result<Option<Access>, Refused> {
     let access = at(access, now);
     match access.status {
-        _ if !started(&access, now) => Err(Refused),
-        Status::Active | Status::PendingTerminate => Ok(Some(access)),
+        Status::Active | Status::PendingTerminate if started(&access, now) => Ok(Some(access)),
+        // Its contract says whether it may start, as for who sets it active.
         Status::PendingActive => Ok(None),
-        Status::Suspended | Status::Terminated => Err(Refused),
+        _ => Err(Refused),
     }
 }
 

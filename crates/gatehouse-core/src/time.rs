@@ -93,8 +93,8 @@ fn shape(text: &str) -> Option<Shape> {
     match rest {
         [] => Some(Shape::Local),
         [b'Z' | b'z'] => Some(Shape::Offset),
-        [b'+' | b'-', hour @ .., b':', m1, m2]
-            if hour.len() == 2 && hour.iter().chain([m1, m2]).all(u8::is_ascii_digit) =>
+        [b'+' | b'-', h1 @ b'0'..=b'2', h2, b':', b'0'..=b'5', m2]
+            if h2.is_ascii_digit() && m2.is_ascii_digit() && [*h1, *h2] < *b"24" =>
         {
             Some(Shape::Offset)
         }

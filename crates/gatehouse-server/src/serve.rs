@@ -1,10 +1,10 @@
 //! Starting the server and stopping it again.
 
 use std::convert::Infallible;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,7 +180,9 @@ pub async fn open_store(
     let path = &config.data_dir;
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-    let lock = File::create(path.join("lock")).map_err(failed)?;
+    let mut owners_own = OpenOptions::new();
+    owners_own.write(true).create(true).truncate(false).mode(0o600);
+    let lock = owners_own.open(path.join("lock")).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => return Err(StartError::InUse(path.clone())),

@@ -158,3 +158,21 @@ fn a_token_is_read_back_and_no_other_is_taken() {
     }
     assert_eq!(key.jwks()["keys"][0]["crv"], "Ed25519");
 }
+
+#[test]
+fn a_header_that_wants_more_than_we_know_is_refused() {
+    use jsonwebtoken::{Algorithm, EncodingKey, Header};
+    let key = TokenKey::generate();
+    let signing = EncodingKey::from_ed_der(key.to_bytes());
+    let sign = |kid: Option<&str>| {
+        let mut header = Header::new(Algorithm::EdDSA);
+        header.kid = kid.map(str::to_owned);
+        jsonwebtoken::encode(&header, &json!({"sub": "ann"}), &signing).unwrap()
+    };
+    assert!(key.verify(&sign(None)).is_ok());
+    assert_eq!(key.verify(&sign(Some("another"))), Err(BadToken));
+    // {"alg":"EdDSA","crit":["zz"]}, whatever its signature is
+    let (_, rest) = sign(None).split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let critical = format!("eyJhbGciOiJFZERTQSIsImNyaXQiOlsienoiXX0.{rest}");
+    assert_eq!(key.check_header(&critical), Err(BadToken));
+}

@@ -166,6 +166,14 @@ fn before_the_contracts_start_nothing_connects_or_activates() {
     );
     assert_eq!(shown(&connect(&pending, &later, day(7)).unwrap()), "ACTIVE 7-37");
 
+    let sooner = contract(BillingModel::Prepaid);
+    assert_eq!(shown(&connect(&pending, &sooner, day(6)).unwrap()), "ACTIVE 6-36", "moved since");
+    assert_eq!(
+        set_status(&pending, &sooner, Target::Active, day(6)),
+        connect(&pending, &sooner, day(6)).map_err(|_| Refusal::AccessTerminated),
+        "both ways alike"
+    );
+
     let by_use = Contract { start: Some(day(7)), ..contract(BillingModel::PayPerUse) };
     let early = Access { start: day(7), ..access(Status::Active) };
     assert_eq!(connect(&early, &by_use, day(6)), Err(Refused));

@@ -22,7 +22,7 @@ use super::call::Call;
 use super::correlation::Correlation;
 use super::intake;
 use super::media::JSON;
-use super::params::{Params, TENANT};
+use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::reply::Reply;
@@ -68,7 +68,8 @@ where
         }
         problem.into_reply(&correlation.id)
     });
-    if reply.status.is_client_error() || reply.status.is_server_error() {
+    let is_error = reply.status.is_client_error() || reply.status.is_server_error();
+    if is_error && reply.status != StatusCode::REQUEST_TIMEOUT {
         intake::let_finish(&parts.headers, &mut body).await;
     }
     correlation.put(&mut reply.headers);
@@ -121,7 +122,8 @@ where
 {
     intake::check_headers(&parts.headers)?;
     intake::check_host(parts)?;
-    let path = parts.uri.path().strip_prefix(gate.site.base_path.as_str());
+    let path = normal_form(parts.uri.path());
+    let path = path.strip_prefix(gate.site.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let Some(Found { resource, params }) = gate.routes.find(path) else {
         return Err(refuse_unknown_path(gate, parts, path, seen));

@@ -58,8 +58,9 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
 
 /// Refuses a client that can read none of what we could answer.
 pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
-    let accepts: Vec<&str> =
-        headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    // An empty one says nothing.
+    let accepts: Vec<&str> = accepts.filter(|value| !value.trim().is_empty()).collect();
     // Of the ranges that cover the type, the most specific one decides.
     let ranges = accepts.iter().flat_map(|it| it.split(','));
     let decisive = ranges.filter_map(|it| cover(it, media_type)).max_by_key(|(rank, _)| *rank);
@@ -92,7 +93,10 @@ fn cover(range: &str, media_type: &str) -> Option<(u8, bool)> {
 
 /// Refuses a body of another kind than the operation reads.
 pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    // Of two, nobody can say which is meant.
+    let given = types.next().filter(|_| types.next().is_none());
+    let given = given.and_then(|value| value.to_str().ok());
     let encoded = headers
         .get(header::CONTENT_ENCODING)
         .is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
@@ -101,7 +105,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<
     }
     let detail = match given {
         _ if encoded => "the body must not be compressed".to_owned(),
-        None => format!("the request needs the header `Content-Type: {expected}`"),
+        None => format!("the request needs the header `Content-Type: {expected}`, once"),
         Some(given) => {
             let given = shortened(given);
             format!("the body must be {expected} in UTF-8, and its Content-Type says `{given}`")

@@ -1,6 +1,35 @@
 //! What stands in a path for its parameters.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
+
+/// A path in its normal form: what need not be encoded isn't (RFC 3986, section 6.2.2.2), so that
+/// `/demo/%61ccess` is `/demo/access`. What must be encoded stays so: `%2F` is no slash.
+pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let mut normal = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        normal.push_str(before);
+        let digits = after.get(..2).filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
+            Some(byte) => {
+                normal.push(char::from(byte));
+                rest = &after[2..];
+            }
+            None => {
+                normal.push('%');
+                rest = after;
+            }
+        }
+    }
+    normal.push_str(rest);
+    Cow::Owned(normal)
+}
 
 /// The parameter that names a tenant, wherever a path has one.
 pub(crate) const TENANT: &str = "tenantName";
@@ -21,5 +50,26 @@ impl Params {
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normal_form;
+
+    #[test]
+    fn only_what_need_not_be_encoded_is_decoded() {
+        for (path, normal) in [
+            ("/demo/access", "/demo/access"),
+            ("/d%65mo/%61cc%65ss", "/demo/access"),
+            ("/%2D/live", "/-/live"),
+            ("/a%2Fb/%20/%C3%A9", "/a%2Fb/%20/%C3%A9"),
+            ("/%2561", "/%2561"),
+            ("/%", "/%"),
+            ("/%zz%4", "/%zz%4"),
+            ("/%+1", "/%+1"),
+        ] {
+            assert_eq!(normal_form(path), normal, "{path}");
+        }
     }
 }

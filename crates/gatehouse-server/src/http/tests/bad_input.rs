@@ -214,6 +214,8 @@ async fn bodies_of_the_wrong_kind_or_size() {
         assert_eq!(seen.status, status, "{kind}");
     }
     assert_eq!(gate.ask("POST", "/acme/access", &[], body).await.status, 415, "none at all");
+    let two = [("content-type", "application/json"), ("content-type", "text/plain")];
+    assert_eq!(gate.ask("POST", "/acme/access", &two, body).await.status, 415, "two of them");
     let zipped = [("content-type", "application/json"), ("content-encoding", "gzip")];
     assert_eq!(gate.ask("POST", "/acme/access", &zipped, body).await.status, 415);
 
@@ -240,6 +242,7 @@ async fn answers_that_nobody_could_read() {
     let gate = Gatehouse::new().await;
     for (accept, status) in [
         ("*/*", 200),
+        ("", 200),
         ("application/*", 200),
         ("application/json", 200),
         ("Application/Json", 200),

@@ -135,6 +135,8 @@ async fn checks_come_in_the_order_of_the_contract() {
         ("PATCH", missing, vec![merge, ("if-match", "\"9\"")], r#"{"status": "ACTIVE"}"#, 404),
         ("GET", "/acme/access/not-an-id", vec![], "", 404),
         ("GET", "/acme/nothing", vec![], "", 404),
+        ("DELETE", "/acm%65/%63ontract", vec![], "", 405),
+        ("POST", "/%2D/live", vec![], "", 405),
         ("GET", "/a%20b/contract", vec![], "", 404),
         ("GET", "/-/access", vec![], "", 404),
         ("GET", "/-/contract/x", vec![], "", 404),
