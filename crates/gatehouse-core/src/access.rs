@@ -3,9 +3,8 @@
 //! An access has no password here: the secret is shown once by what makes or rotates it and is
 //! unknown afterwards, and a type that can't hold it can't leak it.
 
-use jiff::Timestamp;
-
 use crate::ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::time::Timestamp;
 
 /// Where an access is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

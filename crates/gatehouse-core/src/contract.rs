@@ -1,8 +1,9 @@
 //! A customer contract: it decides an access's offering, billing model and validity.
 
-use jiff::{Span, SpanRelativeTo, Timestamp, Unit, tz::TimeZone};
+use jiff::{Span, SpanRelativeTo, Unit};
 
 use crate::ids::{ContractId, OfferingId};
+use crate::time::Timestamp;
 
 /// How the accesses of a contract are paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,10 +141,8 @@ impl Validity {
 
     /// The instant this long after `start`; the end of time where the calendar ends first.
     pub fn after(&self, start: Timestamp) -> Timestamp {
-        start
-            .to_zoned(TimeZone::UTC)
-            .checked_add(self.span)
-            .map_or(crate::time::LATEST, |end| crate::time::to_milliseconds(end.timestamp()))
+        let end = start.civil().checked_add(self.span);
+        end.map_or(Timestamp::LATEST, Timestamp::from_civil)
     }
 }
 

@@ -17,6 +17,6 @@ pub mod time;
 pub use access::{Access, Status};
 pub use contract::{BillingModel, Contract, ContractStatus};
 pub use ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username};
-pub use jiff::Timestamp;
 pub use page::{Page, PageRequest};
 pub use tenant::Tenant;
+pub use time::Timestamp;

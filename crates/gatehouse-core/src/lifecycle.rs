@@ -10,10 +10,9 @@
 //! An access whose end has come is terminated from that instant, whether or not anyone has written
 //! it down. So every rule begins with [`at`], and nothing else may look at a stored status.
 
-use jiff::Timestamp;
-
 use crate::access::{Access, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
+use crate::time::Timestamp;
 
 /// Why the present state doesn't allow what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +27,7 @@ pub enum Refusal {
     #[error("the contract has ended, and no access of it can be made or activated")]
     ContractEnded,
     /// A validity can't start before the contract does.
-    #[error("the contract starts at {}, and no access of it can be activated before", crate::time::show(*.0))]
+    #[error("the contract starts at {0}, and no access of it can be activated before")]
     ContractNotStarted(Timestamp),
     /// The contract has all the accesses that it may have.
     #[error("the contract may have {0} accesses that are not TERMINATED and has as many")]

@@ -3,9 +3,15 @@
 //! Everything is kept in whole milliseconds, which is what answers show: a client that sends back the
 //! time it was shown means the same instant.
 
-use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, date};
+
+/// An instant in UTC, in whole milliseconds, from the year 0000 to the end of 9999.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
 
 /// A text that names no instant; reads on after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,55 +21,101 @@ use jiff::tz::TimeZone;
 )]
 pub struct BadTime(String);
 
-/// The last instant there is, some hours before the year 9999 ends: later ones mean this one, so that
-/// whoever writes `9999-12-31T23:59:59Z` for "never" is understood.
-pub const LATEST: Timestamp = Timestamp::constant(253_402_207_200, 0);
+/// A number of milliseconds that leads out of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an instant before the year 0000 or after 9999")]
+pub struct OutOfTime;
+
+impl Timestamp {
+    /// The beginning of 1970, from which milliseconds are counted.
+    pub const EPOCH: Self = Self(0);
+    /// The first instant that an answer can show.
+    pub const EARLIEST: Self = Self(-62_167_219_200_000);
+    /// The last instant that an answer can show.
+    pub const LATEST: Self = Self(253_402_300_799_999);
+
+    /// The instant this many milliseconds after the epoch.
+    pub fn from_millisecond(milliseconds: i64) -> Result<Self, OutOfTime> {
+        let instant = Self(milliseconds);
+        if (Self::EARLIEST..=Self::LATEST).contains(&instant) {
+            Ok(instant)
+        } else {
+            Err(OutOfTime)
+        }
+    }
+
+    /// Milliseconds since the epoch.
+    pub fn as_millisecond(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since the epoch.
+    pub fn as_second(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// Date and time of day in UTC.
+    pub(crate) fn civil(self) -> DateTime {
+        epoch()
+            .checked_add(SignedDuration::from_millis(self.0))
+            .expect("every timestamp lies within the calendar")
+    }
+
+    /// The instant of a date and time of day in UTC, without what is finer than a millisecond.
+    pub(crate) fn from_civil(civil: DateTime) -> Self {
+        let since = civil.duration_since(epoch());
+        // Rounding down also before 1970, so that order is kept.
+        let whole = since.as_nanos().div_euclid(1_000_000);
+        Self(i64::try_from(whole).expect("the calendar has fewer milliseconds than that"))
+    }
+}
+
+fn epoch() -> DateTime {
+    date(1970, 1, 1).at(0, 0, 0, 0)
+}
 
 /// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
-pub fn parse(text: &str) -> Result<Timestamp, BadTime> {
-    let bad = || BadTime(text.chars().take(64).collect());
-    let read = match shape(text).ok_or_else(bad)? {
-        Shape::Date => {
-            text.parse::<Date>().map_err(|_| bad())?.at(0, 0, 0, 0).to_zoned(TimeZone::UTC)
-        }
-        Shape::Local => text.parse::<DateTime>().map_err(|_| bad())?.to_zoned(TimeZone::UTC),
-        Shape::Offset => text.parse::<Timestamp>().map(|it| it.to_zoned(TimeZone::UTC)),
-    };
-    match read {
-        // An offset can lead back before the first year, which no answer could show.
-        Ok(instant) if instant.year() < 0 => Err(bad()),
-        Ok(instant) => Ok(to_milliseconds(instant.timestamp())),
-        // A day that the calendar has, and a timestamp no longer.
-        Err(_)
-            if text.starts_with("9999-12-3")
-                && text[..19.min(text.len())].parse::<DateTime>().is_ok() =>
-        {
-            Ok(LATEST)
-        }
-        Err(_) => Err(bad()),
+impl FromStr for Timestamp {
+    type Err = BadTime;
+
+    fn from_str(text: &str) -> Result<Self, BadTime> {
+        let bad = || BadTime(text.chars().take(64).collect());
+        let (local, offset_minutes) = match shape(text).ok_or_else(bad)? {
+            Shape::Date => (format!("{text}T00:00:00"), 0),
+            Shape::Local => (text.to_owned(), 0),
+            Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
+            Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
+        };
+        let local = Self::from_civil(local.parse().map_err(|_| bad())?);
+        Self::from_millisecond(local.0 - offset_minutes * 60_000).map_err(|_| bad())
     }
 }
 
 /// Writes an instant as answers show it: UTC, with milliseconds and `Z`.
-pub fn show(instant: Timestamp) -> String {
-    format!("{instant:.3}")
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}Z", self.civil())
+    }
 }
 
-/// The instant without what is finer than a millisecond, and no later than [`LATEST`].
-pub fn to_milliseconds(instant: Timestamp) -> Timestamp {
-    // Rounding down also before 1970, so that order is kept.
-    let whole = instant.as_nanosecond().div_euclid(1_000_000);
-    let whole = i64::try_from(whole).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    whole.unwrap_or(LATEST).min(LATEST)
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
+
+/// Bytes of an offset: `+02:00`.
+const OFFSET_BYTES: usize = 6;
 
 enum Shape {
     Date,
     Local,
-    Offset,
+    Utc,
+    /// How many minutes the local time is ahead of UTC.
+    Offset(i64),
 }
 
-/// Tells which of the three forms this is. jiff reads much more of ISO 8601 than the contract allows.
+/// Tells which of the forms this is. jiff reads much more of ISO 8601 than the contract allows.
 fn shape(text: &str) -> Option<Shape> {
     let bytes = text.as_bytes();
     let fits = |at: usize, pattern: &[u8]| {
@@ -92,11 +144,13 @@ fn shape(text: &str) -> Option<Shape> {
     }
     match rest {
         [] => Some(Shape::Local),
-        [b'Z' | b'z'] => Some(Shape::Offset),
-        [b'+' | b'-', h1 @ b'0'..=b'2', h2, b':', b'0'..=b'5', m2]
+        [b'Z' | b'z'] => Some(Shape::Utc),
+        [sign @ (b'+' | b'-'), h1 @ b'0'..=b'2', h2, b':', m1 @ b'0'..=b'5', m2]
             if h2.is_ascii_digit() && m2.is_ascii_digit() && [*h1, *h2] < *b"24" =>
         {
-            Some(Shape::Offset)
+            let digit = |byte: &u8| i64::from(byte - b'0');
+            let minutes = (digit(h1) * 10 + digit(h2)) * 60 + digit(m1) * 10 + digit(m2);
+            Some(Shape::Offset(if *sign == b'-' { -minutes } else { minutes }))
         }
         _ => None,
     }

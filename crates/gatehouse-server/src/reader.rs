@@ -12,8 +12,8 @@ pub use json::Json;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use gatehouse_core::Timestamp;
 use gatehouse_core::credential::Password;
-use gatehouse_core::{Timestamp, time};
 
 /// Faults that are reported; a body with more has other problems.
 pub const FAULTS_MAX: usize = 100;
@@ -208,7 +208,7 @@ pub fn password(json: Json) -> Result<Password, String> {
 
 /// An instant.
 pub fn instant(json: Json) -> Result<Timestamp, String> {
-    time::parse(&text(json)?).map_err(|bad| bad.to_string())
+    parsed(json)
 }
 
 /// One of a few words.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::SystemTime;
 
 use gatehouse_core::Timestamp;
 
@@ -30,7 +31,13 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock's one home")]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::Machine => gatehouse_core::time::to_milliseconds(Timestamp::now()),
+            Source::Machine => {
+                let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+                let milliseconds = since.ok().and_then(|it| i64::try_from(it.as_millis()).ok());
+                // A clock that is set before 1970 or after 9999 tells nothing.
+                let now = milliseconds.and_then(|it| Timestamp::from_millisecond(it).ok());
+                now.unwrap_or(Timestamp::EPOCH)
+            }
             Source::Hand(now) => Timestamp::from_millisecond(now.load(Ordering::SeqCst))
                 .expect("only timestamps are put in"),
         }

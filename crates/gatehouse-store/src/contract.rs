@@ -230,7 +230,7 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
     let sql = "INSERT INTO usage (tenant, contract_id, n_live) VALUES (?1, ?2, 0) \
                ON CONFLICT (tenant, contract_id) DO NOTHING";
     tx.execute(sql, &[tenant.as_str().into(), contract.id.as_str().into()]).await?;
-    let none = Counter { total: 0, latest_at: Timestamp::UNIX_EPOCH };
+    let none = Counter { total: 0, latest_at: Timestamp::EPOCH };
     for set in
         [Set::Contract(contract.id.to_string()), Set::Offering(contract.offering_id.to_string())]
     {

@@ -24,7 +24,7 @@ impl Store {
                            ON CONFLICT (tenant) DO NOTHING";
                 let values = [tenant.name.as_str().into(), tenant.time_zone.as_str().into()];
                 if tx.execute(sql, &values).await? == 1 {
-                    let none = Counter { total: 0, latest_at: Timestamp::UNIX_EPOCH };
+                    let none = Counter { total: 0, latest_at: Timestamp::EPOCH };
                     counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
                     return Ok(Put::Created);
                 }

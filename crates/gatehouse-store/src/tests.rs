@@ -63,7 +63,7 @@ async fn empty_schema(test: &str) -> DatabaseUrl {
 }
 
 fn day(n: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + 86_400 * n).unwrap()
+    Timestamp::from_millisecond((1_800_000_000 + 86_400 * n) * 1000).unwrap()
 }
 
 fn acme() -> TenantName {

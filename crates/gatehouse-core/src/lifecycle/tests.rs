@@ -1,11 +1,16 @@
 use super::*;
 use crate::access::PlannedTermination;
 use crate::ids::AccessId;
-use jiff::ToSpan;
 use proptest::prelude::*;
 
 fn day(n: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000).unwrap() + (24 * n).hours()
+    after(Timestamp::from_millisecond(1_800_000_000_000).unwrap(), n * DAY)
+}
+
+const DAY: i64 = 86_400_000;
+
+fn after(instant: Timestamp, milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(instant.as_millisecond() + milliseconds).unwrap()
 }
 
 fn contract(billing_model: BillingModel) -> Contract {
@@ -120,7 +125,7 @@ fn a_contract_that_is_over_suspended_or_full_gets_no_accesses() {
         Err(Refusal::ContractEnded)
     );
     let ended = Contract { end: Some(day(1)), ..base.clone() };
-    assert!(open(&ended, 0, day(1) - 1.millisecond()).is_ok());
+    assert!(open(&ended, 0, after(day(1), -1)).is_ok());
     assert_eq!(open(&ended, 0, day(1)), Err(Refusal::ContractEnded));
     let full = Contract { n_accesses_max: Some(2), ..base };
     assert!(open(&full, 1, day(0)).is_ok());
@@ -183,16 +188,16 @@ fn before_the_contracts_start_nothing_connects_or_activates() {
 #[test]
 fn a_server_whose_clock_is_behind_lets_a_fresh_access_in() {
     let by_use = contract(BillingModel::PayPerUse);
-    assert!(connect(&access(Status::Active), &by_use, day(0) - 1.second()).is_ok());
+    assert!(connect(&access(Status::Active), &by_use, after(day(0), -1000)).is_ok());
     let used = Access { start: day(2), first_connected_at: Some(day(2)), ..access(Status::Active) };
-    assert!(connect(&used, &by_use, day(2) - 1.second()).is_ok());
+    assert!(connect(&used, &by_use, after(day(2), -1000)).is_ok());
 }
 
 #[test]
 fn an_access_is_over_at_its_end_whether_or_not_it_was_written_down() {
     let by_use = contract(BillingModel::PayPerUse);
     let ending = Access { end: Some(day(9)), ..access(Status::Suspended) };
-    assert_eq!(at(&ending, day(9) - 1.millisecond()), ending);
+    assert_eq!(at(&ending, after(day(9), -1)), ending);
     let over = at(&ending, day(9));
     assert_eq!((over.status, over.end, over.version), (Status::Terminated, Some(day(9)), 2));
     assert_eq!(at(&over, day(10)), over, "only once");
@@ -212,7 +217,7 @@ fn any_access() -> impl Strategy<Value = Access> {
         |(status, start, end, first_connected_at, planned)| {
             let may_plan = matches!(status, Status::PendingTerminate | Status::Suspended);
             let termination = end.zip(planned).filter(|_| may_plan).map(|(end, days_later)| {
-                let end_before = days_later.map(|days| end + (24 * days).hours());
+                let end_before = days_later.map(|days| after(end, days * DAY));
                 PlannedTermination { end_before }
             });
             Access { start: day(start), end, first_connected_at, termination, ..access(status) }
@@ -271,7 +276,7 @@ proptest! {
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
         later in 0_i64..60, target in prop::sample::select(Target::ALL.to_vec()),
     ) {
-        let later = now + (24 * later).hours();
+        let later = after(now, later * DAY);
         if at(&access, now).status == Status::Terminated {
             let after = set_status(&access, &contract, target, later);
             prop_assert!(after.is_err() || after.unwrap().status == Status::Terminated);

@@ -1,7 +1,7 @@
 use super::*;
 
 fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).unwrap()
+    Timestamp::from_millisecond((1_800_000_000 + second) * 1000).unwrap()
 }
 
 fn auth() -> Auth {

@@ -29,7 +29,7 @@ tenants:
     assert_eq!(by_use.status, ContractStatus::Active);
     assert_eq!((by_use.start, by_use.end, by_use.n_accesses_max), (None, None, None));
     assert_eq!(prepaid.id.as_str(), "42");
-    assert_eq!(prepaid.end.unwrap().to_string(), "2029-12-31T23:00:00Z");
+    assert_eq!(prepaid.end.unwrap().to_string(), "2029-12-31T23:00:00.000Z");
     assert_eq!(prepaid.validity.as_ref().unwrap().as_str(), "P365D");
 }
 

@@ -2,7 +2,7 @@
 
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{Access, AccessId, TenantName, time};
+use gatehouse_core::{Access, AccessId, TenantName};
 use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
@@ -181,8 +181,8 @@ impl<'a> AccessBody<'a> {
             device_name: access.device_name.as_ref().map(|name| name.as_str()),
             name: access.name(),
             status: access.status.as_str(),
-            start_date_time: time::show(access.start),
-            end_date_time: access.end.map(time::show),
+            start_date_time: access.start.to_string(),
+            end_date_time: access.end.map(|at| at.to_string()),
             created_by: access.created_by.map(|job| job.to_string()),
             base_type: "Resource",
             r#type: "RealizingResource",

@@ -1,7 +1,7 @@
 //! Contracts: read by tenants under `/{tenantName}/contract`, managed under `/-/admin/…`.
 
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{Contract, ContractId, time};
+use gatehouse_core::{Contract, ContractId};
 use gatehouse_store::{CountedContract, Put};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -203,8 +203,8 @@ impl ContractBody {
             product_offering_id: contract.offering_id.to_string(),
             billing_model: contract.billing_model.as_str(),
             status: contract.status.as_str(),
-            start_date_time: contract.start.map(time::show),
-            end_date_time: contract.end.map(time::show),
+            start_date_time: contract.start.map(|at| at.to_string()),
+            end_date_time: contract.end.map(|at| at.to_string()),
             validity_period: contract.validity.as_ref().map(|it| it.as_str().to_owned()),
             max_accesses: contract.n_accesses_max,
             access_count: None,

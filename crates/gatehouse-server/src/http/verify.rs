@@ -1,8 +1,8 @@
 //! `/{tenantName}/verify`: whether a device's credentials let it in.
 
+use gatehouse_core::Username;
 use gatehouse_core::credential::Password;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{Username, time};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
@@ -44,7 +44,7 @@ async fn check(call: Call) -> Result<Reply, Problem> {
         name: access.name(),
         contract_id: access.contract_id.as_str(),
         product_offering_id: access.offering_id.as_str(),
-        end_date_time: access.end.map(time::show),
+        end_date_time: access.end.map(|at| at.to_string()),
     };
     Ok(Reply::json(StatusCode::OK, &verified))
 }
