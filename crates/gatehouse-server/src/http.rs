@@ -28,6 +28,7 @@ mod site;
 mod tenant;
 mod verify;
 
+pub use address::SEGMENT;
 pub use contract::ContractBody;
 pub use dispatch::handle;
 pub use refusal::Explained;

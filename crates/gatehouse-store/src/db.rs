@@ -7,6 +7,7 @@
 //! pipelined over a few shared connections. A write is an async function of a [`Tx`]. On SQLite it
 //! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself.
 
+mod guard;
 mod postgres;
 mod row;
 mod sqlite;

@@ -11,7 +11,7 @@ use gatehouse_core::{Access, TenantName};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use crate::access::{CreateRefused, NewAccess, create_all};
+use crate::creation::{CreateRefused, NewAccess, create_all};
 use crate::db::Db;
 use crate::error::StoreError;
 

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use clap::Args;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use gatehouse_server::http::SEGMENT;
+use percent_encoding::utf8_percent_encode;
 use reqwest::Method;
 use reqwest::blocking::Client;
 use serde_json::Value;
 
 /// How long a server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Which server, and who asks.
 #[derive(Args)]

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_core::TenantName;
-use http::HeaderMap;
+use gatehouse_store::Put;
+use http::{HeaderMap, StatusCode, header};
+use serde::Serialize;
 
 use super::address::Address;
 use super::params::Params;
 use super::problem::Problem;
 use super::query::Query;
+use super::reply::Reply;
 use super::site::Site;
 use crate::app::{App, Error};
 use crate::config::Limits;
@@ -45,6 +48,16 @@ impl Call {
     pub(crate) fn param<T: FromStr>(&self, name: &str, thing: &'static str) -> Result<T, Error> {
         let text = self.params.get(name).unwrap_or_default();
         text.parse().map_err(|_| Error::NotFound(thing, shortened(text)))
+    }
+
+    /// Answers a PUT: 201 when it made the thing at this address, 200 when that was there.
+    pub(crate) fn reply_to_put(&self, put: Put, body: &impl Serialize) -> Reply {
+        match put {
+            Put::Replaced => Reply::json(StatusCode::OK, body),
+            Put::Created => {
+                Reply::json(StatusCode::CREATED, body).with(header::LOCATION, &self.address.here())
+            }
+        }
     }
 
     /// Reads the body as an object; what `read` makes of it counts when it has no faults.

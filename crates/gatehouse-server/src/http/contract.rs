@@ -1,9 +1,9 @@
 //! Contracts: read by tenants under `/{tenantName}/contract`, managed under `/-/admin/…`.
 
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{Contract, ContractId};
-use gatehouse_store::{CountedContract, Put};
-use http::{StatusCode, header};
+use gatehouse_core::{Contract, ContractId, Page};
+use gatehouse_store::CountedContract;
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
@@ -111,9 +111,7 @@ pub(super) const DELETE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let request = paging::requested(&mut call)?;
-    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
-    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    let page = find_page(&mut call).await?;
     Ok(paging::reply(&call, page, |it| counted_body(&call, &it)))
 }
 
@@ -123,15 +121,19 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
-    let request = paging::requested(&mut call)?;
-    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
-    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    let page = find_page(&mut call).await?;
     Ok(paging::reply(&call, page, |it| ContractBody::new(&it.contract)))
 }
 
 async fn admin_read(call: Call) -> Result<Reply, Problem> {
     let found = find(&call).await?;
     Ok(Reply::json(StatusCode::OK, &ContractBody::new(&found.contract)))
+}
+
+async fn find_page(call: &mut Call) -> Result<Page<CountedContract>, Problem> {
+    let request = paging::requested(call)?;
+    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
+    Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
 }
 
 async fn find(call: &Call) -> Result<CountedContract, Problem> {
@@ -148,13 +150,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let contract = call.object(|body| read_body(body, &id))?;
     let contract = contract.expect("what has no faults was read whole");
     let put = call.app().put_contract(call.tenant(), &contract).await?;
-    let body = ContractBody::new(&contract);
-    Ok(match put {
-        Put::Replaced => Reply::json(StatusCode::OK, &body),
-        Put::Created => {
-            Reply::json(StatusCode::CREATED, &body).with(header::LOCATION, &call.address.here())
-        }
-    })
+    Ok(call.reply_to_put(put, &ContractBody::new(&contract)))
 }
 
 /// Reads a contract whose identifier is in the path; one in the body must be the same.

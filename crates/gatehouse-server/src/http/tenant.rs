@@ -1,8 +1,7 @@
 //! `/-/admin/tenants`: tenants, as the operator sets them up.
 
 use gatehouse_core::{Tenant, TenantName};
-use gatehouse_store::Put;
-use http::{StatusCode, header};
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 
@@ -97,13 +96,8 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
     let tenant = tenant.expect("what has no faults was read whole");
-    let body = TenantBody::new(&tenant);
-    Ok(match call.app().put_tenant(&tenant).await? {
-        Put::Replaced => Reply::json(StatusCode::OK, &body),
-        Put::Created => {
-            Reply::json(StatusCode::CREATED, &body).with(header::LOCATION, &call.address.here())
-        }
-    })
+    let put = call.app().put_tenant(&tenant).await?;
+    Ok(call.reply_to_put(put, &TenantBody::new(&tenant)))
 }
 
 /// Reads a tenant whose name is in the path; one in the body must be the same.

@@ -8,13 +8,14 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use futures_util::FutureExt;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
+use super::guard::guard;
 use super::row::{Row, Value};
 use crate::error::StoreError;
 
@@ -228,11 +229,6 @@ pub(super) fn script(connection: &Connection, sql: &str) -> Result<(), StoreErro
 
 pub(super) fn lock(link: &Link) -> MutexGuard<'_, Connection> {
     guard(link)
-}
-
-/// A lock whose holder panicked: SQLite itself rolled back what was half done.
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl From<rusqlite::Error> for StoreError {
