@@ -80,7 +80,7 @@ pub enum KeysError {
     #[error("the token key in the database can't be opened with this master key")]
     Sealed,
     /// The store can't be asked.
-    #[error("{}", crate::serve::shown(.0))]
+    #[error("{}", .0.explained())]
     Store(#[from] StoreError),
 }
 

@@ -49,7 +49,7 @@ pub enum StartError {
     )]
     InUse(PathBuf),
     /// The database says no.
-    #[error("{}", shown(.0))]
+    #[error("{}", .0.explained())]
     Store(#[from] StoreError),
     /// The keys are not there.
     #[error(transparent)]
@@ -60,11 +60,6 @@ pub enum StartError {
     /// Somebody listens there already, or nobody may.
     #[error("can't listen on {0} ({1}): give another address with --listen")]
     Listen(SocketAddr, io::Error),
-}
-
-pub(crate) fn shown(error: &StoreError) -> String {
-    let cause = std::error::Error::source(error);
-    cause.map_or_else(|| error.to_string(), |cause| format!("the database can't be used: {cause}"))
 }
 
 /// A server that listens.

@@ -29,6 +29,14 @@ pub enum StoreError {
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
+    /// What happened with what caused it, for whoever runs the server.
+    pub fn explained(&self) -> String {
+        match std::error::Error::source(self) {
+            Some(cause) => format!("the database can't be used: {cause}"),
+            None => self.to_string(),
+        }
+    }
+
     /// The store is closed, or the work was dropped with it.
     pub(crate) fn gone() -> Self {
         Self::Unavailable("the store is closed".into())
