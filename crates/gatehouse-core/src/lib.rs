@@ -7,10 +7,14 @@
 pub mod access;
 pub mod contract;
 pub mod credential;
+pub mod filter;
 pub mod ids;
 pub mod lifecycle;
+pub mod list;
 pub mod page;
 pub mod rights;
+pub mod selection;
+pub mod span;
 pub mod tenant;
 pub mod time;
 

@@ -54,6 +54,11 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
+    /// The day that it is on in UTC, in days since the epoch.
+    pub fn day(self) -> i64 {
+        self.0.div_euclid(MILLISECONDS_A_DAY)
+    }
+
     /// Date and time of day in UTC.
     pub(crate) fn civil(self) -> DateTime {
         epoch()
@@ -70,15 +75,16 @@ impl Timestamp {
     }
 }
 
+const MILLISECONDS_A_DAY: i64 = 24 * 60 * 60 * 1000;
+
 fn epoch() -> DateTime {
     date(1970, 1, 1).at(0, 0, 0, 0)
 }
 
-/// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
-impl FromStr for Timestamp {
-    type Err = BadTime;
-
-    fn from_str(text: &str) -> Result<Self, BadTime> {
+impl Timestamp {
+    /// Reads a text as [`FromStr`] does, and tells whether it names exactly this instant or one between
+    /// this and the next.
+    pub fn parse_floor(text: &str) -> Result<(Self, bool), BadTime> {
         let bad = || BadTime(text.chars().take(64).collect());
         let (local, offset_minutes) = match shape(text).ok_or_else(bad)? {
             Shape::Date => (format!("{text}T00:00:00"), 0),
@@ -86,8 +92,21 @@ impl FromStr for Timestamp {
             Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
             Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
         };
-        let local = Self::from_civil(local.parse().map_err(|_| bad())?);
-        Self::from_millisecond(local.0 - offset_minutes * 60_000).map_err(|_| bad())
+        let local: DateTime = local.parse().map_err(|_| bad())?;
+        let is_whole = local.subsec_nanosecond() % 1_000_000 == 0;
+        let instant = Self::from_civil(local).0 - offset_minutes * 60_000;
+        let instant = Self::from_millisecond(instant).map_err(|_| bad())?;
+        Ok((instant, is_whole))
+    }
+}
+
+/// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
+/// What is finer than a millisecond is dropped.
+impl FromStr for Timestamp {
+    type Err = BadTime;
+
+    fn from_str(text: &str) -> Result<Self, BadTime> {
+        Self::parse_floor(text).map(|(instant, _)| instant)
     }
 }
 

@@ -6,8 +6,10 @@ use gatehouse_core::{Access, AccessId, Contract, Status, TaskId, TenantName, Use
 
 use crate::Store;
 use crate::contract;
+use crate::day;
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
+use crate::tally::{self, Tally};
 
 /// The columns of an access, in the order that [`read`] and [`read_stored`] read them.
 macro_rules! columns {
@@ -115,8 +117,17 @@ async fn write_change(
         change.password.as_ref().unwrap_or(&before.password).as_str().into(),
     ];
     tx.execute(sql, &values).await?;
-    if before.access.status != Status::Terminated && after.status == Status::Terminated {
-        contract::add_live(tx, tenant, &after.contract_id, -1).await?;
+    if before.access.status == after.status {
+        return Ok(());
+    }
+    let mut moved = Tally::default();
+    moved.add(before.access.status, -1);
+    moved.add(after.status, 1);
+    tally::add(tx, tenant, &after.contract_id, &moved).await?;
+    if after.status == Status::Terminated
+        && let Some(end) = after.end
+    {
+        day::add(tx, tenant, day::Kind::Ended, end, 1).await?;
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! Contracts, and how many accesses each of them has.
 
 use gatehouse_core::{
-    BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, TenantName, Timestamp,
+    BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Status, TenantName,
+    Timestamp,
 };
 
 use crate::counter::{self, Counter, Set};
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
+use crate::tally::{self, Tally, tally_columns};
 use crate::{Put, Store};
 
 /// The columns of a contract, in the order that [`read`] reads them.
@@ -17,21 +19,23 @@ macro_rules! columns {
     };
 }
 
-/// The same, and two counts: accesses not written down as terminated, and those of them whose end
-/// has come by `?1`. The second is a walk on an index of what is due, as long as what nobody has
-/// written down yet.
+/// The same, with the accesses by status, and how many that are not written down as terminated have
+/// reached their end by `?1`. The last is a walk on an index of what is due, as long as what nobody
+/// has written down yet.
 macro_rules! counted_columns {
     () => {
-        concat!(columns!(), ", u.n_live, ", overdue!(), from_counted!())
+        concat!(columns!(), ", ", tally_columns!(), ", ", overdue!(), from_counted!())
     };
 }
 
-/// The same, with the second count only where a quota makes it matter.
+/// The same, with the last count only where a quota makes it matter.
 macro_rules! limited_columns {
     () => {
         concat!(
             columns!(),
-            ", u.n_live, CASE WHEN c.n_accesses_max IS NULL THEN 0 ELSE ",
+            ", ",
+            tally_columns!(),
+            ", CASE WHEN c.n_accesses_max IS NULL THEN 0 ELSE ",
             overdue!(),
             " END",
             from_counted!()
@@ -48,7 +52,7 @@ macro_rules! overdue {
 
 macro_rules! from_counted {
     () => {
-        " FROM contract c JOIN usage u ON u.tenant = c.tenant AND u.contract_id = c.id"
+        " FROM contract c JOIN tally t ON t.tenant = c.tenant AND t.contract_id = c.id"
     };
 }
 
@@ -160,7 +164,7 @@ impl Store {
                 }
                 let values = [tenant.as_str().into(), id.as_str().into()];
                 tx.execute("DELETE FROM contract WHERE tenant = ?1 AND id = ?2", &values).await?;
-                let sql = "DELETE FROM usage WHERE tenant = ?1 AND contract_id = ?2";
+                let sql = "DELETE FROM tally WHERE tenant = ?1 AND contract_id = ?2";
                 tx.execute(sql, &values).await?;
                 counter::remove(&tx, &tenant, &Set::Contract(id.to_string())).await?;
                 Ok::<_, StoreError>(Some(Ok(())))
@@ -191,17 +195,6 @@ pub(crate) async fn read_limited_in(
     tx.row(sql, &values, read_counted).await
 }
 
-/// Counts accesses of a contract in or out.
-pub(crate) async fn add_live(
-    tx: &Tx,
-    tenant: &TenantName,
-    id: &ContractId,
-    n: i64,
-) -> Result<(), StoreError> {
-    let sql = "UPDATE usage SET n_live = n_live + ?3 WHERE tenant = ?1 AND contract_id = ?2";
-    tx.execute(sql, &[tenant.as_str().into(), id.as_str().into(), n.into()]).await.map(drop)
-}
-
 async fn n_accesses(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
     let counter = counter::get(tx, tenant, &Set::Contract(id.to_string())).await?;
     Ok(counter.map_or(0, |counter| counter.total))
@@ -227,9 +220,7 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
         contract.n_accesses_max.into(),
     ];
     tx.execute(sql, &values).await?;
-    let sql = "INSERT INTO usage (tenant, contract_id, n_live) VALUES (?1, ?2, 0) \
-               ON CONFLICT (tenant, contract_id) DO NOTHING";
-    tx.execute(sql, &[tenant.as_str().into(), contract.id.as_str().into()]).await?;
+    tally::open(tx, tenant, &contract.id).await?;
     let none = Counter { total: 0, latest_at: Timestamp::EPOCH };
     for set in
         [Set::Contract(contract.id.to_string()), Set::Offering(contract.offering_id.to_string())]
@@ -260,6 +251,7 @@ fn read(row: &Row<'_>) -> Result<Contract, StoreError> {
 }
 
 fn read_counted(row: &Row<'_>) -> Result<CountedContract, StoreError> {
-    let (n_live, n_overdue) = (row.count(8)?, row.count(9)?);
+    let (tally, n_overdue) = (Tally::read(row, 8)?, row.count(13)?);
+    let n_live = tally.total() - tally.get(Status::Terminated);
     Ok(CountedContract { contract: read(row)?, n_live: n_live.saturating_sub(n_overdue) })
 }

@@ -14,8 +14,10 @@ use crate::Store;
 use crate::bulk::{self, Numbered};
 use crate::contract::{self, CountedContract};
 use crate::counter::{self, Counter, Set};
+use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
+use crate::tally::{self, Tally};
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]
@@ -100,7 +102,7 @@ struct Ledger {
     taken: HashSet<String>,
     contracts: HashMap<ContractId, CountedContract>,
     counters: HashMap<Set, Counter>,
-    n_added: HashMap<ContractId, i64>,
+    added: HashMap<ContractId, Tally>,
 }
 
 impl Ledger {
@@ -129,7 +131,7 @@ impl Ledger {
             taken,
             contracts: HashMap::new(),
             counters: HashMap::from([(Set::Tenant, counter)]),
-            n_added: HashMap::new(),
+            added: HashMap::new(),
         };
         ledger.counters.extend(jobs.into_iter().flatten());
         for (contract, counters) in contracts.into_iter().flatten() {
@@ -149,7 +151,7 @@ impl Ledger {
             .map_err(CreateRefused::Refused)?;
         counted.n_live += 1;
         let offering_id = counted.contract.offering_id.clone();
-        *self.n_added.entry(new.contract_id.clone()).or_default() += 1;
+        self.added.entry(new.contract_id.clone()).or_default().add(opening.status, 1);
         self.taken.insert(new.username.as_str().to_owned());
         Ok(Numbered {
             number: self.next(Set::Tenant),
@@ -190,8 +192,10 @@ impl Ledger {
         let counters =
             try_join_all(counters.map(|(set, counter)| counter::put(tx, tenant, set, *counter)));
         let added =
-            try_join_all(self.n_added.iter().map(|(id, n)| contract::add_live(tx, tenant, id, *n)));
-        try_join(counters, added).await.map(drop)
+            try_join_all(self.added.iter().map(|(id, change)| tally::add(tx, tenant, id, change)));
+        let n: u64 = self.added.values().map(Tally::total).sum();
+        let today = day::add(tx, tenant, day::Kind::Created, self.created_at, n);
+        try_join(today, try_join(counters, added)).await.map(drop)
     }
 }
 

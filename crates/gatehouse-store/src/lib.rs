@@ -14,11 +14,13 @@ mod clock;
 mod contract;
 mod counter;
 mod creation;
+mod day;
 mod db;
 mod error;
 mod gather;
 mod migrate;
 mod server_key;
+mod tally;
 mod tenant;
 
 pub use access::{Change, Stored};
@@ -27,6 +29,7 @@ pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};
 pub use db::DatabaseUrl;
 pub use error::StoreError;
+pub use tally::Tally;
 pub use tenant::TenantInUse;
 
 use std::path::Path;

@@ -12,11 +12,18 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: &[Step] = &[Step {
-    version: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_first_access.sql"),
-    postgres: include_str!("../migrations/postgres/0001_first_access.sql"),
-}];
+const STEPS: &[Step] = &[
+    Step {
+        version: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_first_access.sql"),
+        postgres: include_str!("../migrations/postgres/0001_first_access.sql"),
+    },
+    Step {
+        version: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_lists.sql"),
+        postgres: include_str!("../migrations/postgres/0002_lists.sql"),
+    },
+];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {

@@ -66,7 +66,8 @@ impl Store {
                 let values = [name.as_str().into()];
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
-                    "DELETE FROM usage WHERE tenant = ?1",
+                    "DELETE FROM tally WHERE tenant = ?1",
+                    "DELETE FROM day WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {

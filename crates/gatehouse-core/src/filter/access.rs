@@ -1,0 +1,157 @@
+//! What can be asked of accesses.
+
+use super::{Condition, Fault, Filter, Operator, Vocabulary, Word};
+use crate::access::Access;
+use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::span::Span;
+
+const IS: &[Operator] = &[Operator::Equal];
+const COMPARES: &[Operator] = &[
+    Operator::Greater,
+    Operator::GreaterOrEqual,
+    Operator::Less,
+    Operator::LessOrEqual,
+    Operator::Equal,
+];
+
+/// The words for accesses.
+pub const WORDS: &[Word] = &[
+    Word { name: "contractId", operators: IS },
+    Word { name: "productOfferingId", operators: IS },
+    Word { name: "createdBy", operators: IS },
+    Word { name: "name", operators: IS },
+    Word { name: "username", operators: IS },
+    Word { name: "createdAt", operators: COMPARES },
+    Word { name: "startDateTime", operators: COMPARES },
+    Word { name: "endDateTime", operators: COMPARES },
+];
+
+/// The vocabulary of a list of accesses.
+pub const VOCABULARY: Vocabulary =
+    Vocabulary { request: &["pageNumber", "pageSize"], words: WORDS };
+
+/// Which accesses are wanted: those that pass any of the alternatives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessFilter {
+    /// None of them contradicts itself. Without any, no access passes.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// What an access must be to pass: all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    /// Its offering.
+    pub offering: Option<OfferingId>,
+    /// Its contract.
+    pub contract: Option<ContractId>,
+    /// The job that made it.
+    pub job: Option<TaskId>,
+    /// Its username.
+    pub username: Option<Username>,
+    /// Its name, which is its device's or else its username.
+    pub name: Option<DeviceName>,
+    /// When it was made.
+    pub created: Span,
+    /// When its active period begins.
+    pub start: Span,
+    /// When its active period ends. `None` takes accesses without an end as well.
+    pub end: Option<Span>,
+}
+
+impl Alternative {
+    /// What every access passes.
+    pub const ANY: Self = Self {
+        offering: None,
+        contract: None,
+        job: None,
+        username: None,
+        name: None,
+        created: Span::ALWAYS,
+        start: Span::ALWAYS,
+        end: None,
+    };
+
+    /// Whether the access passes.
+    pub fn passes(&self, access: &Access) -> bool {
+        fn is<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
+            wanted.is_none_or(|wanted| wanted == found)
+        }
+        is(self.offering.as_ref(), &access.offering_id)
+            && is(self.contract.as_ref(), &access.contract_id)
+            && self.job.is_none_or(|job| access.created_by == Some(job))
+            && is(self.username.as_ref(), &access.username)
+            && self.name.as_ref().is_none_or(|name| name.as_str() == access.name())
+            && self.created.contains(access.created_at)
+            && self.start.contains(access.start)
+            && self.end.is_none_or(|span| access.end.is_some_and(|end| span.contains(end)))
+    }
+
+    /// Adds a condition; false when nothing can pass any more.
+    fn narrow(&mut self, condition: &Condition) -> Result<bool, Fault> {
+        let value = condition.value.as_str();
+        let span = || {
+            Span::compared(condition.operator, value)
+                .map_err(|bad| Fault { name: condition.name.into(), reason: bad.to_string() })
+        };
+        Ok(match condition.name {
+            "contractId" => must_be(&mut self.contract, value.parse()),
+            "productOfferingId" => must_be(&mut self.offering, value.parse()),
+            "createdBy" => must_be(&mut self.job, value.parse()),
+            "name" => must_be(&mut self.name, value.parse()),
+            "username" => must_be(&mut self.username, value.parse()),
+            "createdAt" => must_be_in(&mut self.created, span()?),
+            "startDateTime" => must_be_in(&mut self.start, span()?),
+            _ => must_be_in(self.end.get_or_insert(Span::ALWAYS), span()?),
+        })
+    }
+}
+
+/// A value that can't be one is no access's.
+fn must_be<T: PartialEq, E>(wanted: &mut Option<T>, value: Result<T, E>) -> bool {
+    match (&*wanted, value) {
+        (_, Err(_)) => false,
+        (Some(wanted), Ok(value)) => *wanted == value,
+        (None, Ok(value)) => {
+            *wanted = Some(value);
+            true
+        }
+    }
+}
+
+fn must_be_in(wanted: &mut Span, span: Span) -> bool {
+    *wanted = wanted.and(span);
+    !wanted.is_empty()
+}
+
+impl AccessFilter {
+    /// Reads the conditions of a filter; a time that can't be read is a fault, all of them at once.
+    pub fn read(filter: &Filter) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut alternatives = Vec::new();
+        for conditions in &filter.alternatives {
+            let mut alternative = Alternative::ANY;
+            let mut is_possible = true;
+            for condition in conditions {
+                match alternative.narrow(condition) {
+                    Ok(possible) => is_possible &= possible,
+                    Err(fault) => faults.push(fault),
+                }
+            }
+            if is_possible && !alternatives.contains(&alternative) {
+                alternatives.push(alternative);
+            }
+        }
+        if filter.alternatives.is_empty() {
+            alternatives.push(Alternative::ANY);
+        }
+        if faults.is_empty() { Ok(Self { alternatives }) } else { Err(faults) }
+    }
+
+    /// Whether the access passes.
+    pub fn passes(&self, access: &Access) -> bool {
+        self.alternatives.iter().any(|alternative| alternative.passes(access))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+use super::*;
+use crate::filter::Expression;
+
+fn read(query: &str) -> Result<AccessFilter, Vec<Fault>> {
+    let expression = Expression::parse(query, &VOCABULARY);
+    assert!(expression.faults.is_empty() && expression.ignored.is_empty(), "{query}");
+    AccessFilter::read(&expression.filter)
+}
+
+#[test]
+fn without_conditions_every_access_passes() {
+    assert_eq!(read("").unwrap().alternatives, [Alternative::ANY]);
+}
+
+#[test]
+fn what_contradicts_itself_passes_nothing() {
+    let too_long = format!("username={}", "x".repeat(129));
+    for query in [
+        "contractId=A&contractId=B",
+        "createdBy=job-1&createdBy=job-2",
+        "createdBy=nonsense",
+        "contractId=",
+        "username=a:b",
+        "username=%00",
+        "name=%0A",
+        "createdAt%3E=2026-01-02&createdAt%3C2026-01-01",
+        "endDateTime=2026-01-01&endDateTime=2026-01-02",
+        "createdAt=2026-01-01T00:00:00.0001Z",
+        &too_long,
+    ] {
+        assert_eq!(read(query).unwrap().alternatives, [], "{query}");
+        // … but leaves the other alternatives alone.
+        assert_eq!(read(&format!("{query};contractId=C")).unwrap().alternatives.len(), 1);
+    }
+}
+
+#[test]
+fn the_same_said_twice_is_said_once() {
+    let once = read("contractId=A").unwrap();
+    assert_eq!(read("contractId=A&contractId=A;contractId=A").unwrap(), once);
+}
+
+#[test]
+fn every_time_that_cannot_be_read_is_named() {
+    let faults =
+        read("createdAt%3E=soon;contractId=A&contractId=B&endDateTime=;startDateTime=2026-13-01");
+    let faults = faults.unwrap_err();
+    let names: Vec<_> = faults.iter().map(|fault| fault.name.as_str()).collect();
+    assert_eq!(names, ["createdAt", "endDateTime", "startDateTime"]);
+    assert!(faults[0].reason.contains("RFC 3339") && faults[0].reason.contains("`soon`"));
+}

@@ -1,0 +1,313 @@
+//! Lists as intervals: how a filter becomes ranges of running numbers.
+//!
+//! Accesses are never deleted, and whatever they can be filtered by for equality never changes. Every
+//! access has a running number, without gaps, in each set that it belongs to:
+//!
+//! ```text
+//!   tenant  ⊃  offering  ⊃  contract  ⊃  job  ∋  access
+//! ```
+//!
+//! So equalities reduce to the narrowest set that they name (or to nothing, when they contradict each
+//! other), whose size is the exact total and any page of which is an interval. Creation times rise with
+//! the numbers: a stretch of them is an interval as well. Two sets are nested or have nothing in common,
+//! so alternatives become disjoint once each set leaves to the sets around it what they hold already.
+//! Totals then add up, and [`crate::selection`] finds any page among several runs.
+//!
+//! What remains are a device's name, and the start and the end of the active period. They have no
+//! running numbers: who asks for them has the accesses counted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::access::Access;
+use crate::filter::access::{AccessFilter, Alternative};
+use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::span::{self, Span};
+use crate::time::Timestamp;
+
+/// A set of accesses that has running numbers. Wider sets come first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Set {
+    /// All of the tenant's.
+    Tenant,
+    /// Those of an offering.
+    Offering(OfferingId),
+    /// Those of a contract.
+    Contract(ContractId),
+    /// Those that a job has made.
+    Job(TaskId),
+}
+
+/// The sets that an access belongs to.
+pub fn sets_of(access: &Access) -> Vec<Set> {
+    let mut sets = vec![
+        Set::Tenant,
+        Set::Offering(access.offering_id.clone()),
+        Set::Contract(access.contract_id.clone()),
+    ];
+    sets.extend(access.created_by.map(Set::Job));
+    sets
+}
+
+/// How many accesses a set has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The last number that was given out.
+    pub total: u64,
+    /// When.
+    pub latest_at: Timestamp,
+}
+
+/// How a list was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// By one interval of running numbers.
+    Interval,
+    /// By intervals of several sets, merged.
+    Merged,
+    /// By looking at accesses one by one.
+    Counted,
+}
+
+/// What must be known before a filter can be planned.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// How large are these sets, all at one moment? The tenant's is always among them.
+    pub sizes: BTreeSet<Set>,
+    /// Which is the first access of these sets, if they have any?
+    pub firsts: BTreeSet<Set>,
+    /// Which accesses have these usernames?
+    pub usernames: BTreeSet<Username>,
+}
+
+/// The answers.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// Sizes of sets; a set that nobody has counted is not among them.
+    pub sizes: HashMap<Set, Size>,
+    /// The first accesses of sets.
+    pub firsts: HashMap<Set, Access>,
+    /// Accesses by username, with their numbers in the tenant.
+    pub by_username: HashMap<Username, (u64, Access)>,
+}
+
+/// What one alternative reaches, as far as running numbers tell.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// The accesses of a set.
+    Set(Set),
+    /// One access, by its number in the tenant.
+    One(u64),
+}
+
+/// One alternative, reduced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// Where its accesses are.
+    pub reach: Reach,
+    /// The sets that are known to hold all of these.
+    pub around: Vec<Set>,
+    /// When they were made.
+    pub created: Span,
+    /// What else must hold, which no running number tells.
+    pub rest: Rest,
+}
+
+/// Conditions that accesses are looked at for, one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// The device's name.
+    pub device_name: Option<DeviceName>,
+    /// When the active period begins.
+    pub start: Span,
+    /// When it ends, if it must.
+    pub end: Option<Span>,
+}
+
+impl Rest {
+    const NOTHING: Self = Self { device_name: None, start: Span::ALWAYS, end: None };
+}
+
+/// What must be known before this filter can be planned.
+pub fn questions(filter: &AccessFilter) -> Questions {
+    let alternatives = &filter.alternatives;
+    let by_set = alternatives.iter().filter(|it| it.username.is_none());
+    let mut questions = Questions {
+        sizes: by_set.clone().map(narrowest).chain([Set::Tenant]).collect(),
+        firsts: by_set.filter(|it| names(it) > 1).map(narrowest).collect(),
+        usernames: alternatives.iter().filter_map(username).collect(),
+    };
+    let narrow = questions.sizes.iter().filter(|set| **set != Set::Tenant);
+    let kinds: HashSet<_> = narrow.clone().map(std::mem::discriminant).collect();
+    if kinds.len() > 1 {
+        // One of them may lie within another.
+        questions.firsts = narrow.cloned().collect();
+    }
+    questions
+}
+
+/// The username that tells most about an alternative. An access without a device's name is named after
+/// its username.
+fn username(alternative: &Alternative) -> Option<Username> {
+    let named = || alternative.name.as_ref().and_then(|name| name.as_str().parse().ok());
+    alternative.username.clone().or_else(named)
+}
+
+fn narrowest(alternative: &Alternative) -> Set {
+    let Alternative { job, contract, offering, .. } = alternative;
+    job.map(Set::Job)
+        .or_else(|| contract.clone().map(Set::Contract))
+        .or_else(|| offering.clone().map(Set::Offering))
+        .unwrap_or(Set::Tenant)
+}
+
+/// How many sets an alternative names.
+fn names(alternative: &Alternative) -> usize {
+    let Alternative { job, contract, offering, .. } = alternative;
+    [job.is_some(), contract.is_some(), offering.is_some()].into_iter().filter(|it| *it).count()
+}
+
+/// Reduces a filter to what it reaches. What can't have any access is left out.
+pub fn terms(filter: &AccessFilter, answers: &Answers) -> Vec<Term> {
+    let mut terms = Vec::new();
+    for alternative in &filter.alternatives {
+        terms.extend(one(alternative, answers));
+        if alternative.username.is_none() {
+            terms.extend(all_of_set(alternative, answers));
+        }
+    }
+    terms
+}
+
+fn one(alternative: &Alternative, answers: &Answers) -> Option<Term> {
+    let (number, access) = answers.by_username.get(&username(alternative)?)?;
+    // One that was made after the sets were counted is not in them yet.
+    let is_counted = answers.sizes.get(&Set::Tenant).is_some_and(|size| *number <= size.total);
+    // Named after its device, it is found by that name.
+    let is_found = alternative.username.is_some() || access.device_name.is_none();
+    (is_counted && is_found && alternative.passes(access)).then(|| Term {
+        reach: Reach::One(*number),
+        around: sets_of(access),
+        created: Span {
+            from: access.created_at.as_millisecond(),
+            until: access.created_at.as_millisecond() + 1,
+        },
+        rest: Rest::NOTHING,
+    })
+}
+
+fn all_of_set(alternative: &Alternative, answers: &Answers) -> Option<Term> {
+    let set = narrowest(alternative);
+    answers.sizes.get(&set).filter(|size| size.total > 0)?;
+    let first = answers.firsts.get(&set);
+    if let Some(first) = first {
+        let named = Alternative {
+            offering: alternative.offering.clone(),
+            contract: alternative.contract.clone(),
+            job: alternative.job,
+            ..Alternative::ANY
+        };
+        // All of a set's accesses belong to the same wider sets, so the first one speaks for them.
+        named.passes(first).then_some(())?;
+    }
+    let mut around = first.map(sets_of).unwrap_or_else(|| vec![Set::Tenant]);
+    around.retain(|wider| *wider < set);
+    Some(Term {
+        around,
+        created: alternative.created,
+        rest: Rest {
+            device_name: alternative.name.clone(),
+            start: alternative.start,
+            end: alternative.end,
+        },
+        reach: Reach::Set(set),
+    })
+}
+
+/// Whether running numbers tell everything about these terms.
+pub fn is_numbered(terms: &[Term]) -> bool {
+    terms.iter().all(|term| term.rest == Rest::NOTHING)
+}
+
+/// Makes terms disjoint: for each reach, the stretches of creation time that no set around it holds.
+pub fn disjoint(terms: &[Term]) -> Vec<(Reach, Vec<Span>)> {
+    let mut spans: BTreeMap<&Reach, Vec<Span>> = BTreeMap::new();
+    let mut around: BTreeMap<&Reach, &[Set]> = BTreeMap::new();
+    for term in terms {
+        spans.entry(&term.reach).or_default().push(term.created);
+        around.insert(&term.reach, &term.around);
+    }
+    let spans: BTreeMap<&Reach, Vec<Span>> =
+        spans.into_iter().map(|(reach, spans)| (reach, span::union(spans))).collect();
+    let mut disjoint = Vec::new();
+    for (reach, own) in &spans {
+        let held = around[reach].iter().filter_map(|set| spans.get(&Reach::Set(set.clone())));
+        let held = span::union(held.flatten().copied().collect());
+        let left = span::without(own, &held);
+        if !left.is_empty() {
+            disjoint.push(((*reach).clone(), left));
+        }
+    }
+    disjoint
+}
+
+/// Accesses of one reach, in their order: stretches of its running numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Where they are.
+    pub reach: Reach,
+    /// Which of them, in order and without overlaps.
+    pub intervals: Vec<Interval>,
+}
+
+/// The running numbers after the first of these, up to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The number before the first that is meant.
+    pub after: u64,
+    /// The last one that is meant.
+    pub to: u64,
+}
+
+impl Interval {
+    /// How many numbers are meant.
+    pub fn len(self) -> u64 {
+        self.to.saturating_sub(self.after)
+    }
+
+    /// Whether none is.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Run {
+    /// How many accesses it has.
+    pub fn len(&self) -> u64 {
+        self.intervals.iter().map(|interval| interval.len()).sum()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The running numbers of those at these positions of the run.
+    pub fn slice(&self, positions: Interval) -> Vec<Interval> {
+        let mut slices = Vec::new();
+        let mut passed = 0;
+        for interval in &self.intervals {
+            let local = |position: u64| {
+                interval.after + position.saturating_sub(passed).min(interval.len())
+            };
+            let slice = Interval { after: local(positions.after), to: local(positions.to) };
+            if !slice.is_empty() {
+                slices.push(slice);
+            }
+            passed += interval.len();
+        }
+        slices
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+-- How many accesses of a contract have each status, as far as has been written down. Apart from the
+-- counters, so that changing an access doesn't wait for those who make one.
+CREATE TABLE tally (
+    tenant              TEXT NOT NULL,
+    contract_id         TEXT NOT NULL,
+    n_pending_active    INTEGER NOT NULL,
+    n_active            INTEGER NOT NULL,
+    n_suspended         INTEGER NOT NULL,
+    n_pending_terminate INTEGER NOT NULL,
+    n_terminated        INTEGER NOT NULL,
+    PRIMARY KEY (tenant, contract_id)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO tally
+SELECT c.tenant, c.id,
+       COUNT(*) FILTER (WHERE a.status = 'PENDING_ACTIVE'),
+       COUNT(*) FILTER (WHERE a.status = 'ACTIVE'),
+       COUNT(*) FILTER (WHERE a.status = 'SUSPENDED'),
+       COUNT(*) FILTER (WHERE a.status = 'PENDING_TERMINATE'),
+       COUNT(*) FILTER (WHERE a.status = 'TERMINATED')
+FROM contract c LEFT JOIN access a ON a.tenant = c.tenant AND a.contract_id = c.id
+GROUP BY c.tenant, c.id;
+
+DROP TABLE usage;
+
+-- How many accesses were made, and how many ended, on each day in UTC (days since 1970). Two rows a
+-- day, so that ending an access doesn't wait for those who make one.
+CREATE TABLE day (
+    tenant TEXT NOT NULL,
+    kind   TEXT NOT NULL, -- created, ended
+    day    INTEGER NOT NULL,
+    n      INTEGER NOT NULL,
+    PRIMARY KEY (tenant, kind, day)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO day
+SELECT tenant, 'created', created_at / 86400000, COUNT(*) FROM access GROUP BY 1, 3;
+INSERT INTO day
+SELECT tenant, 'ended', end_at / 86400000, COUNT(*) FROM access
+WHERE status = 'TERMINATED' GROUP BY 1, 3;
+
+-- Accesses by the name that their device was given. One without has its username for a name.
+CREATE INDEX access_device_name ON access (tenant, device_name, number)
+    WHERE device_name IS NOT NULL;
