@@ -129,7 +129,7 @@ impl Rest {
 
 /// What must be known before this filter can be planned.
 pub fn questions(filter: &AccessFilter) -> Questions {
-    let alternatives = &filter.alternatives;
+    let alternatives = filter.alternatives();
     let by_set = alternatives.iter().filter(|it| it.username.is_none());
     let mut questions = Questions {
         sizes: by_set.clone().map(narrowest).chain([Set::Tenant]).collect(),
@@ -169,7 +169,7 @@ fn names(alternative: &Alternative) -> usize {
 /// Reduces a filter to what it reaches. What can't have any access is left out.
 pub fn terms(filter: &AccessFilter, answers: &Answers) -> Vec<Term> {
     let mut terms = Vec::new();
-    for alternative in &filter.alternatives {
+    for alternative in filter.alternatives() {
         terms.extend(one(alternative, answers));
         if alternative.username.is_none() {
             terms.extend(all_of_set(alternative, answers));
@@ -250,13 +250,26 @@ pub fn disjoint(terms: &[Term]) -> Vec<(Reach, Vec<Span>)> {
     disjoint
 }
 
-/// Accesses of one reach, in their order: stretches of its running numbers.
+/// Accesses of one set, in their order: stretches of its running numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where they are.
-    pub reach: Reach,
+    /// Whose running numbers they are.
+    pub set: Set,
     /// Which of them, in order and without overlaps.
     pub intervals: Vec<Interval>,
+}
+
+/// Puts disjoint pieces of sets in order: one run for each set.
+pub fn runs(pieces: Vec<(Set, Interval)>) -> Vec<Run> {
+    let mut by_set: BTreeMap<Set, Vec<Interval>> = BTreeMap::new();
+    for (set, interval) in pieces.into_iter().filter(|(_, interval)| !interval.is_empty()) {
+        by_set.entry(set).or_default().push(interval);
+    }
+    let run = |(set, mut intervals): (Set, Vec<Interval>)| {
+        intervals.sort_unstable_by_key(|interval| interval.after);
+        Run { set, intervals }
+    };
+    by_set.into_iter().map(run).collect()
 }
 
 /// The running numbers after the first of these, up to the second.

@@ -11,14 +11,23 @@ use crate::db::{Row, Tx};
 use crate::error::StoreError;
 use crate::tally::{self, Tally};
 
-/// The columns of an access, in the order that [`read`] and [`read_stored`] read them.
+/// The columns of an access, in the order that [`read`] reads them, and behind them its number in the
+/// tenant.
 macro_rules! columns {
     () => {
-        "SELECT id, contract_id, offering_id, username, device_name, status, start_at, end_at, job, \
-         created_at, first_connected_at, is_terminating, end_before, version, password_hash \
-         FROM access"
+        "id, contract_id, offering_id, username, device_name, status, start_at, end_at, job, \
+         created_at, first_connected_at, is_terminating, end_before, version, number"
     };
 }
+pub(crate) use columns;
+
+/// The same, and what is kept of the password.
+macro_rules! stored {
+    () => {
+        concat!("SELECT ", columns!(), ", password_hash FROM access")
+    };
+}
+
 /// An access as it was written, and what was kept of its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
@@ -44,7 +53,7 @@ impl Store {
         tenant: &TenantName,
         id: AccessId,
     ) -> Result<Option<Access>, StoreError> {
-        let sql = concat!(columns!(), " WHERE tenant = ?1 AND id = ?2");
+        let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND id = ?2");
         let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
         self.db.row(sql, &values, read).await
     }
@@ -55,7 +64,7 @@ impl Store {
         tenant: &TenantName,
         username: &Username,
     ) -> Result<Option<Stored>, StoreError> {
-        let sql = concat!(columns!(), " WHERE tenant = ?1 AND username = ?2");
+        let sql = concat!(stored!(), " WHERE tenant = ?1 AND username = ?2");
         let values = [tenant.as_str().into(), username.as_str().into()];
         self.db.row(sql, &values, read_stored).await
     }
@@ -74,7 +83,7 @@ impl Store {
         let tenant = tenant.clone();
         self.db
             .write(async move |tx| {
-                let sql = concat!(columns!(), " WHERE tenant = ?1 AND id = ?2");
+                let sql = concat!(stored!(), " WHERE tenant = ?1 AND id = ?2");
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 let Some(before) = tx.lock_row(sql, &values, read_stored).await? else {
                     return Ok(None);
@@ -132,7 +141,7 @@ async fn write_change(
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> Result<Access, StoreError> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
     let status = Status::from_word(&row.text(5)?);
     let is_terminating = row.integer(11)? != 0;
     let end_before = row.optional_time(12)?;
@@ -158,5 +167,10 @@ fn read(row: &Row<'_>) -> Result<Access, StoreError> {
 }
 
 fn read_stored(row: &Row<'_>) -> Result<Stored, StoreError> {
-    Ok(Stored { access: read(row)?, password: StoredHash::new(row.text(14)?) })
+    Ok(Stored { access: read(row)?, password: StoredHash::new(row.text(15)?) })
+}
+
+/// An access with its number in the tenant.
+pub(crate) fn read_numbered(row: &Row<'_>) -> Result<(u64, Access), StoreError> {
+    Ok((row.count(14)?, read(row)?))
 }

@@ -1,11 +1,12 @@
 //! Contracts, and how many accesses each of them has.
 
+use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Status, TenantName,
     Timestamp,
 };
 
-use crate::counter::{self, Counter, Set};
+use crate::counter;
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
 use crate::tally::{self, Tally, tally_columns};
@@ -166,7 +167,7 @@ impl Store {
                 tx.execute("DELETE FROM contract WHERE tenant = ?1 AND id = ?2", &values).await?;
                 let sql = "DELETE FROM tally WHERE tenant = ?1 AND contract_id = ?2";
                 tx.execute(sql, &values).await?;
-                counter::remove(&tx, &tenant, &Set::Contract(id.to_string())).await?;
+                counter::remove(&tx, &tenant, &Set::Contract(id.clone())).await?;
                 Ok::<_, StoreError>(Some(Ok(())))
             })
             .await
@@ -196,7 +197,7 @@ pub(crate) async fn read_limited_in(
 }
 
 async fn n_accesses(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
-    let counter = counter::get(tx, tenant, &Set::Contract(id.to_string())).await?;
+    let counter = counter::get(tx, tenant, &Set::Contract(id.clone())).await?;
     Ok(counter.map_or(0, |counter| counter.total))
 }
 
@@ -221,10 +222,8 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
     ];
     tx.execute(sql, &values).await?;
     tally::open(tx, tenant, &contract.id).await?;
-    let none = Counter { total: 0, latest_at: Timestamp::EPOCH };
-    for set in
-        [Set::Contract(contract.id.to_string()), Set::Offering(contract.offering_id.to_string())]
-    {
+    let none = Size { total: 0, latest_at: Timestamp::EPOCH };
+    for set in [Set::Contract(contract.id.clone()), Set::Offering(contract.offering_id.clone())] {
         if counter::get(tx, tenant, &set).await?.is_none() {
             counter::put(tx, tenant, &set, none).await?;
         }

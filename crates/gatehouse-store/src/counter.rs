@@ -5,55 +5,43 @@
 //! page of it is an interval. The price is that a tenant's creations take turns: who numbers, and who
 //! changes what numbering depends on, first locks the tenant's own counter.
 
-use gatehouse_core::{TenantName, Timestamp};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
-use crate::db::Tx;
+use gatehouse_core::TenantName;
+use gatehouse_core::filter::ALTERNATIVES_MAX;
+use gatehouse_core::list::{Set, Size};
+
+use crate::db::{Db, Row, Tx, Value};
 use crate::error::StoreError;
 
-/// A set of accesses that has running numbers.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Set {
-    Tenant,
-    Offering(String),
-    Contract(String),
-    Job(String),
-}
-
-impl Set {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Tenant => "tenant",
-            Self::Offering(_) => "offering",
-            Self::Contract(_) => "contract",
-            Self::Job(_) => "job",
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Tenant => "",
-            Self::Offering(name) | Self::Contract(name) | Self::Job(name) => name,
-        }
+/// The word for a set's kind.
+pub(crate) fn kind(set: &Set) -> &'static str {
+    match set {
+        Set::Tenant => "tenant",
+        Set::Offering(_) => "offering",
+        Set::Contract(_) => "contract",
+        Set::Job(_) => "job",
     }
 }
 
-/// The last number that was given out, and when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counter {
-    pub(crate) total: u64,
-    pub(crate) latest_at: Timestamp,
+/// A set's name among those of its kind.
+pub(crate) fn name(set: &Set) -> Cow<'_, str> {
+    match set {
+        Set::Tenant => "".into(),
+        Set::Offering(id) => id.as_str().into(),
+        Set::Contract(id) => id.as_str().into(),
+        Set::Job(id) => id.to_string().into(),
+    }
 }
 
 const READ: &str =
     "SELECT total, latest_at FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
 
 /// Locks the tenant against everyone else who numbers; `None` when there is no such tenant.
-pub(crate) async fn lock_tenant(
-    tx: &Tx,
-    tenant: &TenantName,
-) -> Result<Option<Counter>, StoreError> {
-    let set = Set::Tenant;
-    let values = [tenant.as_str().into(), set.kind().into(), set.name().into()];
+pub(crate) async fn lock_tenant(tx: &Tx, tenant: &TenantName) -> Result<Option<Size>, StoreError> {
+    let values = [tenant.as_str().into(), kind(&Set::Tenant).into(), "".into()];
     tx.lock_row(READ, &values, read).await
 }
 
@@ -62,8 +50,9 @@ pub(crate) async fn get(
     tx: &Tx,
     tenant: &TenantName,
     set: &Set,
-) -> Result<Option<Counter>, StoreError> {
-    let values = [tenant.as_str().into(), set.kind().into(), set.name().into()];
+) -> Result<Option<Size>, StoreError> {
+    let name = name(set);
+    let values = [tenant.as_str().into(), kind(set).into(), name.as_ref().into()];
     tx.row(READ, &values, read).await
 }
 
@@ -72,17 +61,18 @@ pub(crate) async fn put(
     tx: &Tx,
     tenant: &TenantName,
     set: &Set,
-    counter: Counter,
+    size: Size,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO counter (tenant, kind, name, total, latest_at) \
                VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, kind, name) \
                DO UPDATE SET total = excluded.total, latest_at = excluded.latest_at";
+    let name = name(set);
     let values = [
         tenant.as_str().into(),
-        set.kind().into(),
-        set.name().into(),
-        counter.total.into(),
-        counter.latest_at.into(),
+        kind(set).into(),
+        name.as_ref().into(),
+        size.total.into(),
+        size.latest_at.into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
@@ -90,10 +80,44 @@ pub(crate) async fn put(
 /// Forgets a set that has no accesses.
 pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<(), StoreError> {
     let sql = "DELETE FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
-    let values = [tenant.as_str().into(), set.kind().into(), set.name().into()];
+    let name = name(set);
+    let values = [tenant.as_str().into(), kind(set).into(), name.as_ref().into()];
     tx.execute(sql, &values).await.map(drop)
 }
 
-fn read(row: &crate::db::Row<'_>) -> Result<Counter, StoreError> {
-    Ok(Counter { total: row.count(0)?, latest_at: row.time(1)? })
+/// How large these sets are, all at the same moment; those that nobody has counted are left out.
+pub(crate) async fn sizes(
+    db: &Db,
+    tenant: &TenantName,
+    sets: &BTreeSet<Set>,
+) -> Result<HashMap<Set, Size>, StoreError> {
+    let names: Vec<_> = sets.iter().map(name).collect();
+    let mut values: Vec<Value<'_>> = vec![tenant.as_str().into()];
+    for (set, name) in sets.iter().zip(&names) {
+        values.extend([kind(set).into(), Value::from(name.as_ref())]);
+    }
+    let sql = READ_SEVERAL[sets.len()].as_str();
+    let read = |row: &Row<'_>| Ok((row.text(2)?, row.text(3)?, read(row)?));
+    let found = db.rows(sql, &values, read).await?;
+    let size_of = |set: &Set| {
+        let is_its = |it: &&(String, String, Size)| it.0 == kind(set) && it.1 == name(set);
+        found.iter().find(is_its).map(|it| (set.clone(), it.2))
+    };
+    Ok(sets.iter().filter_map(size_of).collect())
+}
+
+/// Sets that are asked for together: one for each alternative of a filter, and the tenant's.
+const SETS_MAX: usize = ALTERNATIVES_MAX + 1;
+
+/// One statement for each number of sets, because one statement sees one moment.
+static READ_SEVERAL: LazyLock<[String; SETS_MAX + 1]> = LazyLock::new(|| {
+    std::array::from_fn(|n_sets| {
+        let one_of = |n: usize| format!("(kind = ?{} AND name = ?{})", 2 * n + 2, 2 * n + 3);
+        let sets = (0..n_sets).map(one_of).collect::<Vec<_>>().join(" OR ");
+        format!("SELECT total, latest_at, kind, name FROM counter WHERE tenant = ?1 AND ({sets})")
+    })
+});
+
+fn read(row: &Row<'_>) -> Result<Size, StoreError> {
+    Ok(Size { total: row.count(0)?, latest_at: row.time(1)? })
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Refusal};
+use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{
     Access, AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username,
 };
@@ -13,7 +14,7 @@ use gatehouse_core::{
 use crate::Store;
 use crate::bulk::{self, Numbered};
 use crate::contract::{self, CountedContract};
-use crate::counter::{self, Counter, Set};
+use crate::counter;
 use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
@@ -101,7 +102,7 @@ struct Ledger {
     created_at: Timestamp,
     taken: HashSet<String>,
     contracts: HashMap<ContractId, CountedContract>,
-    counters: HashMap<Set, Counter>,
+    counters: HashMap<Set, Size>,
     added: HashMap<ContractId, Tally>,
 }
 
@@ -110,7 +111,7 @@ impl Ledger {
         tx: &Tx,
         tenant: &TenantName,
         new: &[NewAccess],
-        counter: Counter,
+        counter: Size,
     ) -> Result<Self, StoreError> {
         let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
@@ -155,8 +156,8 @@ impl Ledger {
         self.taken.insert(new.username.as_str().to_owned());
         Ok(Numbered {
             number: self.next(Set::Tenant),
-            offering_number: self.next(Set::Offering(offering_id.to_string())),
-            contract_number: self.next(Set::Contract(new.contract_id.to_string())),
+            offering_number: self.next(Set::Offering(offering_id.clone())),
+            contract_number: self.next(Set::Contract(new.contract_id.clone())),
             job_number: job_set(new.created_by).map(|set| self.next(set)),
             password_hash: new.password.as_str().to_owned(),
             access: Access {
@@ -178,7 +179,7 @@ impl Ledger {
     }
 
     fn next(&mut self, set: Set) -> u64 {
-        let none = Counter { total: 0, latest_at: self.created_at };
+        let none = Size { total: 0, latest_at: self.created_at };
         let counter = self.counters.entry(set).or_insert(none);
         counter.total += 1;
         counter.latest_at = self.created_at;
@@ -200,10 +201,10 @@ impl Ledger {
 }
 
 fn job_set(job: Option<TaskId>) -> Option<Set> {
-    job.map(|job| Set::Job(job.to_string()))
+    job.map(Set::Job)
 }
 
-type CountersOfContract = [(Set, Counter); 2];
+type CountersOfContract = [(Set, Size); 2];
 
 async fn read_contract(
     tx: &Tx,
@@ -214,8 +215,8 @@ async fn read_contract(
     let Some(counted) = contract::read_limited_in(tx, tenant, id, now).await? else {
         return Ok(None);
     };
-    let contract = Set::Contract(id.to_string());
-    let offering = Set::Offering(counted.contract.offering_id.to_string());
+    let contract = Set::Contract(id.clone());
+    let offering = Set::Offering(counted.contract.offering_id.clone());
     let missing = || StoreError::corrupt("a contract without its counters");
     let (of_contract, of_offering) =
         try_join(counter::get(tx, tenant, &contract), counter::get(tx, tenant, &offering)).await?;

@@ -5,9 +5,11 @@
 //!
 //! Reads run where they are asked for: on SQLite directly on the caller's thread, on PostgreSQL
 //! pipelined over a few shared connections. A write is an async function of a [`Tx`]. On SQLite it
-//! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself.
+//! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself. What
+//! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
 
 mod guard;
+mod lane;
 mod postgres;
 mod row;
 mod sqlite;
@@ -18,6 +20,7 @@ pub(crate) use row::{Row, Value};
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 
@@ -104,6 +107,29 @@ impl Db {
         }
     }
 
+    /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
+    /// requests, and, where there is a limit, not for longer than that.
+    pub(crate) async fn snapshot<T, Work, Run>(
+        &self,
+        limit: Option<Duration>,
+        work: Work,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        match &self.engine {
+            Engine::Sqlite(db) => {
+                db.snapshot(limit, move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+            }
+            Engine::Postgres(db) => {
+                db.snapshot(limit, move |link| work(Tx { link: Link::Postgres(link), clock })).await
+            }
+        }
+    }
+
     /// Lets go of the database; SQLite first finishes the writes that wait.
     pub(crate) async fn close(&self) {
         match &self.engine {
@@ -158,7 +184,20 @@ impl Tx {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
-    /// The same, and nobody else changes or locks the row until the transaction ends.
+    /// The rows that a statement finds which is made for this one time.
+    pub(crate) async fn rows_once<T>(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &self.link {
+            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &read),
+            Link::Postgres(session) => session.rows_once(sql, values, &read).await,
+        }
+    }
+
+    /// The one row that a statement finds, and nobody else changes or locks it until the transaction ends.
     pub(crate) async fn lock_row<T>(
         &self,
         sql: &'static str,

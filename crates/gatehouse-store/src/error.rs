@@ -9,6 +9,12 @@ pub enum StoreError {
     /// The database said what no rule of ours expects.
     #[error("the database gave an unexpected answer")]
     Unexpected(#[source] Cause),
+    /// Looking at so many rows takes longer than it may.
+    #[error("this takes longer than it may")]
+    TooSlow,
+    /// Too many are looking at many rows just now.
+    #[error("too many are looking at many rows just now")]
+    Busy,
     /// The database was written by a newer gatehouse.
     #[error(
         "the database has schema version {found}, and this gatehouse knows versions up to {known}: \
@@ -47,6 +53,8 @@ impl StoreError {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
+            Self::TooSlow => Self::TooSlow,
+            Self::Busy => Self::Busy,
             Self::NewerSchema { found, known } => {
                 Self::NewerSchema { found: *found, known: *known }
             }

@@ -1,8 +1,9 @@
 //! Tenants, as the operator sets them up.
 
+use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
-use crate::counter::{self, Counter, Set};
+use crate::counter;
 use crate::db::Row;
 use crate::error::StoreError;
 use crate::{Put, Store};
@@ -24,7 +25,7 @@ impl Store {
                            ON CONFLICT (tenant) DO NOTHING";
                 let values = [tenant.name.as_str().into(), tenant.time_zone.as_str().into()];
                 if tx.execute(sql, &values).await? == 1 {
-                    let none = Counter { total: 0, latest_at: Timestamp::EPOCH };
+                    let none = Size { total: 0, latest_at: Timestamp::EPOCH };
                     counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
                     return Ok(Put::Created);
                 }

@@ -4,6 +4,7 @@ mod access;
 mod contract;
 mod full;
 mod gaps;
+mod list;
 mod schema;
 mod tenant;
 

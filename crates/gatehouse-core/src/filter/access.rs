@@ -1,6 +1,6 @@
 //! What can be asked of accesses.
 
-use super::{Condition, Fault, Filter, Operator, Vocabulary, Word};
+use super::{Condition, Expression, Fault, Operator, Vocabulary, Word};
 use crate::access::Access;
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::span::Span;
@@ -34,7 +34,7 @@ pub const VOCABULARY: Vocabulary =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessFilter {
     /// None of them contradicts itself. Without any, no access passes.
-    pub alternatives: Vec<Alternative>,
+    alternatives: Vec<Alternative>,
 }
 
 /// What an access must be to pass: all of it.
@@ -124,11 +124,11 @@ fn must_be_in(wanted: &mut Span, span: Span) -> bool {
 }
 
 impl AccessFilter {
-    /// Reads the conditions of a filter; a time that can't be read is a fault, all of them at once.
-    pub fn read(filter: &Filter) -> Result<Self, Vec<Fault>> {
-        let mut faults = Vec::new();
+    /// Reads what a query asks for; all that is wrong with it is told at once.
+    pub fn read(expression: &Expression) -> Result<Self, Vec<Fault>> {
+        let mut faults = expression.faults.clone();
         let mut alternatives = Vec::new();
-        for conditions in &filter.alternatives {
+        for conditions in &expression.filter.alternatives {
             let mut alternative = Alternative::ANY;
             let mut is_possible = true;
             for condition in conditions {
@@ -141,10 +141,15 @@ impl AccessFilter {
                 alternatives.push(alternative);
             }
         }
-        if filter.alternatives.is_empty() {
+        if expression.filter.alternatives.is_empty() {
             alternatives.push(Alternative::ANY);
         }
         if faults.is_empty() { Ok(Self { alternatives }) } else { Err(faults) }
+    }
+
+    /// The alternatives, at most [`super::ALTERNATIVES_MAX`]. Without any, no access passes.
+    pub fn alternatives(&self) -> &[Alternative] {
+        &self.alternatives
     }
 
     /// Whether the access passes.

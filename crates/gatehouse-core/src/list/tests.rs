@@ -64,27 +64,28 @@ fn answer(questions: &Questions, population: &[Access]) -> Answers {
     answers
 }
 
-fn runs(terms: &[Term], population: &[Access]) -> Vec<Run> {
-    let run = |(reach, spans): (Reach, Vec<Span>)| {
-        let members = members(&reach, population);
-        let rank = |at: i64| {
-            members.iter().filter(|(_, it)| it.created_at.as_millisecond() < at).count() as u64
-        };
-        let intervals =
-            spans.iter().map(|span| Interval { after: rank(span.from), to: rank(span.until) });
-        Run { intervals: intervals.filter(|it| !it.is_empty()).collect(), reach }
-    };
-    disjoint(terms).into_iter().map(run).collect()
+fn find_runs(terms: &[Term], population: &[Access]) -> Vec<Run> {
+    let mut pieces = Vec::new();
+    for (reach, spans) in disjoint(terms) {
+        match reach {
+            Reach::One(number) => {
+                pieces.push((Set::Tenant, Interval { after: number - 1, to: number }));
+            }
+            Reach::Set(set) => pieces.extend(spans.iter().map(|span| {
+                let rank = |at: i64| {
+                    let members = members(&set, population);
+                    let before = |it: &&(u64, &Access)| it.1.created_at.as_millisecond() < at;
+                    members.iter().filter(before).count() as u64
+                };
+                (set.clone(), Interval { after: rank(span.from), to: rank(span.until) })
+            })),
+        }
+    }
+    runs(pieces)
 }
 
-fn members<'p>(reach: &Reach, population: &'p [Access]) -> Vec<(u64, &'p Access)> {
-    let numbered = population.iter().enumerate().map(|(n, access)| (n as u64 + 1, access));
-    numbered
-        .filter(|(number, access)| match reach {
-            Reach::Set(set) => is_in(set, access),
-            Reach::One(one) => number == one,
-        })
-        .collect()
+fn members<'p>(set: &Set, population: &'p [Access]) -> Vec<(u64, &'p Access)> {
+    (1..).zip(population).filter(|(_, access)| is_in(set, access)).collect()
 }
 
 /// The numbers on the page after the first `offset`, by the runs.
@@ -92,7 +93,7 @@ fn page(runs: &[Run], offset: u64, size: u64, population: &[Access]) -> Vec<u64>
     let lengths: Vec<u64> = runs.iter().map(Run::len).collect();
     let number = |run: usize, position: u64| {
         let slice = runs[run].slice(Interval { after: position - 1, to: position });
-        members(&runs[run].reach, population)[slice[0].after as usize].0
+        members(&runs[run].set, population)[slice[0].after as usize].0
     };
     let mut numbers = Vec::new();
     let mut counts = Vec::new();
@@ -135,7 +136,7 @@ fn any_population() -> impl Strategy<Value = Vec<Access>> {
 }
 
 fn read(query: &str) -> AccessFilter {
-    AccessFilter::read(&Expression::parse(query, &VOCABULARY).filter).unwrap()
+    AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap()
 }
 
 proptest! {
@@ -145,7 +146,7 @@ proptest! {
         let answers = answer(&questions(&filter), &population);
         let terms = terms(&filter, &answers);
         prop_assert!(is_numbered(&terms));
-        let runs = runs(&terms, &population);
+        let runs = find_runs(&terms, &population);
         let numbered = (1..).zip(&population);
         let expected: Vec<u64> =
             numbered.filter(|(_, it)| filter.passes(it)).map(|(number, _)| number).collect();

@@ -19,6 +19,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use super::guard::guard;
+use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::StoreError;
 
@@ -27,6 +28,12 @@ const READERS: usize = 4;
 
 /// Transactions at the same time.
 const WRITERS: usize = 12;
+
+/// Snapshots at the same time.
+const SNAPSHOTS: usize = 4;
+
+/// What every snapshot begins with.
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// How long a connection may take to come about, unless the address says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -109,6 +116,8 @@ pub(crate) struct Postgres {
     next_reader: AtomicUsize,
     writers: Mutex<Vec<Arc<Session>>>,
     writers_free: Semaphore,
+    lookers: Mutex<Vec<Arc<Session>>>,
+    snapshots: Lane,
 }
 
 /// A shared connection, made when it is first needed and again when it was lost.
@@ -126,6 +135,8 @@ impl Postgres {
             next_reader: AtomicUsize::new(0),
             writers: Mutex::default(),
             writers_free: Semaphore::new(WRITERS),
+            lookers: Mutex::default(),
+            snapshots: Lane::new(SNAPSHOTS),
         }
     }
 
@@ -157,7 +168,7 @@ impl Postgres {
     {
         let _turn = self.writers_free.acquire().await.map_err(|_| StoreError::gone())?;
         // Out of the pool until it is known to be clean: dropped half-way, it is closed.
-        let session = self.idle_writer().await?;
+        let session = self.idle(&self.writers).await?;
         // BEGIN and the first statement travel together.
         let (begun, result) =
             futures_util::join!(session.script(BEGIN), work(Arc::clone(&session)));
@@ -177,9 +188,39 @@ impl Postgres {
         }
     }
 
-    async fn idle_writer(&self) -> Result<Arc<Session>, StoreError> {
+    /// Reads several things at one moment, on a connection of its own.
+    pub(crate) async fn snapshot<T, Run>(
+        &self,
+        limit: Option<Duration>,
+        work: impl FnOnce(Arc<Session>) -> Run,
+    ) -> Result<T, StoreError>
+    where
+        Run: Future<Output = Result<T, StoreError>>,
+    {
+        let _turn = self.snapshots.enter(limit).await?;
+        let session = self.idle(&self.lookers).await?;
+        // The server gives up when we do: zero is no limit.
+        let milliseconds = limit.map_or(0, |limit| limit.as_millis());
+        let begin = format!("{BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = {milliseconds}");
+        let read = async {
+            session.script(&begin).await?;
+            work(Arc::clone(&session)).await
+        };
+        let result = match limit {
+            Some(limit) => {
+                tokio::time::timeout(limit, read).await.map_err(|_| StoreError::TooSlow)?
+            }
+            None => read.await,
+        };
+        if session.script("ROLLBACK").await.is_ok() {
+            guard(&self.lookers).push(session);
+        }
+        result
+    }
+
+    async fn idle(&self, pool: &Mutex<Vec<Arc<Session>>>) -> Result<Arc<Session>, StoreError> {
         loop {
-            let idle = guard(&self.writers).pop();
+            let idle = guard(pool).pop();
             match idle {
                 Some(session) if session.is_closed() => {}
                 Some(session) => return Ok(session),
@@ -191,6 +232,7 @@ impl Postgres {
     pub(crate) fn close(&self) {
         self.writers_free.close();
         guard(&self.writers).clear();
+        guard(&self.lookers).clear();
         for reader in &self.readers {
             guard(&reader.session).take();
         }
@@ -260,6 +302,16 @@ impl Session {
         self.query(&statement, values, read).await
     }
 
+    pub(crate) async fn rows_once<T>(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.client.prepare(&sql.replace('?', "$")).await?;
+        self.query(&statement, values, read).await
+    }
+
     async fn query<T>(
         &self,
         statement: &Statement,
@@ -321,6 +373,9 @@ fn references<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(cause: tokio_postgres::Error) -> Self {
+        if cause.code() == Some(&SqlState::QUERY_CANCELED) {
+            return Self::TooSlow;
+        }
         let passing = cause.code().is_none_or(is_passing);
         // The driver's own text is only "db error": what the server said is its source.
         let text = match cause.as_db_error() {

@@ -10,12 +10,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
 use super::guard::guard;
+use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::StoreError;
 
@@ -28,6 +30,14 @@ const GATHER_MAX: usize = 512;
 /// Statements that each connection keeps ready.
 const STATEMENTS_MAX: usize = 128;
 
+/// Steps of SQLite's between two looks at the clock, where a read has a limit: some microseconds.
+const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+
+/// Half of the cores may look at many rows; the others go on answering.
+fn snapshots_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}
+
 type Link = Arc<Mutex<Connection>>;
 
 /// Runs a write inside its savepoint, or hears why there is no transaction to run it in. What it
@@ -39,6 +49,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     /// Idle read connections. There are at most as many as threads that read at the same time.
     readers: Mutex<Vec<Connection>>,
+    snapshots: Lane,
     queue: Mutex<Option<mpsc::Sender<Job>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -62,6 +73,7 @@ impl Sqlite {
         Ok(Self {
             path: path.into(),
             readers: Mutex::default(),
+            snapshots: Lane::new(snapshots_at_once()),
             queue: Mutex::new(Some(sender)),
             writer: Mutex::new(Some(writer)),
         })
@@ -85,6 +97,42 @@ impl Sqlite {
         connection.execute_batch("PRAGMA busy_timeout = 10000;")?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         Ok(connection)
+    }
+
+    /// Reads several things at one moment, on a thread where that may take long.
+    pub(crate) async fn snapshot<T, Run>(
+        &self,
+        limit: Option<Duration>,
+        work: impl FnOnce(Link) -> Run + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Run: Future<Output = Result<T, StoreError>>,
+    {
+        let turn = self.snapshots.enter(limit).await?;
+        let idle = guard(&self.readers).pop();
+        let mut connection = idle.map_or_else(|| self.open_reader(), Ok)?;
+        let read = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let deadline = limit.map(|limit| Instant::now() + limit);
+            let stop = deadline.map(|deadline| move || Instant::now() > deadline);
+            connection.progress_handler(STEPS_BETWEEN_LOOKS, stop)?;
+            connection.execute_batch("BEGIN")?;
+            let link = Arc::new(Mutex::new(connection));
+            let result = work(Arc::clone(&link)).now_or_never().expect("nothing on SQLite waits");
+            // One that somebody kept, or that doesn't come out of its transaction, is let go.
+            let connection = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
+            let connection = connection.and_then(|mut connection| {
+                connection.progress_handler(0, None::<fn() -> bool>).ok()?;
+                connection.execute_batch("ROLLBACK").ok()?;
+                Some(connection)
+            });
+            result.map(|value| (value, connection))
+        });
+        let read = read.await.map_err(|_| StoreError::Unexpected("a read panicked".into()))?;
+        let (value, connection) = read?;
+        guard(&self.readers).extend(connection);
+        Ok(value)
     }
 
     pub(crate) async fn write<T, E, Run>(
@@ -205,13 +253,29 @@ pub(super) fn rows<T>(
     values: &[Value<'_>],
     read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
+    collect(&mut *connection.prepare_cached(sql)?, values, read)
+}
+
+fn collect<T>(
+    statement: &mut rusqlite::Statement<'_>,
+    values: &[Value<'_>],
+    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
     let mut found = statement.query(rusqlite::params_from_iter(values))?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         rows.push(read(&Row::Sqlite(row))?);
     }
     Ok(rows)
+}
+
+pub(super) fn rows_once<T>(
+    connection: &Connection,
+    sql: &str,
+    values: &[Value<'_>],
+    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    collect(&mut connection.prepare(sql)?, values, read)
 }
 
 pub(super) fn execute(
@@ -244,6 +308,7 @@ impl From<rusqlite::Error> for StoreError {
                 | ErrorCode::DiskFull
                 | ErrorCode::CannotOpen,
             ) => StoreError::Unavailable(text),
+            Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
             _ => StoreError::Unexpected(text),
         }
     }

@@ -1,15 +1,14 @@
 use super::*;
-use crate::filter::Expression;
 
 fn read(query: &str) -> Result<AccessFilter, Vec<Fault>> {
     let expression = Expression::parse(query, &VOCABULARY);
     assert!(expression.faults.is_empty() && expression.ignored.is_empty(), "{query}");
-    AccessFilter::read(&expression.filter)
+    AccessFilter::read(&expression)
 }
 
 #[test]
 fn without_conditions_every_access_passes() {
-    assert_eq!(read("").unwrap().alternatives, [Alternative::ANY]);
+    assert_eq!(read("").unwrap().alternatives(), [Alternative::ANY]);
 }
 
 #[test]
@@ -28,9 +27,9 @@ fn what_contradicts_itself_passes_nothing() {
         "createdAt=2026-01-01T00:00:00.0001Z",
         &too_long,
     ] {
-        assert_eq!(read(query).unwrap().alternatives, [], "{query}");
+        assert_eq!(read(query).unwrap().alternatives(), [], "{query}");
         // … but leaves the other alternatives alone.
-        assert_eq!(read(&format!("{query};contractId=C")).unwrap().alternatives.len(), 1);
+        assert_eq!(read(&format!("{query};contractId=C")).unwrap().alternatives().len(), 1);
     }
 }
 

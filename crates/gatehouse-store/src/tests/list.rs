@@ -1,0 +1,261 @@
+//! Every way to find a page, against a plain look at every access.
+
+use super::*;
+use crate::list::Listed;
+use crate::{Change, StoreError};
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::list::Path;
+use gatehouse_core::{Access, PageRequest, TaskId};
+
+/// Chance that is the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % sides
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.roll(from.len() as u64) as usize]
+    }
+}
+
+fn job(n: u64) -> TaskId {
+    TaskId::from_bytes([n as u8 + 1; 16])
+}
+
+/// Something to make: contracts, jobs, names and times in every mixture.
+fn drawn(dice: &mut Dice, n: u64) -> NewAccess {
+    let contract = dice.pick(&["c1", "c2", "c3", "late"]);
+    // A job belongs to one contract.
+    let job_of = ["c1", "c2", "c3", "late"].iter().position(|it| it == contract).unwrap() as u64;
+    NewAccess {
+        device_name: (dice.roll(3) == 0).then(|| format!("n{}", dice.roll(6)).parse().unwrap()),
+        created_by: (dice.roll(2) == 0).then(|| job(job_of * 2 + dice.roll(2))),
+        ..new(contract, &format!("n{n}"))
+    }
+}
+
+fn drawn_query(dice: &mut Dice) -> String {
+    let n_alternatives = 1 + dice.roll(4);
+    let alternatives = (0..n_alternatives).map(|_| {
+        let n_conditions = 1 + dice.roll(3);
+        let conditions = (0..n_conditions).map(|_| drawn_condition(dice));
+        conditions.collect::<Vec<_>>().join("&")
+    });
+    alternatives.collect::<Vec<_>>().join(";")
+}
+
+fn drawn_condition(dice: &mut Dice) -> String {
+    let compared = *dice.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
+    let time = (day(0).as_millisecond() + dice.roll(400) as i64 * 1000).to_string();
+    let time = Timestamp::from_millisecond(time.parse().unwrap()).unwrap();
+    match dice.roll(14) {
+        0..=2 => format!("contractId={}", dice.pick(&["c1", "c2", "c3", "late", "none"])),
+        3 | 4 => format!("productOfferingId={}", dice.pick(&["o1", "o2", "none"])),
+        5 | 6 => format!("createdBy={}", job(dice.roll(9))),
+        7 => format!("username=n{}", dice.roll(150)),
+        8 => format!("name=n{}", dice.roll(12)),
+        9 => format!("startDateTime{compared}{}", dice.pick(&[time, day(10)])),
+        10 => format!("endDateTime{compared}{}", dice.pick(&[time, day(30)])),
+        _ => format!("createdAt{compared}{time}"),
+    }
+}
+
+fn filter(query: &str) -> AccessFilter {
+    let expression = Expression::parse(query, &VOCABULARY);
+    assert_eq!(expression.ignored, [], "{query}");
+    AccessFilter::read(&expression).unwrap()
+}
+
+async fn list(store: &Store, query: &str, number: u64, size: u64) -> Listed {
+    let request = PageRequest { number, size };
+    store.accesses(&acme(), &filter(query), request).await.unwrap().unwrap()
+}
+
+/// Whether a query asks for something that has no running numbers.
+fn may_count(query: &str) -> bool {
+    ["name=", "startDateTime", "endDateTime"].iter().any(|word| {
+        // `username=` ends in `name=` as well.
+        query.replace("username=", "").contains(word)
+    })
+}
+
+fn naive(population: &[Access], query: &str) -> Vec<AccessId> {
+    let filter = filter(query);
+    population.iter().filter(|it| filter.passes(it)).map(|it| it.id).collect()
+}
+
+fn ids(listed: &Listed) -> Vec<AccessId> {
+    listed.page.items.iter().map(|access| access.id).collect()
+}
+
+async fn set_up_for_lists(store: &Store) {
+    set_up(store).await;
+    let late = Contract { start: Some(day(10)), end: Some(day(30)), ..contract("late", "o2") };
+    store.put_contract(&acme(), &late).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn every_page_is_what_a_look_at_every_access_finds() {
+    for case in stores("every_page_is_what_a_look").await {
+        set_up_for_lists(&case.store).await;
+        let mut dice = Dice(7);
+        let mut population = Vec::new();
+        for n in 0..150 {
+            let later = day(0).as_millisecond() + n * 2000 + dice.roll(4) as i64 * 500;
+            case.clock.set(Timestamp::from_millisecond(later).unwrap());
+            let new = drawn(&mut dice, n as u64);
+            population.push(case.store.create_access(&acme(), new).await.unwrap().unwrap());
+        }
+        for access in &mut population {
+            if dice.roll(5) == 0 {
+                *access = end(&case.store, access.id, case.clock.now()).await;
+            }
+        }
+        let mut paths = Vec::new();
+        for _ in 0..400 {
+            let query = drawn_query(&mut dice);
+            let expected = naive(&population, &query);
+            let size = 1 + dice.roll(40);
+            let n_pages = (expected.len() as u64).div_ceil(size);
+            for number in [1, 1 + dice.roll(n_pages.max(1)), n_pages.max(1), n_pages + 1] {
+                let listed = list(&case.store, &query, number, size).await;
+                let on_page = expected.chunks(size as usize).nth(number as usize - 1);
+                let context = format!("{}: page {number} of {size}: {query}", case.kind);
+                assert_eq!(ids(&listed), on_page.unwrap_or_default(), "{context}");
+                assert_eq!(listed.page.total, expected.len() as u64, "{context}");
+                assert!(listed.path != Path::Counted || may_count(&query), "{context}");
+                paths.push(listed.path);
+            }
+        }
+        for path in [Path::Interval, Path::Merged, Path::Counted] {
+            assert!(
+                paths.iter().filter(|it| **it == path).count() > 50,
+                "{path:?} was rarely tried"
+            );
+        }
+    }
+}
+
+async fn end(store: &Store, id: AccessId, now: Timestamp) -> Access {
+    let tenant = acme();
+    let ended = store.change_access(&tenant, id, move |stored, contract| {
+        let access = lifecycle::set_status(&stored.access, contract, Target::Terminated, now);
+        Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
+    });
+    ended.await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn each_kind_of_filter_takes_its_path() {
+    #[rustfmt::skip]
+    let cases = [
+        ("",                                                      Path::Interval),
+        ("contractId=c1",                                         Path::Interval),
+        ("productOfferingId=o1",                                  Path::Interval),
+        ("createdBy=job-01010101-0101-0101-0101-010101010101",    Path::Interval),
+        ("contractId=c1&productOfferingId=o1",                    Path::Interval),
+        ("contractId=c1&productOfferingId=o2",                    Path::Interval),
+        ("createdAt%3E=2027-01-15&createdAt%3C2030-01-01",        Path::Interval),
+        ("contractId=c1&createdAt%3E=2027-01-15",                 Path::Interval),
+        ("username=n1",                                           Path::Interval),
+        ("username=n1;username=n2",                               Path::Interval),
+        ("username=n1&name=n1&endDateTime=2027-01-15",            Path::Interval),
+        ("contractId=c1;productOfferingId=o1",                    Path::Interval),
+        ("contractId=c1;createdAt%3E=2020-01-01",                 Path::Interval),
+        ("contractId=c1;contractId=c2",                           Path::Merged),
+        ("contractId=c1;contractId=c2&createdAt%3E=2020-01-01",   Path::Merged),
+        ("contractId=c1;productOfferingId=o2",                    Path::Merged),
+        ("name=n1",                                               Path::Counted),
+        ("startDateTime%3E=2020-01-01",                           Path::Counted),
+        ("contractId=c1&endDateTime%3C2030-01-01",                Path::Counted),
+        ("contractId=c2;name=n1",                                 Path::Counted),
+    ];
+    for case in stores("each_kind_of_filter_takes_its_path").await {
+        set_up_for_lists(&case.store).await;
+        for (n, contract) in ["c1", "c2", "c3", "c1", "c2", "c3"].into_iter().enumerate() {
+            let new = NewAccess {
+                created_by: (n == 0).then(|| job(0)),
+                ..new(contract, &format!("n{n}"))
+            };
+            case.store.create_access(&acme(), new).await.unwrap().unwrap();
+        }
+        for (query, path) in cases {
+            assert_eq!(list(&case.store, query, 1, 2).await.path, path, "{}: {query}", case.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_not_there_has_no_list() {
+    for case in stores("a_tenant_that_is_not_there_has_no_list").await {
+        set_up(&case.store).await;
+        let nobody = "nobody".parse().unwrap();
+        let request = PageRequest { number: 1, size: 10 };
+        for query in ["", "contractId=c1", "name=x", "username=x;contractId=c2"] {
+            let listed = case.store.accesses(&nobody, &filter(query), request).await.unwrap();
+            assert!(listed.is_none(), "{}: {query}", case.kind);
+            let empty = list(&case.store, query, 1, 10).await;
+            assert_eq!((empty.page.items.len(), empty.page.total), (0, 0), "{}", case.kind);
+        }
+    }
+}
+
+/// What was seen of a list while others were creating.
+struct Sight {
+    query: String,
+    request: PageRequest,
+    listed: Listed,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lists_hold_while_others_create() {
+    for case in stores("lists_hold_while_others_create").await {
+        set_up_for_lists(&case.store).await;
+        let creators = (0..4_u64).map(|creator| {
+            let store = case.store.clone();
+            let mut dice = Dice(creator);
+            tokio::spawn(async move {
+                for n in 0..75 {
+                    let new = drawn(&mut dice, creator * 75 + n);
+                    store.create_access(&acme(), new).await.unwrap().unwrap();
+                }
+            })
+        });
+        let creators: Vec<_> = creators.collect();
+        let watchers = (10..13_u64).map(|seed| {
+            let store = case.store.clone();
+            let mut dice = Dice(seed);
+            tokio::spawn(async move {
+                let mut seen = Vec::new();
+                for _ in 0..100 {
+                    let query = drawn_query(&mut dice);
+                    let request = PageRequest { number: 1 + dice.roll(6), size: 1 + dice.roll(30) };
+                    let listed = list(&store, &query, request.number, request.size).await;
+                    seen.push(Sight { query, request, listed });
+                }
+                seen
+            })
+        });
+        let watchers: Vec<_> = watchers.collect();
+        for creator in creators {
+            creator.await.unwrap();
+        }
+        let everything = list(&case.store, "", 1, 1000).await.page;
+        assert_eq!(everything.total, 300);
+        for watcher in watchers {
+            for Sight { query, request, listed } in watcher.await.unwrap() {
+                // Whatever was there first stays where it was: what was seen is a piece of what is.
+                let (expected, total) = (naive(&everything.items, &query), listed.page.total);
+                let seen_then = &expected[..total as usize];
+                let page = seen_then.chunks(request.size as usize).nth(request.number as usize - 1);
+                let context = format!("{}: {request:?} of {total}: {query}", case.kind);
+                assert_eq!(ids(&listed), page.unwrap_or_default(), "{context}");
+            }
+        }
+    }
+}
