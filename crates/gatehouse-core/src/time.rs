@@ -59,6 +59,16 @@ impl Timestamp {
         self.0.div_euclid(MILLISECONDS_A_DAY)
     }
 
+    /// The first instant of a day, which is counted in days since the epoch.
+    pub fn of_day(day: i64) -> Result<Self, OutOfTime> {
+        Self::from_millisecond(day.saturating_mul(MILLISECONDS_A_DAY))
+    }
+
+    /// The date that it is in UTC: `2026-11-01`.
+    pub fn date(self) -> String {
+        self.civil().date().to_string()
+    }
+
     /// Date and time of day in UTC.
     pub(crate) fn civil(self) -> DateTime {
         epoch()

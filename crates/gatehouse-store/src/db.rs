@@ -58,6 +58,13 @@ impl Db {
         Ok(Self { engine, clock })
     }
 
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self.engine {
+            Engine::Sqlite(_) => Dialect::Sqlite,
+            Engine::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
     /// Whether the database gathers concurrent writes into one flush by itself.
     pub(crate) fn gathers_writes(&self) -> bool {
         matches!(self.engine, Engine::Sqlite(_))

@@ -9,6 +9,7 @@
 //! write. Nothing is answered before it is durable.
 
 mod access;
+mod audit;
 mod bulk;
 mod clock;
 mod contract;
@@ -22,10 +23,12 @@ mod gather;
 mod list;
 mod migrate;
 mod server_key;
+mod summary;
 mod tally;
 mod tenant;
 
 pub use access::{Change, Stored};
+pub use audit::Audit;
 pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use count::COUNT_SECONDS_MAX;
@@ -33,6 +36,7 @@ pub use creation::{CreateRefused, NewAccess};
 pub use db::DatabaseUrl;
 pub use error::StoreError;
 pub use list::Listed;
+pub use summary::{ContractSummary, Day, Summary};
 pub use tally::Tally;
 pub use tenant::TenantInUse;
 
@@ -65,14 +69,30 @@ impl Store {
         Self::with(db::Db::open_postgres(url, clock)?).await
     }
 
+    /// Opens the embedded store as it is; `None` where no server has made one yet.
+    pub async fn attach_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        Self::attach(db::Db::open_sqlite(path, clock)?).await
+    }
+
     /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.
     pub async fn attach_postgres(
         url: &DatabaseUrl,
         clock: Clock,
     ) -> Result<Option<Self>, StoreError> {
-        let db = db::Db::open_postgres(url, clock)?;
-        let is_there = migrate::is_there(&db).await?;
+        Self::attach(db::Db::open_postgres(url, clock)?).await
+    }
+
+    async fn attach(db: db::Db) -> Result<Option<Self>, StoreError> {
+        let is_there = migrate::version(&db).await?.is_some();
         Ok(is_there.then(|| Self { db, gather: gather::Gather::default() }))
+    }
+
+    /// The version of the schema that the database has, and the one that this program makes of it.
+    pub async fn schema_versions(&self) -> Result<(i64, i64), StoreError> {
+        Ok((migrate::version(&self.db).await?.unwrap_or_default(), migrate::newest()))
     }
 
     async fn with(db: db::Db) -> Result<Self, StoreError> {

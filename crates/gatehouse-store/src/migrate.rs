@@ -30,21 +30,32 @@ pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     db.write(run_in).await
 }
 
-/// Whether a PostgreSQL database has a schema that this program knows, which is left as it is.
-pub(crate) async fn is_there(db: &Db) -> Result<bool, StoreError> {
-    let table = "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('schema_version')";
+/// The version of the schema that is there, as it is; `None` where there is none, and an error where
+/// a newer gatehouse has made it.
+pub(crate) async fn version(db: &Db) -> Result<Option<i64>, StoreError> {
+    let table = match db.dialect() {
+        Dialect::Sqlite => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
+        Dialect::Postgres => {
+            "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('schema_version')"
+        }
+    };
     if db.row(table, &[], |_| Ok(())).await?.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
     let present = db.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
     refuse_newer(present)?;
-    Ok(present > 0)
+    Ok(Some(present).filter(|version| *version > 0))
+}
+
+/// The version that this program makes.
+pub(crate) fn newest() -> i64 {
+    STEPS.last().map_or(0, |step| step.version)
 }
 
 const PRESENT: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
 fn refuse_newer(found: i64) -> Result<(), StoreError> {
-    let known = STEPS.last().map_or(0, |step| step.version);
+    let known = newest();
     if found > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
 }
 

@@ -6,6 +6,7 @@ mod full;
 mod gaps;
 mod list;
 mod schema;
+mod summary;
 mod tenant;
 
 use gatehouse_core::credential::StoredHash;

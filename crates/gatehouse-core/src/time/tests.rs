@@ -87,3 +87,19 @@ fn the_calendar_has_two_ends() {
     assert_eq!(Timestamp::from_millisecond(first - 1), Err(OutOfTime));
     assert_eq!(Timestamp::from_millisecond(last + 1), Err(OutOfTime));
 }
+
+#[test]
+fn days_are_those_of_utc() {
+    for (text, date) in [
+        ("2026-11-01T23:59:59.999Z", "2026-11-01"),
+        ("2026-11-01T23:30:00-01:00", "2026-11-02"),
+        ("1969-12-31T23:00:00Z", "1969-12-31"),
+        ("0000-01-01", "0000-01-01"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31"),
+    ] {
+        let instant: Timestamp = text.parse().unwrap();
+        assert_eq!(instant.date(), date, "{text}");
+        assert_eq!(Timestamp::of_day(instant.day()).unwrap().date(), date, "{text}");
+    }
+    assert!(Timestamp::of_day(i64::MAX).is_err());
+}
