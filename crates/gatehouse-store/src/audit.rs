@@ -1,0 +1,215 @@
+//! Comparing everything that is counted as it happens with the rows themselves.
+//!
+//! Lists and figures trust counters, so an operator who doubts them can have all of them counted anew.
+//! That looks at every access, in one snapshot of a tenant, and changes nothing.
+
+use std::collections::BTreeMap;
+
+use gatehouse_core::{Page, PageRequest, Status, Tenant, TenantName, Timestamp};
+
+use crate::Store;
+use crate::db::{Row, Tx};
+use crate::error::StoreError;
+use crate::tally::{Tally, tally_columns};
+
+/// What an audit of one tenant has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Accesses that were looked at.
+    pub n_accesses: u64,
+    /// Figures that were compared.
+    pub n_figures: u64,
+    /// What doesn't agree, in words.
+    pub discrepancies: Vec<String>,
+}
+
+impl Store {
+    /// Counts a tenant's accesses anew and compares.
+    pub async fn audit(&self, tenant: &TenantName) -> Result<Audit, StoreError> {
+        let tenant = tenant.clone();
+        self.db
+            .snapshot(None, async move |tx| {
+                let mut audit = Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
+                audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
+                audit.compare(tallies(&tx, &tenant).await?, counted_tallies(&tx, &tenant).await?);
+                audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
+                for (sql, what) in ORDERS {
+                    let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+                    let n = n.into_iter().next().unwrap_or_default();
+                    audit.n_figures += 1;
+                    if n > 0 {
+                        audit.discrepancies.push(format!("{n} accesses {what}"));
+                    }
+                }
+                let sql = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
+                let n = tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+                audit.n_accesses = n.unwrap_or_default();
+                Ok(audit)
+            })
+            .await
+    }
+
+    /// Every tenant there is.
+    pub async fn every_tenant(&self) -> Result<Vec<Tenant>, StoreError> {
+        let mut tenants = Vec::new();
+        for number in 1.. {
+            let request = PageRequest { number, size: 1000 };
+            let Page { items, total, .. } = self.tenants(request).await?;
+            tenants.extend(items);
+            if number >= request.last(total) {
+                break;
+            }
+        }
+        Ok(tenants)
+    }
+}
+
+/// A figure by what it is about.
+type Figures = BTreeMap<String, String>;
+
+impl Audit {
+    /// What is written down and what was found; a figure that is missing on one side is none or zero.
+    fn compare(&mut self, written: Figures, found: Figures) {
+        let names: std::collections::BTreeSet<&String> =
+            written.keys().chain(found.keys()).collect();
+        let nothing = "nothing".to_owned();
+        for name in names {
+            self.n_figures += 1;
+            let written = written.get(name).unwrap_or(&nothing);
+            let found = found.get(name).unwrap_or(&nothing);
+            if written != found {
+                self.discrepancies
+                    .push(format!("{name}: written down is {written}, found is {found}"));
+            }
+        }
+    }
+}
+
+async fn counters(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT kind, name, total, latest_at FROM counter WHERE tenant = ?1 AND total > 0";
+    let read = |row: &Row<'_>| {
+        let (total, latest_at) = (row.count(2)?, row.time(3)?);
+        Ok((set_name(&row.text(0)?, &row.text(1)?), size(total, 1, total, latest_at)))
+    };
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
+}
+
+fn set_name(kind: &str, name: &str) -> String {
+    format!("accesses of the {kind} {name}").trim_end().to_owned()
+}
+
+/// Without gaps, the numbers go from one to as many as there are.
+fn size(n: u64, first: u64, last: u64, latest_at: Timestamp) -> String {
+    format!("{n}, numbered {first} to {last}, the latest made at {latest_at}")
+}
+
+async fn counted_sets(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let mut figures = Figures::new();
+    for (kind, sql) in [
+        (
+            "tenant",
+            "SELECT '', COUNT(*), MIN(number), MAX(number), MAX(created_at) FROM access \
+             WHERE tenant = ?1 HAVING COUNT(*) > 0",
+        ),
+        (
+            "offering",
+            "SELECT offering_id, COUNT(*), MIN(offering_number), MAX(offering_number), \
+             MAX(created_at) FROM access WHERE tenant = ?1 GROUP BY offering_id",
+        ),
+        (
+            "contract",
+            "SELECT contract_id, COUNT(*), MIN(contract_number), MAX(contract_number), \
+             MAX(created_at) FROM access WHERE tenant = ?1 GROUP BY contract_id",
+        ),
+        (
+            "job",
+            "SELECT job, COUNT(*), MIN(job_number), MAX(job_number), MAX(created_at) \
+             FROM access WHERE tenant = ?1 AND job IS NOT NULL GROUP BY job",
+        ),
+    ] {
+        let read = |row: &Row<'_>| {
+            let name = match kind {
+                "job" => gatehouse_core::TaskId::from_bytes(row.id(0)?).to_string(),
+                _ => row.text(0)?,
+            };
+            let size = size(row.count(1)?, row.count(2)?, row.count(3)?, row.time(4)?);
+            Ok((set_name(kind, &name), size))
+        };
+        figures.extend(tx.rows(sql, &[tenant.as_str().into()], read).await?);
+    }
+    Ok(figures)
+}
+
+async fn tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql =
+        concat!("SELECT t.contract_id, ", tally_columns!(), " FROM tally t WHERE t.tenant = ?1");
+    let read = |row: &Row<'_>| Ok((row.text(0)?, Tally::read(row, 1)?));
+    let tallies = tx.rows(sql, &[tenant.as_str().into()], read).await?;
+    Ok(tallies.into_iter().flat_map(|(id, tally)| by_status(&id, &tally)).collect())
+}
+
+fn by_status(contract: &str, tally: &Tally) -> Vec<(String, String)> {
+    let present = Status::ALL.into_iter().filter(|status| tally.get(*status) > 0);
+    let figure = |status: Status| {
+        let name = format!("{} accesses of the contract {contract}", status.as_str());
+        (name, tally.get(status).to_string())
+    };
+    present.map(figure).collect()
+}
+
+async fn counted_tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT contract_id, status, COUNT(*) FROM access WHERE tenant = ?1 \
+               GROUP BY contract_id, status";
+    let read = |row: &Row<'_>| {
+        let name = format!("{} accesses of the contract {}", row.text(1)?, row.text(0)?);
+        Ok((name, row.count(2)?.to_string()))
+    };
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
+}
+
+async fn days(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT kind, day, n FROM day WHERE tenant = ?1 AND n > 0";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_day).await?.into_iter().collect())
+}
+
+async fn counted_days(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT 'created', created_at / 86400000, COUNT(*) FROM access WHERE tenant = ?1 \
+               GROUP BY created_at / 86400000 UNION ALL \
+               SELECT 'ended', end_at / 86400000, COUNT(*) FROM access \
+               WHERE tenant = ?1 AND status = 'TERMINATED' GROUP BY end_at / 86400000";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_day).await?.into_iter().collect())
+}
+
+fn read_day(row: &Row<'_>) -> Result<(String, String), StoreError> {
+    let day = Timestamp::of_day(row.integer(1)?).map_err(StoreError::corrupt)?;
+    Ok((format!("accesses {} on {}", row.text(0)?, day.date()), row.count(2)?.to_string()))
+}
+
+/// What lists rest on beside the counters: each statement counts the accesses that break it.
+const ORDERS: &[(&str, &str)] = &[
+    (
+        "SELECT COUNT(*) FROM (SELECT created_at, LAG(created_at) OVER (ORDER BY number) AS before \
+         FROM access WHERE tenant = ?1) a WHERE created_at < before",
+        "were made before the one that has the number before",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT number, LAG(number) OVER (PARTITION BY offering_id \
+         ORDER BY offering_number) AS before FROM access WHERE tenant = ?1) a \
+         WHERE number < before",
+        "have another order in their offering than in the tenant",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT number, offering_id, LAG(number) OVER w AS before, \
+         LAG(offering_id) OVER w AS beside FROM access WHERE tenant = ?1 \
+         WINDOW w AS (PARTITION BY contract_id ORDER BY contract_number)) a \
+         WHERE number < before OR offering_id <> beside",
+        "have another order in their contract than in the tenant, or another offering than it",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT number, contract_id, LAG(number) OVER w AS before, \
+         LAG(contract_id) OVER w AS beside FROM access WHERE tenant = ?1 AND job IS NOT NULL \
+         WINDOW w AS (PARTITION BY job ORDER BY job_number)) a \
+         WHERE number < before OR contract_id <> beside",
+        "have another order in their job than in the tenant, or another contract than it",
+    ),
+];
