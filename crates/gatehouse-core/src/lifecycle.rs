@@ -73,12 +73,17 @@ pub fn open(contract: &Contract, n_live: u64, now: Timestamp) -> Result<Opening,
 /// Writing that down later makes exactly this of it, the version included, so a client can't tell.
 pub fn at(access: &Access, now: Timestamp) -> Access {
     let mut access = access.clone();
+    settle(&mut access, now);
+    access
+}
+
+/// The same, in place.
+pub fn settle(access: &mut Access, now: Timestamp) {
     if access.status != Status::Terminated && access.end.is_some_and(|end| end <= now) {
         access.status = Status::Terminated;
         access.termination = None;
         access.version += 1;
     }
-    access
 }
 
 /// The statuses that a client may ask for.

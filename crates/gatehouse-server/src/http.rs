@@ -25,6 +25,7 @@ mod reply;
 mod resource;
 mod routes;
 mod site;
+mod summary;
 mod tenant;
 mod verify;
 

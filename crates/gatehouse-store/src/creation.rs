@@ -60,10 +60,18 @@ impl Store {
         if !self.db.gathers_writes() {
             return self.gather.create(&self.db, tenant, new).await;
         }
-        let tenant = tenant.clone();
-        let created =
-            self.db.write(async move |tx| create_all(&tx, &tenant, vec![new]).await).await?;
+        let created = self.create_accesses(tenant, vec![new]).await?;
         created.into_iter().next().ok_or_else(|| StoreError::corrupt("an answer is missing"))
+    }
+
+    /// Makes several at once, in this order: all that can be made are, the others say why not.
+    pub async fn create_accesses(
+        &self,
+        tenant: &TenantName,
+        new: Vec<NewAccess>,
+    ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
+        let tenant = tenant.clone();
+        self.db.write(async move |tx| create_all(&tx, &tenant, new).await).await
     }
 }
 

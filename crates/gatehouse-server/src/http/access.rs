@@ -1,5 +1,6 @@
-//! `/{tenantName}/access`: making an access, reading it, changing it.
+//! `/{tenantName}/access`: listing accesses, making one, reading it, changing it.
 
+use gatehouse_core::filter::access::{self as filter, AccessFilter};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId, TenantName};
@@ -11,12 +12,30 @@ use super::address::Address;
 use super::call::Call;
 use super::conditional::{self, Precondition};
 use super::media::{JSON, MERGE_PATCH};
+use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
 use crate::app::access::{Issued, OneTimePassword, Update, Wanted};
 use crate::reader::{Reader, parsed, password, word};
+
+pub(super) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listAccesses",
+    summary: "Lists the accesses that pass a filter, oldest first",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    filter: Some(&filter::VOCABULARY),
+    answers: &[Answer {
+        status: 200,
+        what: "A page of accesses, without their passwords",
+        schema: Some("Access"),
+        headers: paging::HEADERS,
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
 
 pub(super) const CREATE: Operation = Operation {
     method: "POST",
@@ -85,6 +104,20 @@ pub(super) const UPDATE: Operation = Operation {
     ..Operation::BASE
 };
 
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let filter = call.query.filter(AccessFilter::read);
+    let request = paging::requested(&mut call)?;
+    let filter = filter.expect("what has no faults was read whole");
+    let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
+    let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    let mut page = listed.page;
+    for access in &mut page.items {
+        lifecycle::settle(access, call.app().now());
+    }
+    let body = |access| AccessBody::new(&call.address, call.tenant(), access, None);
+    Ok(paging::reply(&call, &page, body))
+}
+
 async fn create(call: Call) -> Result<Reply, Problem> {
     let wanted = call.object(read_wanted)?;
     let issued = call.app().create_access(call.tenant(), wanted()).await?;
@@ -136,7 +169,8 @@ fn read_update(mut body: Reader<'_>) -> Update {
 }
 
 fn reply(call: &Call, status: StatusCode, issued: &Issued) -> Reply {
-    let body = AccessBody::new(&call.address, call.tenant(), issued);
+    let Issued { access, password } = issued;
+    let body = AccessBody::new(&call.address, call.tenant(), access, password.as_ref());
     let reply =
         Reply::json(status, &body).with(header::ETAG, &conditional::etag(issued.access.version));
     if issued.password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
@@ -169,15 +203,19 @@ struct AccessBody<'a> {
 }
 
 impl<'a> AccessBody<'a> {
-    fn new(address: &Address, tenant: &TenantName, issued: &'a Issued) -> Self {
-        let access: &Access = &issued.access;
+    fn new(
+        address: &Address,
+        tenant: &TenantName,
+        access: &'a Access,
+        password: Option<&'a OneTimePassword>,
+    ) -> Self {
         Self {
             id: access.id.to_string(),
             href: address.access(tenant, access.id),
             contract_id: access.contract_id.as_str(),
             product_offering_id: access.offering_id.as_str(),
             username: access.username.as_str(),
-            password: issued.password.as_ref().map(OneTimePassword::reveal),
+            password: password.map(OneTimePassword::reveal),
             device_name: access.device_name.as_ref().map(|name| name.as_str()),
             name: access.name(),
             status: access.status.as_str(),

@@ -112,7 +112,7 @@ pub(super) const DELETE: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let page = find_page(&mut call).await?;
-    Ok(paging::reply(&call, page, |it| counted_body(&call, &it)))
+    Ok(paging::reply(&call, &page, |it| counted_body(&call, it)))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -122,7 +122,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
     let page = find_page(&mut call).await?;
-    Ok(paging::reply(&call, page, |it| ContractBody::new(&it.contract)))
+    Ok(paging::reply(&call, &page, |it| ContractBody::new(&it.contract)))
 }
 
 async fn admin_read(call: Call) -> Result<Reply, Problem> {

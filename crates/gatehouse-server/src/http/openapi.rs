@@ -1,5 +1,6 @@
 //! The OpenAPI document, made from the route table: what is not routed can't be in it.
 
+use gatehouse_core::filter::Word;
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde_json::{Map, Value, json};
 
@@ -87,6 +88,7 @@ fn tag(path: &str) -> &'static str {
         _ if path.starts_with("/-/") => "public",
         Some("access") => "access",
         Some("contract") => "contract",
+        Some("summary") => "summary",
         _ => "verify",
     }
 }
@@ -110,7 +112,36 @@ fn parameters(operation: &Operation, limits: &Limits) -> Value {
             "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
         }));
     }
+    if let Some(vocabulary) = operation.filter {
+        parameters.push(json!({
+            "name": "filter", "in": "query", "description": FILTER, "allowReserved": true,
+            "schema": {"type": "string"}, "example": "contractId=C-PAYG",
+        }));
+        parameters.extend(vocabulary.words.iter().map(condition));
+    }
     parameters.into()
+}
+
+const FILTER: &str = "Conditions `name operator value`. `&` joins them, `;` separates alternatives and \
+    binds less. `filter=` may stand before any condition or be left out, so each condition can also be \
+    a parameter of its own. An expression may be percent-encoded as a whole. At most 32 alternatives \
+    and 64 conditions. What is not known here is ignored and named in X-Ignored-Params.";
+
+/// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
+fn condition(word: &Word) -> Value {
+    let operators: Vec<&str> = word.operators.iter().map(|it| it.as_str()).collect();
+    let description = match operators[..] {
+        [_] => "Compared with `=`; letters are told apart by case".to_owned(),
+        _ => format!(
+            "Compared with {}, where `>` is written `%3E` and `<` is written `%3C`. An RFC 3339 time \
+             or a date; one that can't be read is 400.",
+            operators.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    json!({
+        "name": word.name, "in": "query", "description": description,
+        "schema": {"type": "string"},
+    })
 }
 
 fn responses(resource: &Resource, operation: &Operation) -> Value {
@@ -206,6 +237,12 @@ fn schemas() -> Value {
             "maxAccesses": {"type": "integer", "minimum": 0},
         })
     };
+    let by_status = || {
+        let counts =
+            statuses.map(|status| (status.to_owned(), json!({"type": "integer", "minimum": 0})));
+        json!({"type": "object", "required": statuses, "additionalProperties": false,
+               "properties": Map::from_iter(counts)})
+    };
     let mut new_contract = contract();
     new_contract["id"] = name();
     let mut shown_contract = new_contract.clone();
@@ -238,6 +275,26 @@ fn schemas() -> Value {
                 "status": {"enum": statuses}, "startDateTime": time(), "endDateTime": time(),
                 "createdBy": {"type": "string", "pattern": "^job-"},
                 "@baseType": {"const": "Resource"}, "@type": {"const": "RealizingResource"},
+            },
+        },
+        "Summary": {"type": "object",
+            "required": ["total", "byStatus", "byContract", "perDay"], "additionalProperties": false,
+            "properties": {
+                "total": {"type": "integer", "minimum": 0}, "byStatus": by_status(),
+                "byContract": {"type": "array", "items": {"type": "object",
+                    "required": ["contractId", "productOfferingId", "byStatus"],
+                    "additionalProperties": false,
+                    "properties": {
+                        "contractId": name(), "productOfferingId": name(), "byStatus": by_status(),
+                }}},
+                "perDay": {"type": "array", "minItems": 90, "maxItems": 90, "items": {
+                    "type": "object", "required": ["date", "created", "ended"],
+                    "additionalProperties": false,
+                    "properties": {
+                        "date": {"type": "string", "format": "date"},
+                        "created": {"type": "integer", "minimum": 0},
+                        "ended": {"type": "integer", "minimum": 0},
+                }}},
             },
         },
         "Credentials": {"type": "object", "required": ["username", "password"],

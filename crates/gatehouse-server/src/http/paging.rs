@@ -2,6 +2,7 @@
 
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, Page, PageRequest};
 use http::{HeaderName, StatusCode, header};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 
 use super::call::Call;
@@ -44,13 +45,29 @@ fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
 }
 
 /// A page as an answer: its items, how many there are in all, and the way to the other pages.
-pub(crate) fn reply<T, B: Serialize>(call: &Call, page: Page<T>, body: impl Fn(T) -> B) -> Reply {
-    let (request, total) = (page.request, page.total);
-    let items: Vec<B> = page.items.into_iter().map(body).collect();
+pub(crate) fn reply<'p, T, B: Serialize>(
+    call: &Call,
+    page: &'p Page<T>,
+    body: impl Fn(&'p T) -> B,
+) -> Reply {
+    let items: Vec<B> = page.items.iter().map(body).collect();
     Reply::json(StatusCode::OK, &items)
-        .with(X_TOTAL_COUNT, &total.to_string())
-        .with(header::LINK, &links(call, request, total))
+        .with(X_TOTAL_COUNT, &page.total.to_string())
+        .with(header::LINK, &links(call, page.request, page.total))
 }
+
+/// What a client may have written although no URI may hold it. What is encoded stays as it is.
+const UNFIT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 fn links(call: &Call, request: PageRequest, total: u64) -> String {
     let last = request.last(total);
@@ -58,7 +75,8 @@ fn links(call: &Call, request: PageRequest, total: u64) -> String {
     if request.number < last {
         links.push(("next", request.number + 1));
     }
-    let kept: String = call.query.without(PARAMS).map(|piece| format!("{piece}&")).collect();
+    let kept = utf8_percent_encode(call.query.without_page(), UNFIT).to_string();
+    let kept = if kept.is_empty() { kept } else { kept + "&" };
     let here = call.address.here();
     let link = |(rel, number): (&str, u64)| {
         format!("<{here}?{kept}{NUMBER}={number}&{SIZE}={}>; rel=\"{rel}\"", request.size)

@@ -1,6 +1,7 @@
 //! The one body of every error, and the one table from errors to statuses.
 
 use gatehouse_core::lifecycle::Refusal;
+use gatehouse_store::COUNT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -142,11 +143,24 @@ fn chain(error: &dyn std::error::Error) -> Box<str> {
 
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
-        use gatehouse_store::StoreError::{Address, NewerSchema, Unavailable, Unexpected};
+        use gatehouse_store::StoreError::{
+            Address, Busy, NewerSchema, TooSlow, Unavailable, Unexpected,
+        };
         match cause {
             Unavailable(_) => Self::unavailable(
                 "Store unavailable",
                 "the store can't be reached, try again later",
+            ),
+            TooSlow => Self::unavailable(
+                "Too slow",
+                format!(
+                    "looking for a name, a start or an end took longer than {COUNT_SECONDS_MAX} s; \
+                     narrow the filter by contractId, createdBy or createdAt"
+                ),
+            ),
+            Busy => Self::unavailable(
+                "Busy",
+                "too many lists that look for a name, a start or an end are waiting, try again later",
             ),
             Unexpected(_) | NewerSchema { .. } | Address(_) => Self::internal(),
         }

@@ -1,12 +1,16 @@
-//! The query of a request: parameters that are known, and the names of those that are not.
+//! The query of a request: parameters that are known, a filter where the operation takes one, and the
+//! names of what was ignored.
 //!
 //! What is unknown is ignored, as the contract says, and named in `X-Ignored-Params`; a client that
 //! sends `Prefer: handling=strict` gets 400 instead.
 
+use gatehouse_core::filter::{self, Expression, Ignored};
 use http::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode_str;
 
+use super::paging;
 use super::problem::Problem;
+use super::resource::Operation;
 use crate::reader::{Fault, shortened};
 
 pub(crate) const X_IGNORED_PARAMS: HeaderName = HeaderName::from_static("x-ignored-params");
@@ -20,36 +24,84 @@ pub(crate) struct Query {
     values: Vec<(&'static str, String)>,
     ignored: Vec<String>,
     faults: Vec<Fault>,
-    /// The pieces as they were written, for links that keep them.
-    pieces: Vec<(Option<&'static str>, String)>,
+    /// What the request says beside its parameters, where the operation takes a filter.
+    expression: Expression,
+    /// All of it but for the page, for links to other pages.
+    kept: String,
 }
 
 impl Query {
-    pub(crate) fn parse(raw: &str, known: &[&'static str], headers: &HeaderMap) -> Self {
+    pub(crate) fn parse(raw: &str, operation: &Operation, headers: &HeaderMap) -> Self {
         let mut query = Self::default();
-        for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
-            let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
-            let name = decode(name);
-            let known = known.iter().copied().find(|it| *it == name);
-            query.pieces.push((known, piece.to_owned()));
-            match known {
-                None => query.ignored.push(name),
-                Some(known) if query.value(known).is_some() => {
-                    query.fault(known, "may be given only once".into());
+        let ignored = match operation.filter {
+            Some(vocabulary) => {
+                query.expression = Expression::parse(raw, vocabulary);
+                query.kept.clone_from(&query.expression.kept);
+                for (name, value) in std::mem::take(&mut query.expression.request) {
+                    query.add(name, value);
                 }
-                Some(known) => query.values.push((known, decode(value))),
+                std::mem::take(&mut query.expression.ignored)
             }
-        }
-        if is_strict(headers) {
-            for name in std::mem::take(&mut query.ignored) {
-                query.fault(&shortened(&name), "is not a parameter of this operation".into());
+            None => query.read_plain(raw, operation.query),
+        };
+        let is_strict = is_strict(headers);
+        for Ignored { name, reason } in ignored {
+            if is_strict {
+                query.fault(&shortened(&name), reason);
+            } else if !query.ignored.contains(&name) {
+                query.ignored.push(name);
             }
         }
         query
     }
 
+    /// Reads a query that is nothing but parameters.
+    fn read_plain(&mut self, raw: &str, known: &[&'static str]) -> Vec<Ignored> {
+        let mut ignored = Vec::new();
+        let mut kept = Vec::new();
+        for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
+            let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
+            let name = decode(name);
+            let known = known.iter().copied().find(|it| *it == name);
+            if known.is_none_or(|known| !paging::PARAMS.contains(&known)) {
+                kept.push(piece);
+            }
+            match known {
+                Some(known) => self.add(known, decode(value)),
+                None => {
+                    let reason = "is not a parameter of this operation".into();
+                    ignored.push(Ignored { name, reason });
+                }
+            }
+        }
+        self.kept = kept.join("&");
+        ignored
+    }
+
+    fn add(&mut self, name: &'static str, value: String) {
+        if self.value(name).is_some() {
+            self.fault(name, "may be given only once".into());
+        } else {
+            self.values.push((name, value));
+        }
+    }
+
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.values.iter().find(|(it, _)| *it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The filter, as `read` reads it; where that finds faults they are added, and there is none.
+    pub(crate) fn filter<T>(
+        &mut self,
+        read: impl FnOnce(&Expression) -> Result<T, Vec<filter::Fault>>,
+    ) -> Option<T> {
+        read(&self.expression)
+            .map_err(|faults| {
+                for filter::Fault { name, reason } in faults {
+                    self.fault(&name, reason);
+                }
+            })
+            .ok()
     }
 
     /// Adds what a handler finds wrong with a parameter.
@@ -64,12 +116,9 @@ impl Query {
         if self.faults.is_empty() { Ok(()) } else { Err(Problem::invalid(self.faults.clone())) }
     }
 
-    /// The pieces, as written, that are none of these parameters.
-    pub(crate) fn without<'q>(&'q self, names: &'q [&str]) -> impl Iterator<Item = &'q str> {
-        self.pieces
-            .iter()
-            .filter(|(known, _)| known.is_none_or(|known| !names.contains(&known)))
-            .map(|(_, piece)| piece.as_str())
+    /// The query as it was written, but for the page.
+    pub(crate) fn without_page(&self) -> &str {
+        &self.kept
     }
 
     /// The names of what was ignored, as a header can hold them.

@@ -5,6 +5,7 @@
 
 use std::pin::Pin;
 
+use gatehouse_core::filter::Vocabulary;
 use gatehouse_core::rights::Scope;
 use http::Method;
 use serde_json::Value;
@@ -47,6 +48,8 @@ pub(crate) struct Operation {
     pub(crate) need: Need,
     /// The query parameters that it knows.
     pub(crate) query: &'static [&'static str],
+    /// What can be asked of the things that it lists. The whole query is then one expression.
+    pub(crate) filter: Option<&'static Vocabulary>,
     /// Request headers of its own.
     pub(crate) headers: &'static [&'static str],
     /// What its body must be.
@@ -68,6 +71,7 @@ impl Operation {
         summary: "",
         need: Need::AdminOfAll,
         query: &[],
+        filter: None,
         headers: &[],
         body: None,
         makes: false,

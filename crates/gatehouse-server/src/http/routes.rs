@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
-use super::{access, contract, public, tenant, verify};
+use super::{access, contract, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -10,10 +10,11 @@ pub(crate) fn table() -> Vec<Resource> {
     let at = |path, thing, operations| Resource { path, thing, operations };
     vec![
         // what tenants do
-        at("/{tenantName}/access",                               Thing::Tenant,   vec![access::CREATE]),
+        at("/{tenantName}/access",                               Thing::Tenant,   vec![access::LIST, access::CREATE]),
         at("/{tenantName}/access/{accessId}",                    Thing::Access,   vec![access::READ, access::UPDATE]),
         at("/{tenantName}/contract",                             Thing::Tenant,   vec![contract::LIST]),
         at("/{tenantName}/contract/{contractId}",                Thing::Contract, vec![contract::READ]),
+        at("/{tenantName}/summary",                              Thing::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               Thing::Tenant,   vec![verify::CHECK]),
         // what operators set up
         at("/-/admin/tenants",                                   Thing::Nothing,  vec![tenant::LIST]),

@@ -4,8 +4,10 @@ mod access;
 mod bad_input;
 mod contract;
 mod coverage;
+mod list;
 mod openapi;
 mod public;
+mod summary;
 mod tenant;
 mod verify;
 

@@ -135,10 +135,14 @@ async fn answers_have_what_their_schemas_say() {
     let contract = gate.get("/acme/contract/pre").await.json();
     let admin = gate.get("/-/admin/tenants/acme/contracts/pre").await.json();
     let tenant = gate.get("/-/admin/tenants/acme").await.json();
+    let summary = gate.get("/acme/summary").await.json();
+    let listed = gate.get("/acme/access").await.json()[0].clone();
     let problem = gate.post("/acme/access", "{}").await.json();
     for (name, answer) in [
         ("Access", made),
         ("Access", read),
+        ("Access", listed),
+        ("Summary", summary),
         ("Verified", verified),
         ("Contract", contract),
         ("Contract", admin),

@@ -113,7 +113,7 @@ async fn what_is_ignored_is_named_or_refused() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let seen = gate.get(&format!("{path}?b=1&a%2C=2&b=3")).await;
-    assert_eq!((seen.status, seen.header("x-ignored-params")), (200, Some("b, a%2C, b")));
+    assert_eq!((seen.status, seen.header("x-ignored-params")), (200, Some("b, a%2C")));
     assert_eq!(gate.get(&path).await.header("x-ignored-params"), None);
     for prefer in ["handling=strict", "respond-async, Handling=\"strict\"; x=1"] {
         let seen = gate.ask("GET", &format!("{path}?b=1&c=2"), &[("prefer", prefer)], "").await;

@@ -1,0 +1,298 @@
+//! The list of accesses: filters, pages, links, and what is wrong with them.
+
+use super::*;
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::{AccessId, TenantName};
+use gatehouse_store::NewAccess;
+use insta::assert_snapshot;
+
+/// Three accesses, a day apart: `ann` and `cleo` under `payg`, `bob` under `other`.
+async fn set_up(gate: &Gatehouse) {
+    for (day, body) in [
+        (1, r#"{"contractId": "payg", "username": "ann"}"#),
+        (2, r#"{"contractId": "other", "username": "bob", "deviceName": "pump 7"}"#),
+        (3, r#"{"contractId": "payg", "username": "cleo", "deviceName": "ann"}"#),
+    ] {
+        gate.clock.set(at(&format!("2027-04-0{day}T12:00:00Z")));
+        gate.create(body).await;
+    }
+    gate.post("/rival/access", r#"{"contractId": "payg", "username": "dan"}"#).await;
+}
+
+fn usernames(seen: &Seen) -> String {
+    let json = seen.json();
+    let names = json.as_array().unwrap().iter().map(|it| it["username"].as_str().unwrap());
+    names.collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn filters_count_and_list_alike() {
+    #[rustfmt::skip]
+    let cases = [
+        // query                                                       // usernames         // ignored
+        ("",                                                           "ann bob cleo",      None),
+        ("filter=contractId=payg",                                     "ann cleo",          None),
+        ("contractId=payg",                                            "ann cleo",          None),
+        ("filter=contractId=payg&productOfferingId=po-use",            "ann cleo",          None),
+        ("filter=contractId=payg&productOfferingId=po-other",          "",                  None),
+        ("contractId=payg&username=cleo",                              "cleo",              None),
+        ("contractId=payg&productOfferingId=po-use;username=bob",      "ann bob cleo",      None),
+        ("username=ann;username=bob",                                  "ann bob",           None),
+        ("name=ann",                                                   "ann cleo",          None),
+        ("name=pump%207",                                              "bob",               None),
+        ("name=pump+7",                                                "",                  None),
+        ("filter=contractId%3Dpayg%26username%3Dann",                  "ann",               None),
+        ("createdAt%3E%3D2027-04-02",                                  "bob cleo",          None),
+        ("createdAt%3E=2027-04-02T14:00:00%2B02:00",                   "bob cleo",          None),
+        ("createdAt%3E=2027-04-02T14:00:00+02:00",                     "bob cleo",          None),
+        ("createdAt%3E2027-04-02T12:00:00Z",                           "cleo",              None),
+        ("createdAt%3C2027-04-02;username=cleo",                       "ann cleo",          None),
+        ("createdAt=2027-04-02T12:00:00",                              "bob",               None),
+        ("startDateTime%3C=2027-04-02T12:00:00Z",                      "ann bob",           None),
+        ("endDateTime%3E2000-01-01",                                   "",                  None),
+        ("createdBy=job-019f0000-0000-7000-8000-000000000000",         "",                  None),
+        ("createdBy=someone",                                          "",                  None),
+        ("username=dan",                                               "",                  None),
+        ("username=ANN",                                               "",                  None),
+        ("username=o'hara",                                            "",                  None),
+        ("username=%00",                                               "",                  None),
+        ("contractId=%0A",                                             "",                  None),
+        ("contractId=",                                                "",                  None),
+        ("color=red",                                                  "ann bob cleo",      Some("color")),
+        ("color=red&contractId=payg",                                  "ann cleo",          Some("color")),
+        ("color=red;contractId=payg",                                  "ann cleo",          Some("color")),
+        ("contractId%3Epayg",                                          "ann bob cleo",      Some("contractId")),
+        ("status=ACTIVE&a%2Cb&status=X",                               "ann bob cleo",      Some("status, a%2Cb")),
+        ("filter=contractId%253Dpayg",                                 "ann bob cleo",      Some("contractId=payg")),
+        ("%FF=1",                                                      "ann bob cleo",      Some("%EF%BF%BD")),
+    ];
+    for gate in Gatehouse::on_each("filters_count_and_list_alike").await {
+        set_up(&gate).await;
+        for (query, expected, ignored) in cases {
+            let seen = gate.get(&format!("/acme/access?{query}")).await;
+            assert_eq!(seen.status, 200, "{}: {query}: {}", gate.kind, seen.body);
+            assert_eq!(usernames(&seen), expected, "{}: {query}", gate.kind);
+            let total = expected.split_whitespace().count().to_string();
+            assert_eq!(seen.header("x-total-count"), Some(total.as_str()), "{query}");
+            assert_eq!(seen.header("x-ignored-params"), ignored, "{query}");
+        }
+        assert_eq!(gate.get("/nobody/access?name=x").await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_page_shows_accesses_without_passwords() {
+    let gate = Gatehouse::new().await;
+    set_up(&gate).await;
+    let seen = gate.get("/acme/access?pageSize=1&contractId=payg").await;
+    assert!(!seen.body.contains("password"));
+    let id = seen.json()[0]["id"].as_str().unwrap().to_owned();
+    assert_snapshot!(seen.whole().replace(&id, "<id>"), @r#"
+    200
+    content-type: application/json
+    x-total-count: 2
+    link: <http://gate.example/acme/access?contractId=payg&pageNumber=1&pageSize=1>; rel="first", <http://gate.example/acme/access?contractId=payg&pageNumber=2&pageSize=1>; rel="last", <http://gate.example/acme/access?contractId=payg&pageNumber=2&pageSize=1>; rel="next"
+    x-correlation-id: <correlation>
+    content-length: 316
+
+    [
+      {
+        "id": "<id>",
+        "href": "http://gate.example/acme/access/<id>",
+        "contractId": "payg",
+        "productOfferingId": "po-use",
+        "username": "ann",
+        "name": "ann",
+        "status": "ACTIVE",
+        "startDateTime": "2027-04-01T12:00:00.000Z",
+        "@baseType": "Resource",
+        "@type": "RealizingResource"
+      }
+    ]
+    "#);
+    let head = gate.ask("HEAD", "/acme/access?pageSize=1&contractId=payg", &[], "").await;
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    assert_eq!(head.header("link"), seen.header("link"));
+    assert_eq!(head.header("content-length"), seen.header("content-length"));
+}
+
+#[tokio::test]
+async fn an_end_that_has_come_is_seen_in_the_list() {
+    let gate = Gatehouse::new().await;
+    let contract = r#"{"productOfferingId": "po", "billingModel": "PAY_PER_USE",
+                       "endDateTime": "2027-06-01"}"#;
+    gate.put("/-/admin/tenants/acme/contracts/ending", contract).await;
+    gate.create(r#"{"contractId": "ending"}"#).await;
+    for (now, status) in [("2027-05-31", "ACTIVE"), ("2027-06-01", "TERMINATED")] {
+        gate.clock.set(at(now));
+        let seen = gate.get("/acme/access?endDateTime=2027-06-01").await;
+        assert_eq!(seen.json()[0]["status"], status, "{now}");
+    }
+}
+
+/// The links of an answer, each as its query.
+fn links(seen: &Seen) -> Vec<(String, String)> {
+    let links = seen.header("link").unwrap().split(", ").map(|link| {
+        let (address, rel) = link.split_once(">; rel=").unwrap();
+        let query = address.strip_prefix("<http://gate.example/acme/access?").unwrap();
+        (rel.trim_matches('"').to_owned(), query.to_owned())
+    });
+    links.collect()
+}
+
+#[tokio::test]
+async fn links_lead_to_the_other_pages_and_keep_everything_else() {
+    let gate = Gatehouse::new().await;
+    set_up(&gate).await;
+    #[rustfmt::skip]
+    let cases = [
+        // asked for                               // first, last, next: pages        // kept
+        ("pageSize=2",                             (1, 2, Some(2)),                   ""),
+        ("pageSize=2&pageNumber=2",                (1, 2, None),                      ""),
+        ("pageSize=2&pageNumber=9",                (1, 2, None),                      ""),
+        ("pageSize=2&pageNumber=10000000",         (1, 2, None),                      ""),
+        ("pageSize=1&contractId=payg",             (1, 2, Some(2)),                   "contractId=payg&"),
+        ("pageSize=1&contractId=none",             (1, 1, None),                      "contractId=none&"),
+        ("contractId=payg;pageSize=1;username=bob", (1, 3, Some(2)),                  "contractId=payg;username=bob&"),
+        ("filter=contractId%3Dpayg%26pageSize%3D1", (1, 2, Some(2)),                  "filter=contractId%3Dpayg&"),
+        ("pageSize=1&color=red&filter=contractId%3Dpayg", (1, 2, Some(2)),            "color=red&filter=contractId%3Dpayg&"),
+        ("pageSize=3&name=%22a%22",                (1, 1, None),                      "name=%22a%22&"),
+    ];
+    for (query, (first, last, next), kept) in cases {
+        let seen = gate.get(&format!("/acme/access?{query}")).await;
+        let size = query.split("pageSize").nth(1).unwrap().trim_start_matches(['=', '%', '3', 'D']);
+        let size: String = size.chars().take_while(char::is_ascii_digit).collect();
+        let size = if query.contains("pageSize=3") { "3" } else { &size };
+        let mut expected = vec![("first", first), ("last", last)];
+        expected.extend(next.map(|next| ("next", next)));
+        let expected: Vec<(String, String)> = expected
+            .into_iter()
+            .map(|(rel, page)| (rel.into(), format!("{kept}pageNumber={page}&pageSize={size}")))
+            .collect();
+        assert_eq!(links(&seen), expected, "{query}");
+    }
+    assert_eq!(gate.get("/acme/access?pageNumber=2").await.body, "[]");
+    assert_eq!(links(&gate.get("/acme/access").await)[0].1, "pageNumber=1&pageSize=100");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_list_is_told_at_once() {
+    let gate = Gatehouse::new().await;
+    let many = |n: usize, separator: &str| vec!["contractId=payg"; n].join(separator);
+    let (alternatives, conditions) = (many(33, ";"), many(65, "&"));
+    #[rustfmt::skip]
+    let cases = [
+        // query                                              // names at fault
+        ("pageNumber=0",                                      vec!["pageNumber"]),
+        ("pageNumber=-1",                                     vec!["pageNumber"]),
+        ("pageNumber=1.5",                                    vec!["pageNumber"]),
+        ("pageNumber=10000001",                               vec!["pageNumber"]),
+        ("pageNumber=",                                       vec!["pageNumber"]),
+        ("pageNumber",                                        vec!["pageNumber"]),
+        ("pageNumber=%31%30x",                                vec!["pageNumber"]),
+        ("pageNumber=99999999999999999999999",                vec!["pageNumber"]),
+        ("pageSize=0&pageNumber=x",                           vec!["pageNumber", "pageSize"]),
+        ("pageSize=1001",                                     vec!["pageSize"]),
+        ("pageSize=%FF",                                      vec!["pageSize"]),
+        ("pageSize=1&contractId=payg;pageSize=1",             vec!["pageSize"]),
+        ("createdAt%3E=yesterday",                            vec!["createdAt"]),
+        ("createdAt=",                                        vec!["createdAt"]),
+        ("createdAt%3E=2027-02-30",                           vec!["createdAt"]),
+        ("createdAt%3E=2027-01-01T00:00:00%2025:00",          vec!["createdAt"]),
+        ("contractId=none&startDateTime=x;endDateTime=y&pageSize=0", vec!["startDateTime", "endDateTime", "pageSize"]),
+        ("username=%FF",                                      vec!["username"]),
+        ("contractId=payg;name=%C3%28",                       vec!["name"]),
+        (&alternatives,                                       vec!["filter"]),
+        (&conditions,                                         vec!["filter"]),
+    ];
+    for (query, names) in cases {
+        let seen = gate.get(&format!("/acme/access?{query}")).await;
+        assert_eq!(
+            (seen.status, seen.invalid()),
+            (400, names.iter().map(|it| (*it).into()).collect()),
+            "{query}: {}",
+            seen.body
+        );
+    }
+    let taken = [many(32, ";"), many(64, "&"), "pageNumber=10000000&pageSize=1000".into()];
+    for query in taken {
+        assert_eq!(gate.get(&format!("/acme/access?{query}")).await.status, 200, "{query}");
+    }
+    // A tenant that isn't there is told first.
+    assert_eq!(gate.get("/nobody/access?pageNumber=0").await.status, 404);
+    let strict = [("prefer", "handling=strict")];
+    for (query, names) in
+        [("color=red&contractId%3Ea", vec!["color", "contractId"]), ("contractId=a", vec![])]
+    {
+        let seen = gate.ask("GET", &format!("/acme/access?{query}"), &strict, "").await;
+        assert_eq!(seen.status, if names.is_empty() { 200 } else { 400 }, "{query}");
+        if seen.status == 400 {
+            assert_eq!(seen.invalid(), names);
+            assert!(seen.body.contains("can't be compared with `>`, only with ="), "{}", seen.body);
+        }
+    }
+}
+
+/// Makes accesses, a thousand at a time.
+async fn make(store: &Store, prefix: &str, n: usize) {
+    let new = |k: usize| {
+        let username = format!("{prefix}{k}");
+        let mut random = [0; 10];
+        random.copy_from_slice(&format!("{username:0>10}").as_bytes()[..10]);
+        NewAccess {
+            id: AccessId::new(1, &random),
+            contract_id: ["payg", "pre", "other"][k % 3].parse().unwrap(),
+            username: username.parse().unwrap(),
+            password: StoredHash::new("no password".into()),
+            device_name: None,
+            created_by: None,
+        }
+    };
+    let tenant: TenantName = "acme".parse().unwrap();
+    let all: Vec<usize> = (0..n).collect();
+    for some in all.chunks(1000) {
+        let new = some.iter().map(|k| new(*k)).collect();
+        for created in store.create_accesses(&tenant, new).await.unwrap() {
+            created.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_walk_along_next_finds_each_access_once_while_others_are_made() {
+    let n_before = 100_000;
+    for gate in Gatehouse::on_each("a_walk_along_next").await {
+        let store = &gate.gate.site.app.store;
+        make(store, "a", n_before).await;
+        for (n, (query, n_expected)) in [
+            ("pageSize=1000", n_before),
+            ("pageSize=1000&contractId=payg;contractId=other", n_before - n_before / 3),
+            ("pageSize=1000&createdAt%3E=2020-01-01&contractId=pre", n_before / 3),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut next = Some(format!("/acme/access?{query}"));
+            let mut found = std::collections::HashSet::new();
+            let (mut n_found, mut n_pages) = (0, 0);
+            while let Some(path) = next {
+                n_pages += 1;
+                // Others are made while the page is read, so it ends further and further on.
+                let others = format!("b{n}-{n_pages}-");
+                let (seen, ()) = tokio::join!(gate.get(&path), make(store, &others, 30));
+                for access in seen.json().as_array().unwrap() {
+                    n_found += 1;
+                    found.insert(access["username"].as_str().unwrap().to_owned());
+                }
+                let links = seen.header("link").unwrap().split(", ");
+                let mut links = links.filter_map(|link| link.strip_suffix(">; rel=\"next\""));
+                let address = links.next().map(|link| link.trim_start_matches('<').to_owned());
+                next = address.map(|it| it.strip_prefix("http://gate.example").unwrap().to_owned());
+            }
+            assert_eq!(found.len(), n_found, "{}: {query}: some came twice", gate.kind);
+            let n_old = found.iter().filter(|name| name.starts_with('a')).count();
+            assert_eq!(n_old, n_expected, "{}: {query}: some were missed", gate.kind);
+            assert!(n_found > n_expected, "{}: {query}: no others were made", gate.kind);
+        }
+    }
+}
