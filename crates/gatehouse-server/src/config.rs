@@ -153,6 +153,11 @@ impl Config {
         toml::to_string(self).expect("a configuration is plain TOML")
     }
 
+    /// The file of the embedded store.
+    pub fn database_file(&self) -> PathBuf {
+        self.data_dir.join("gatehouse.db")
+    }
+
     /// Checks what no single setting can tell by itself.
     fn check(self) -> Result<Self, String> {
         let Limits { page_size_max, body_bytes } = self.limits;

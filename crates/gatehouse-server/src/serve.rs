@@ -183,6 +183,6 @@ pub async fn open_store(
         Err(std::fs::TryLockError::WouldBlock) => return Err(StartError::InUse(path.clone())),
         Err(std::fs::TryLockError::Error(cause)) => return Err(failed(cause)),
     }
-    let store = Store::open_sqlite(&path.join("gatehouse.db"), clock).await?;
+    let store = Store::open_sqlite(&config.database_file(), clock).await?;
     Ok((store, Some(lock)))
 }

@@ -53,6 +53,11 @@ impl Db {
         Ok(Self { engine, clock })
     }
 
+    /// An embedded database that can only be read.
+    pub(crate) fn attach_sqlite(path: &Path, clock: Clock) -> Self {
+        Self { engine: Engine::Sqlite(Arc::new(sqlite::Sqlite::attach(path))), clock }
+    }
+
     pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
         let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url)));
         Ok(Self { engine, clock })

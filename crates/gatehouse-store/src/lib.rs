@@ -69,12 +69,12 @@ impl Store {
         Self::with(db::Db::open_postgres(url, clock)?).await
     }
 
-    /// Opens the embedded store as it is; `None` where no server has made one yet.
+    /// Opens the embedded store as it is, to be read only; `None` where no server has made one yet.
     pub async fn attach_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
         if !path.exists() {
             return Ok(None);
         }
-        Self::attach(db::Db::open_sqlite(path, clock)?).await
+        Self::attach(db::Db::attach_sqlite(path, clock)).await
     }
 
     /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: an empty place in PostgreSQL.
+//! What the tests of several crates share: an empty place in PostgreSQL, and a hand inside it.
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
 ///
@@ -10,14 +10,22 @@ pub async fn empty_schema(name: &str) -> String {
         "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
          `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
     );
-    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+    execute(&url, &format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}")).await;
+    format!("{url}?options=-c%20search_path%3D{name}")
+}
+
+/// Runs statements behind gatehouse's back.
+///
+/// # Panics
+///
+/// When they fail.
+pub async fn execute(url: &str, sql: &str) {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls)
         .await
         .expect("PostgreSQL is where TEST_POSTGRES_URL says");
     let connection = tokio::spawn(connection);
-    let sql = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
-    client.batch_execute(&sql).await.expect("the schema can be made");
+    client.batch_execute(sql).await.expect("the statements run");
     drop(client);
     let ended = connection.await.expect("the connection does not panic");
     ended.expect("the connection ends well");
-    format!("{url}?options=-c%20search_path%3D{name}")
 }

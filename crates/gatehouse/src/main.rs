@@ -3,6 +3,7 @@
 mod apply;
 mod client;
 mod demo;
+mod doctor;
 mod logging;
 mod serve;
 mod token;
@@ -27,6 +28,8 @@ enum Command {
     Token(token::Token),
     /// Make tenants and contracts as an estate file says
     Apply(apply::Apply),
+    /// Check settings, keys and store, and say what to do about what is wrong
+    Doctor(doctor::Doctor),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
         Command::Apply(apply) => apply.run(),
+        Command::Doctor(doctor) => doctor.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -70,13 +70,19 @@ impl Sqlite {
             .name("sqlite-writer".into())
             .spawn(move || write_until_closed(Arc::new(Mutex::new(connection)), receiver))
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
-        Ok(Self {
+        let queue = Mutex::new(Some(sender));
+        Ok(Self { queue, writer: Mutex::new(Some(writer)), ..Self::attach(path) })
+    }
+
+    /// One that can only be read: another process may be writing it.
+    pub(crate) fn attach(path: &Path) -> Self {
+        Self {
             path: path.into(),
             readers: Mutex::default(),
             snapshots: Lane::new(snapshots_at_once()),
-            queue: Mutex::new(Some(sender)),
-            writer: Mutex::new(Some(writer)),
-        })
+            queue: Mutex::default(),
+            writer: Mutex::default(),
+        }
     }
 
     /// Reads on the calling thread: a seek costs less than handing it to another.

@@ -4,6 +4,7 @@
 
 mod apply;
 mod crash;
+mod doctor;
 mod hostile;
 mod keys;
 mod process;

@@ -1,0 +1,52 @@
+use super::process::*;
+use reqwest::Method;
+
+#[tokio::test]
+async fn a_doctor_finds_a_healthy_house_healthy_while_it_works() {
+    for place in Place::each("doctor_finds_it_healthy").await {
+        let server = place.serve();
+        for contract in ["payg", "pre", "payg"] {
+            let body = format!(r#"{{"contractId": "{contract}"}}"#);
+            let (status, _) = server.json(Method::POST, "/acme/access", Some(&body)).await;
+            assert_eq!(status, 201);
+        }
+        let quick = place.run(&["doctor"]);
+        assert!(quick.status.success(), "{}: {}", place.kind, said(&quick));
+        assert!(!said(&quick).contains("tenant acme"));
+        let deep = place.run(&["doctor", "--deep"]);
+        assert!(deep.status.success(), "{}: {}", place.kind, said(&deep));
+        assert!(said(&deep).contains("agree with its 3 accesses"), "{}", said(&deep));
+    }
+}
+
+#[test]
+fn a_doctor_says_what_to_do_and_makes_nothing() {
+    let place = Place::sqlite();
+    let output = place.run(&["doctor", "--deep"]);
+    assert!(!output.status.success());
+    assert!(said(&output).contains("there is no store"), "{}", said(&output));
+    assert!(said(&output).contains("2 things are wrong"), "{}", said(&output));
+    assert!(!place.path("gatehouse-data").exists(), "looking makes nothing");
+
+    let output = place.run(&["doctor", "--database-url", "postgres://ann:s3cret@127.0.0.1:1/x"]);
+    assert!(!output.status.success() && !said(&output).contains("s3cret"), "{}", said(&output));
+}
+
+/// A wrong counter can't come about by itself, so it is put there by hand.
+#[tokio::test]
+async fn a_doctor_finds_what_does_not_agree() {
+    let place = Place::postgres("doctor_finds_what_does_not_agree").await;
+    let server = place.serve();
+    let (status, _) =
+        server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
+    assert_eq!(status, 201);
+    gatehouse_testing::execute(
+        place.database_url.as_deref().unwrap(),
+        "UPDATE counter SET total = 7 WHERE kind = 'contract' AND name = 'payg'",
+    )
+    .await;
+    let output = place.run(&["doctor", "--deep"]);
+    assert!(!output.status.success());
+    let expected = "WRONG  tenant acme: accesses of the contract payg: written down is 7";
+    assert!(said(&output).contains(expected), "{}", said(&output));
+}
