@@ -44,8 +44,9 @@ from the first connection). In another terminal, with a token that is good for a
   curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
        -H 'Content-Type: application/json' -d '{{"username": "…", "password": "…"}}'
 
-  # what the tenant has
-  curl -s $GATEHOUSE_URL/demo/contract -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+  # what the tenant has: its accesses, any page of any filter, and the figures
+  curl -si "$GATEHOUSE_URL/demo/access?contractId=C-PAYG&pageSize=10" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+  curl -s $GATEHOUSE_URL/demo/summary -H "Authorization: Bearer $GATEHOUSE_TOKEN"
 
 To look at: {url}/-/openapi.json (every operation), {url}/-/ready
 "#

@@ -72,7 +72,8 @@ const UNFIT: &AsciiSet = &CONTROLS
 fn links(call: &Call, request: PageRequest, total: u64) -> String {
     let last = request.last(total);
     let mut links = vec![("first", 1), ("last", last)];
-    if request.number < last {
+    // A page that can't be asked for is no next one.
+    if request.number < last && request.number < PAGE_NUMBER_MAX {
         links.push(("next", request.number + 1));
     }
     let kept = utf8_percent_encode(call.query.without_page(), UNFIT).to_string();
