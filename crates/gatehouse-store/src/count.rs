@@ -31,97 +31,97 @@ impl Store {
         let tenant = tenant.clone();
         let limit = Some(Duration::from_secs(COUNT_SECONDS_MAX));
         let counted = self.db.snapshot(limit, async move |tx| {
-            let search = Search::new(&tenant, &terms);
-            let sql = format!("SELECT COUNT(*) FROM access WHERE {}", search.sql);
-            let total = tx.rows_once(&sql, &search.values, |row| row.count(0)).await?;
+            let mut search = Search::new(&tenant, &terms);
+            let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
             let total = total.into_iter().next().unwrap_or_default();
-            if request.offset() >= total {
-                return Ok(Page { request, items: Vec::new(), total });
-            }
-            let columns = columns!();
-            let Search { sql, mut values, order } = search;
-            let n = values.len();
-            values.extend([request.size, request.offset()].map(Value::from));
-            let sql = format!(
-                "SELECT {columns} FROM access WHERE {sql} ORDER BY {order} LIMIT ?{} OFFSET ?{}",
-                n + 1,
-                n + 2
-            );
-            let items = tx.rows_once(&sql, &values, read).await?;
+            let items = if request.offset() < total {
+                let sql = search.page(request);
+                tx.rows_once(&sql, &search.values, read).await?
+            } else {
+                Vec::new()
+            };
             Ok(Page { request, items, total })
         });
         counted.await
     }
 }
 
-/// The condition of a search, with its values.
+/// A search for numbers in the tenant: one statement for each term, so that each has its own index.
 struct Search<'t> {
     sql: String,
     values: Vec<Value<'t>>,
-    /// The column that puts the accesses in their order.
-    order: &'static str,
+    /// What puts the found in their order.
+    order: String,
 }
 
 impl<'t> Search<'t> {
     fn new(tenant: &'t TenantName, terms: &'t [Located]) -> Self {
-        let mut search = Self {
-            sql: "tenant = ?1".into(),
-            values: vec![tenant.as_str().into()],
-            order: "number",
-        };
+        let values = vec![tenant.as_str().into()];
+        let mut search = Self { sql: String::new(), values, order: "number".into() };
+        for (n, term) in terms.iter().enumerate() {
+            search.sql.push_str(if n > 0 { " UNION " } else { "" });
+            search.push_term(term);
+        }
         if let [term] = terms {
             // The set's own order is the same, and its index has it.
-            search.order = number_column(&term.set);
+            search.order = format!("a.{}", number_column(&term.set));
         }
-        search.sql.push_str(" AND (");
-        for (n, term) in terms.iter().enumerate() {
-            search.sql.push_str(if n > 0 { " OR (" } else { "(" });
-            search.push_term(term);
-            search.sql.push(')');
-        }
-        search.sql.push(')');
         search
+    }
+
+    fn total(&self) -> String {
+        format!("SELECT COUNT(*) FROM ({}) a", self.sql)
+    }
+
+    fn page(&mut self, request: PageRequest) -> String {
+        let (sql, order, columns) = (&self.sql, &self.order, columns!());
+        self.values.extend([request.size, request.offset()].map(Value::from));
+        let n = self.values.len();
+        format!(
+            "SELECT {columns} FROM access WHERE tenant = ?1 AND number IN \
+             ({sql} ORDER BY {order} LIMIT ?{} OFFSET ?{n}) ORDER BY number",
+            n - 1
+        )
     }
 
     fn push_term(&mut self, term: &'t Located) {
         let Located { set, interval, rest } = term;
         let Rest { device_name, start, end } = rest;
+        self.sql.push_str("SELECT a.number FROM ");
         if let Some(name) = device_name {
-            self.push("device_name = ", name.as_str());
-            self.sql.push_str(" AND ");
+            // Those of the name first. SQLite keeps no statistics: it goes from left to right in a CROSS
+            // JOIN, and the plus keeps it from looking for the number's range instead of the name.
+            self.sql.push_str("access n CROSS JOIN access a WHERE n.tenant = ?1");
+            self.push("n.device_name =", name.as_str());
+            self.sql.push_str(" AND a.number = +n.number AND a.tenant = ?1");
+        } else {
+            self.sql.push_str("access a WHERE a.tenant = ?1");
         }
         if let Some(key) = key(set) {
-            // With a name its index is the one to use, as it leaves fewest.
-            let by_name = device_name.is_some();
-            self.push(key_column(set, by_name), key);
-            self.sql.push_str(" AND ");
+            self.push(&format!("a.{} =", key_column(set)), key);
         }
         let number = number_column(set);
-        let _ = write!(self.sql, "{number} ");
-        self.push("> ", interval.after);
-        let _ = write!(self.sql, " AND {number} ");
-        self.push("<= ", interval.to);
-        self.push_span("start_at", *start);
+        self.push(&format!("a.{number} >"), interval.after);
+        self.push(&format!("a.{number} <="), interval.to);
+        self.push_span("a.start_at", *start);
         if let Some(end) = end {
-            self.sql.push_str(" AND end_at IS NOT NULL");
-            self.push_span("end_at", *end);
+            self.sql.push_str(" AND a.end_at IS NOT NULL");
+            self.push_span("a.end_at", *end);
         }
     }
 
     fn push_span(&mut self, column: &str, span: Span) {
         if span.from > Span::ALWAYS.from {
-            let _ = write!(self.sql, " AND {column} ");
-            self.push(">= ", span.from);
+            self.push(&format!("{column} >="), span.from);
         }
         if span.until < Span::ALWAYS.until {
-            let _ = write!(self.sql, " AND {column} ");
-            self.push("< ", span.until);
+            self.push(&format!("{column} <"), span.until);
         }
     }
 
-    fn push(&mut self, sql: &str, value: impl Into<Value<'t>>) {
+    fn push(&mut self, comparison: &str, value: impl Into<Value<'t>>) {
         self.values.push(value.into());
-        let _ = write!(self.sql, "{sql}?{}", self.values.len());
+        let _ = write!(self.sql, " AND {comparison} ?{}", self.values.len());
     }
 }
 
@@ -134,14 +134,15 @@ fn number_column(set: &Set) -> &'static str {
     }
 }
 
-/// The column that says which set an access belongs to, or the same in a form that no index has.
-fn key_column(set: &Set, is_unindexed: bool) -> &'static str {
-    match (set, is_unindexed) {
-        (Set::Tenant, _) => "",
-        (Set::Offering(_), false) => "offering_id = ",
-        (Set::Offering(_), true) => "offering_id || '' = ",
-        (Set::Contract(_), false) => "contract_id = ",
-        (Set::Contract(_), true) => "contract_id || '' = ",
-        (Set::Job(_), _) => "job = ",
+/// The column that says which set of its kind an access belongs to.
+fn key_column(set: &Set) -> &'static str {
+    match set {
+        Set::Tenant => "tenant",
+        Set::Offering(_) => "offering_id",
+        Set::Contract(_) => "contract_id",
+        Set::Job(_) => "job",
     }
 }
+
+#[cfg(test)]
+mod tests;

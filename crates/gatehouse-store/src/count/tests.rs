@@ -1,0 +1,55 @@
+//! Which index SQLite takes: it keeps no statistics, so the form of a statement alone decides.
+
+use super::*;
+use crate::Clock;
+use gatehouse_core::Timestamp;
+use gatehouse_core::list::Interval;
+
+fn located(set: Set, name: Option<&str>, end: Option<Span>) -> Located {
+    let interval = Interval { after: 0, to: 1000 };
+    let device_name = name.map(|name| name.parse().unwrap());
+    Located { set, interval, rest: Rest { device_name, start: Span::ALWAYS, end } }
+}
+
+async fn plan(store: &Store, sql: String, values: Vec<Value<'_>>) -> String {
+    let sql = format!("EXPLAIN QUERY PLAN {sql}");
+    // Values don't matter to the plan, but they can't travel into the snapshot.
+    let n_values = values.len();
+    let plan = store.db.snapshot(None, async move |tx| {
+        let values = vec![Value::from(1_i64); n_values];
+        tx.rows_once(&sql, &values, |row| row.text(3)).await
+    });
+    plan.await.unwrap().join("; ")
+}
+
+#[tokio::test]
+async fn each_search_goes_by_the_index_that_leaves_fewest() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::by_hand(Timestamp::EPOCH);
+    let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
+    let tenant = "acme".parse().unwrap();
+    let contract = || Set::Contract("c1".parse().unwrap());
+    let ends = Some(Span { from: 1, until: 2 });
+    #[rustfmt::skip]
+    let cases = [
+        // terms                                                     // indexes
+        (vec![located(Set::Tenant, Some("x"), None)],                vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
+        (vec![located(contract(), Some("x"), None)],                 vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
+        (vec![located(contract(), Some("x"), ends)],                 vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
+        (vec![located(contract(), None, ends)],                      vec!["INDEX access_contract (tenant=? AND contract_id=? AND contract_number>? AND contract_number<?)"]),
+        (vec![located(Set::Tenant, None, ends)],                     vec!["PRIMARY KEY (tenant=? AND number>? AND number<?)"]),
+        (vec![located(Set::Tenant, Some("x"), None), located(contract(), None, None)],
+              vec!["INDEX access_device_name (tenant=? AND device_name=?", "COVERING INDEX access_contract (tenant=? AND contract_id=?"]),
+    ];
+    for (terms, indexes) in cases {
+        let mut search = Search::new(&tenant, &terms);
+        let total = plan(&store, search.total(), search.values.clone()).await;
+        let page = search.page(PageRequest { number: 3, size: 10 });
+        let page = plan(&store, page, search.values).await;
+        for index in indexes {
+            assert!(total.contains(index), "{index} is not in {total}");
+            assert!(page.contains(index), "{index} is not in {page}");
+        }
+        assert!(page.contains("PRIMARY KEY (tenant=? AND number=?)"), "{page}");
+    }
+}
