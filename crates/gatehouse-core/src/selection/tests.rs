@@ -58,11 +58,14 @@ proptest! {
     }
 }
 
+/// Whose a number is.
+type Owner = fn(usize) -> usize;
+
 #[test]
 fn few_looks_are_enough_however_the_runs_are_mixed() {
     let n_numbers = 40_000;
     #[rustfmt::skip]
-    let mixtures: [(&str, fn(usize) -> usize, usize); 4] = [
+    let mixtures: [(&str, Owner, usize); 4] = [
         // how they are mixed   // whose a number is             // looks at most
         ("in turn",             |number| number % 2,             12),
         ("in stretches",        |number| number / 1000 % 2,      30),

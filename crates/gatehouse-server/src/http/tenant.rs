@@ -84,7 +84,7 @@ pub(super) const DELETE: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.tenants(request).await?;
-    Ok(paging::reply(&call, &page, |tenant| TenantBody::new(&tenant)))
+    Ok(paging::reply(&call, &page, TenantBody::new))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
