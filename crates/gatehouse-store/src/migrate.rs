@@ -27,7 +27,12 @@ const STEPS: &[Step] = &[
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
-    db.write(run_in).await
+    run_to(db, newest()).await
+}
+
+/// Takes the steps up to this version.
+pub(crate) async fn run_to(db: &Db, version: i64) -> Result<(), StoreError> {
+    db.write(async move |tx| run_in(tx, version).await).await
 }
 
 /// The version of the schema that is there, as it is; `None` where there is none, and an error where
@@ -59,7 +64,7 @@ fn refuse_newer(found: i64) -> Result<(), StoreError> {
     if found > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
 }
 
-async fn run_in(tx: Tx) -> Result<(), StoreError> {
+async fn run_in(tx: Tx, version: i64) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
         // Held until the commit. SQLite's transactions are exclusive anyway.
         tx.script("SELECT pg_advisory_xact_lock(7233173838382854)").await?;
@@ -74,7 +79,7 @@ async fn run_in(tx: Tx) -> Result<(), StoreError> {
     }
     let present = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
     refuse_newer(present)?;
-    for step in STEPS.iter().filter(|step| step.version > present) {
+    for step in STEPS.iter().filter(|step| (present + 1..=version).contains(&step.version)) {
         match tx.dialect() {
             Dialect::Sqlite => tx.script(step.sqlite).await?,
             Dialect::Postgres => tx.script(step.postgres).await?,

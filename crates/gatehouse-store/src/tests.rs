@@ -6,6 +6,7 @@ mod full;
 mod gaps;
 mod list;
 mod schema;
+mod snapshot;
 mod summary;
 mod tenant;
 

@@ -41,3 +41,24 @@ pub(super) struct Turn {
     _free: OwnedSemaphorePermit,
     _room: OwnedSemaphorePermit,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_few_go_some_wait_and_the_rest_are_refused() {
+        let lane = Lane::new(1);
+        let first = lane.enter(None).await.unwrap();
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(lane.enter(None))).collect();
+        for turn in &mut waiting {
+            assert!(futures_util::poll!(turn).is_pending());
+        }
+        assert!(matches!(lane.enter(None).await, Err(StoreError::Busy)));
+        drop(first);
+        let second = waiting.remove(0).await.unwrap();
+        assert!(matches!(lane.enter(Some(Duration::ZERO)).await, Err(StoreError::Busy)));
+        drop(second);
+        assert!(waiting.remove(0).await.is_ok());
+    }
+}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::StoreError;
+use crate::db::Db;
 
 #[tokio::test]
 async fn opening_again_finds_the_schema_as_it_was_left() {
@@ -62,5 +63,54 @@ async fn a_lost_connection_is_made_again() {
         assert!(matches!(lost.await, Err(StoreError::Unavailable(_))));
         store.create_access(&acme(), new("c1", &format!("u{n}"))).await.unwrap().unwrap();
         store.ping().await.unwrap();
+    }
+}
+
+/// A store as the first version of the schema left it: two contracts, three accesses, one of them ended.
+const AS_THE_FIRST_VERSION_LEFT_IT: &str = "
+    INSERT INTO tenant VALUES ('acme', 'UTC');
+    INSERT INTO contract VALUES
+        ('acme', 'c1', 'o1', 'PAY_PER_USE', 'ACTIVE', NULL, NULL, NULL, NULL),
+        ('acme', 'c2', 'o1', 'PAY_PER_USE', 'ACTIVE', NULL, NULL, NULL, NULL);
+    INSERT INTO counter VALUES
+        ('acme', 'tenant', '', 3, 86400002), ('acme', 'offering', 'o1', 3, 86400002),
+        ('acme', 'contract', 'c1', 3, 86400002), ('acme', 'contract', 'c2', 0, 0);
+    INSERT INTO usage VALUES ('acme', 'c1', 2), ('acme', 'c2', 0);
+    INSERT INTO access VALUES
+        ('acme', 1, 1, 1, NULL, ID1, 'c1', 'o1', NULL, 'u1', 'h', NULL, 'ACTIVE', 1, NULL, 1, NULL, 0, NULL, 1),
+        ('acme', 2, 2, 2, NULL, ID2, 'c1', 'o1', NULL, 'u2', 'h', 'd', 'TERMINATED', 2, 86400009, 2, NULL, 0, NULL, 2),
+        ('acme', 3, 3, 3, NULL, ID3, 'c1', 'o1', NULL, 'u3', 'h', 'd', 'SUSPENDED', 3, NULL, 86400002, NULL, 0, NULL, 2);
+";
+
+#[tokio::test]
+async fn a_store_of_the_first_version_is_brought_up_to_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("test.db");
+    let url = empty_schema("a_store_of_the_first_version").await;
+    let clock = Clock::by_hand(day(0));
+    for (kind, db, bytes) in [
+        ("SQLite", Db::open_sqlite(&path, clock.clone()).unwrap(), ("x'", "")),
+        ("PostgreSQL", Db::open_postgres(&url, clock.clone()).unwrap(), ("'\\x", "::bytea")),
+    ] {
+        let mut rows = AS_THE_FIRST_VERSION_LEFT_IT.to_owned();
+        for n in 1..=3 {
+            let id = format!("{}0{n}{}'{}", bytes.0, "00".repeat(15), bytes.1);
+            rows = rows.replace(&format!("ID{n}"), &id);
+        }
+        crate::migrate::run_to(&db, 1).await.unwrap();
+        db.write(async move |tx| tx.script(&rows).await).await.unwrap();
+        db.close().await;
+
+        let store = match kind {
+            "SQLite" => Store::open_sqlite(&path, clock.clone()).await.unwrap(),
+            _ => Store::open_postgres(&url, clock.clone()).await.unwrap(),
+        };
+        let audit = store.audit(&acme()).await.unwrap();
+        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+        assert_eq!(audit.n_accesses, 3);
+        let contract = store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await.unwrap();
+        assert_eq!(contract.unwrap().n_live, 2, "{kind}");
+        store.create_access(&acme(), new("c2", "u4")).await.unwrap().unwrap();
+        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }

@@ -233,6 +233,23 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
     }
 }
 
+#[test]
+fn a_list_that_takes_too_long_says_how_to_make_it_shorter() {
+    use crate::http::problem::Problem;
+    use gatehouse_store::StoreError;
+    for (error, title, said) in [
+        (StoreError::TooSlow, "Too slow", "narrow the filter by contractId"),
+        (StoreError::Busy, "Busy", "try again later"),
+    ] {
+        let reply = Problem::from(error).into_reply("id");
+        assert_eq!(reply.status, 503);
+        assert!(reply.headers.contains_key("retry-after"));
+        let body: Value = serde_json::from_slice(&reply.body).unwrap();
+        assert_eq!(body["title"], title);
+        assert!(body["detail"].as_str().unwrap().contains(said), "{body}");
+    }
+}
+
 /// Makes accesses, a thousand at a time.
 async fn make(store: &Store, prefix: &str, n: usize) {
     let new = |k: usize| {

@@ -1,0 +1,54 @@
+use super::*;
+use crate::StoreError;
+use std::time::Duration;
+
+/// Longer than anyone waits.
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL \
+                       SELECT i + 1 FROM n WHERE i < 100000000000) SELECT COUNT(*) FROM n";
+
+#[tokio::test]
+async fn what_takes_too_long_is_stopped_and_harms_nobody() {
+    for case in stores("what_takes_too_long_is_stopped").await {
+        set_up(&case.store).await;
+        // More often than there are turns: each of them is given back.
+        for _ in 0..10 {
+            let limit = Some(Duration::from_millis(50));
+            let read = case
+                .store
+                .db
+                .snapshot(limit, async |tx| tx.row(ENDLESS, &[], |row| row.count(0)).await);
+            assert!(matches!(read.await, Err(StoreError::TooSlow)), "{}", case.kind);
+        }
+        let read = case.store.db.snapshot(None, async |tx| {
+            tx.row("SELECT COUNT(*) FROM contract", &[], |row| row.count(0)).await
+        });
+        assert_eq!(read.await.unwrap(), Some(3), "{}", case.kind);
+        case.store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_sees_one_moment() {
+    for case in stores("a_snapshot_sees_one_moment").await {
+        set_up(&case.store).await;
+        let store = case.store.clone();
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (go_on, may_go_on) = std::sync::mpsc::channel();
+        let count = "SELECT COUNT(*) FROM access";
+        let read = tokio::spawn(async move {
+            store
+                .db
+                .snapshot(None, async move |tx| {
+                    let before = tx.row(count, &[], |row| row.count(0)).await?;
+                    begun.send(()).unwrap();
+                    tokio::task::block_in_place(|| may_go_on.recv().unwrap());
+                    Ok((before, tx.row(count, &[], |row| row.count(0)).await?))
+                })
+                .await
+        });
+        has_begun.await.unwrap();
+        case.store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
+        go_on.send(()).unwrap();
+        assert_eq!(read.await.unwrap().unwrap(), (Some(0), Some(0)), "{}", case.kind);
+    }
+}
