@@ -13,13 +13,16 @@ Usage: cargo xtask COMMAND
 Commands:
   test [--long] [-- ARGS]  run all tests against a throw-away PostgreSQL and the release binary;
                            --long also runs the tests that take minutes, ARGS go to `cargo test`
+  bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
+                           --quick takes fewer accesses and rounds, --rows N so many accesses,
+                           --store sqlite or postgres, --strict fails where a goal is missed
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   lint                     check formatting, clippy and the documentation
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or newer is needed for test, postgres and ci. When its server programs are missing,
-they are installed with apt-get.
+PostgreSQL 15 or newer is needed for test, postgres, ci and bench --store postgres. When its server
+programs are missing, they are installed with apt-get.
 ";
 
 /// One command, completely read.
@@ -27,6 +30,7 @@ they are installed with apt-get.
 pub(crate) enum Chore {
     Help,
     Test { long: bool, cargo_arguments: Vec<String> },
+    Bench { with_postgres: bool, arguments: Vec<String> },
     Postgres,
     Lint,
     Ci,
@@ -46,12 +50,13 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
     let chore = match command.as_str() {
         "help" | "--help" | "-h" => return Ok(Chore::Help),
         "test" => return parse_test(rest),
+        "bench" => return parse_bench(rest),
         "postgres" => Chore::Postgres,
         "lint" => Chore::Lint,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, postgres, lint, ci or help"
+                "no command `{unknown}`; use test, bench, postgres, lint, ci or help"
             )));
         }
     };
@@ -81,6 +86,36 @@ fn parse_test(words: &[String]) -> Result<Chore, Failure> {
         }
     }
     Ok(Chore::Test { long, cargo_arguments: Vec::new() })
+}
+
+/// Looks for mistakes and for what concerns xtask itself. The bench reads the values again; this way
+/// nobody waits for a build to hear of a misspelt option.
+fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
+    let wrong =
+        |what: &str, right: &str| Failure::Usage(format!("{what}: cargo xtask bench {right}"));
+    let mut with_postgres = false;
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--quick" | "--strict" => {}
+            "--rows" => {
+                let rows = rest.next().and_then(|rows| rows.parse::<u64>().ok());
+                rows.ok_or_else(|| wrong("`--rows` needs a number", "--rows 1000000"))?;
+            }
+            "--store" => match rest.next().map(String::as_str) {
+                Some("sqlite") => with_postgres = false,
+                Some("postgres") => with_postgres = true,
+                _ => return Err(wrong("`--store` is sqlite or postgres", "--store postgres")),
+            },
+            unknown => {
+                return Err(Failure::Usage(format!(
+                    "`bench` has no option `{unknown}`; use --quick, --rows N, --store sqlite, \
+                     --store postgres or --strict"
+                )));
+            }
+        }
+    }
+    Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
 
 #[cfg(test)]
@@ -114,11 +149,32 @@ mod tests {
     }
 
     #[test]
+    fn options_of_the_bench_are_passed_on_and_tell_whether_postgres_is_needed() {
+        for (line, with_postgres) in [
+            ("bench", false),
+            ("bench --quick --strict", false),
+            ("bench --store sqlite --rows 1000000", false),
+            ("bench --rows 1000000 --store postgres", true),
+        ] {
+            let arguments = line.split(' ').skip(1).map(String::from).collect();
+            assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
+        }
+    }
+
+    #[test]
     fn wrong_use_says_what_would_be_right() {
         let unknown_command = parse_line("tset");
-        assert!(unknown_command.is_err_and(|what| what.contains("use test, postgres, lint, ci")));
+        assert!(unknown_command.is_err_and(|what| what.contains("use test, bench, postgres")));
         let misplaced_argument = parse_line("test --nocapture");
         assert!(misplaced_argument.is_err_and(|what| what.contains("test -- --nocapture")));
+        for (line, advice) in [
+            ("bench --fast", "use --quick"),
+            ("bench --rows", "--rows 1000000"),
+            ("bench --rows many", "--rows 1000000"),
+            ("bench --store mysql", "sqlite or postgres"),
+        ] {
+            assert!(parse_line(line).is_err_and(|what| what.contains(advice)), "{line}");
+        }
         let extra_argument = parse_line("lint --fix");
         assert!(extra_argument.is_err_and(|what| what.contains("leave `--fix` away")));
     }

@@ -33,6 +33,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
             Ok(())
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
+        Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Postgres => offer_postgres(),
         Chore::Lint => lint(),
         Chore::Ci => {
@@ -66,6 +67,23 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
         eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     }
     Ok(())
+}
+
+fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
+    // The bench starts the server that lies beside it.
+    let packages = ["--package", "gatehouse", "--package", "gatehouse-bench"];
+    cargo::run(&[&["build", "--release"], &packages[..]].concat(), &[])?;
+
+    let postgres = if with_postgres {
+        Some(ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?)
+    } else {
+        None
+    };
+    let url = postgres.as_ref().map(ThrowawayPostgres::url);
+    let environment = url.as_ref().map(|url| ("BENCH_POSTGRES_URL", OsStr::new(url)));
+    let mut run = vec!["run", "--quiet", "--release", "--package", "gatehouse-bench", "--"];
+    run.extend(arguments.iter().map(String::as_str));
+    cargo::run(&run, environment.as_slice())
 }
 
 fn offer_postgres() -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //! thousand, and the same noun names a file here, in the store and behind the API.
 
 pub mod access;
+pub mod bracket;
 pub mod contract;
 pub mod credential;
 pub mod filter;

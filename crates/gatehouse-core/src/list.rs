@@ -304,6 +304,12 @@ impl Run {
         self.len() == 0
     }
 
+    /// The running number of the access at this position of the run, counted from one.
+    pub fn number_at(&self, position: u64) -> Option<u64> {
+        let one = Interval { after: position.checked_sub(1)?, to: position };
+        self.slice(one).first().map(|slice| slice.to)
+    }
+
     /// The running numbers of those at these positions of the run.
     pub fn slice(&self, positions: Interval) -> Vec<Interval> {
         let mut slices = Vec::new();

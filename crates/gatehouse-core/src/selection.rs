@@ -2,140 +2,100 @@
 //!
 //! Each run is a rising sequence of numbers that can be looked up by position. To pass over the first
 //! `n` of all of them together, it must be known how many of these lie in each run. A selection keeps a
-//! bracket around that for every run, and one number looked up within it. When the positions looked at
-//! add up to more than `n`, the largest of these numbers can't be among the first `n`; otherwise the
-//! smallest of them must be. Either way one bracket shrinks, so a run of a million is settled with some
-//! twenty look-ups, wherever the page is.
+//! [`Bracket`] around that for every run, and knows the number at the position that it looks at. When
+//! these positions add up to more than `n`, the largest of the numbers can't be among the first `n`;
+//! otherwise the smallest of them must be. Either way one bracket shrinks, so a run of a million is
+//! settled with a handful of look-ups, or some twenty, wherever the page is.
+
+use std::collections::HashMap;
+
+use crate::bracket::Bracket;
+use crate::list::Interval;
 
 /// How many of the first `n` numbers lie in each run: asks until it knows.
 #[derive(Clone, Debug)]
 pub struct Selection {
     n: u64,
-    brackets: Vec<Bracket>,
+    runs: Vec<Run>,
 }
 
 /// What is known about one run.
 #[derive(Clone, Debug)]
-struct Bracket {
-    /// At least so many of its numbers are among the first `n`.
-    low: u64,
-    /// At most so many.
-    high: u64,
-    /// The position looked at; above `low`, up to `high`.
-    probe: u64,
-    /// The number there, once it is known.
-    number: Option<u64>,
-    /// How far from the last answer to look next.
-    step: u64,
-    /// Whether `low` has been found, not only assumed; the same for `high`.
-    is_low_found: bool,
-    is_high_found: bool,
+struct Run {
+    bracket: Bracket,
+    numbers: HashMap<u64, u64>,
 }
 
-/// A number that a selection must know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Numbers that a selection wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Which run.
+    /// Of which run.
     pub run: usize,
-    /// Which of its numbers, counted from one.
-    pub position: u64,
+    /// At which positions, counted from one. The first answers needed are among them.
+    pub positions: Vec<u64>,
 }
 
-/// How far the second look goes from the first, and by how much each further one goes farther.
-const STRIDE: u64 = 8;
+impl Run {
+    /// The number at the position looked at, once it is known.
+    fn number(&self) -> Option<u64> {
+        self.numbers.get(&self.bracket.position()).copied()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.bracket.is_open() && self.number().is_none()
+    }
+}
 
 impl Selection {
-    /// Begins to look for the first `n` numbers of runs that have so many each, `n` at most all.
-    pub fn new(lengths: &[u64], n: u64) -> Self {
-        let total: u64 = lengths.iter().sum();
-        let brackets = lengths.iter().map(|length| Bracket::new(*length, n, total)).collect();
-        Self { n: n.min(total), brackets }
+    /// Begins to look for the first `n` numbers of runs, of which each has between so many and so many.
+    pub fn new(bounds: &[Interval], n: u64) -> Self {
+        let surely: u64 = bounds.iter().map(|bound| bound.after).sum();
+        let perhaps: u64 = bounds.iter().map(|bound| bound.len()).sum();
+        let n_more = n.saturating_sub(surely).min(perhaps);
+        let run = |bound: &Interval| {
+            // As many as its share: exact when the runs are evenly mixed.
+            let share = u128::from(n_more) * u128::from(bound.len()) / u128::from(perhaps.max(1));
+            let share = u64::try_from(share).unwrap_or(u64::MAX);
+            let low = if n_more == perhaps { bound.to } else { bound.after };
+            let high = bound.to.min(bound.after.saturating_add(n_more));
+            let guess = bound.after.saturating_add(share);
+            Run { bracket: Bracket::new(low, high, guess), numbers: HashMap::new() }
+        };
+        Self { n: surely + n_more, runs: bounds.iter().map(run).collect() }
     }
 
-    /// What must be looked up next; nothing when the selection is done.
-    pub fn probes(&self) -> Vec<Probe> {
-        let waiting = self.brackets.iter().enumerate().filter(|(_, bracket)| bracket.is_waiting());
-        waiting.map(|(run, bracket)| Probe { run, position: bracket.probe }).collect()
+    /// What must be looked up next, and what could be wanted in up to `n_looks` looks from there;
+    /// nothing when the selection is done.
+    pub fn probes(&self, n_looks: u32) -> Vec<Probe> {
+        let waiting = self.runs.iter().enumerate().filter(|(_, run)| run.is_waiting());
+        waiting.map(|(n, run)| Probe { run: n, positions: run.bracket.ahead(n_looks) }).collect()
     }
 
-    /// Takes an answer in.
-    pub fn learn(&mut self, probe: Probe, number: u64) {
-        self.brackets[probe.run].number = Some(number);
-        let is_open = |selection: &Self| selection.brackets.iter().any(Bracket::is_open);
-        while is_open(self) && !self.brackets.iter().any(Bracket::is_waiting) {
+    /// Takes the numbers at some positions of a run in.
+    pub fn learn(&mut self, run: usize, numbers: impl IntoIterator<Item = (u64, u64)>) {
+        self.runs[run].numbers.extend(numbers);
+        let is_open = |selection: &Self| selection.runs.iter().any(|run| run.bracket.is_open());
+        while is_open(self) && !self.runs.iter().any(Run::is_waiting) {
             self.decide();
         }
     }
 
     /// How many of the first `n` numbers lie in each run, once nothing is left to look up.
     pub fn counts(&self) -> Vec<u64> {
-        self.brackets.iter().map(|bracket| bracket.low).collect()
+        self.runs.iter().map(|run| run.bracket.position()).collect()
     }
 
     /// Shrinks one bracket.
     fn decide(&mut self) {
-        let positions: u64 = self.brackets.iter().map(Bracket::position).sum();
-        let open = self.brackets.iter_mut().filter(|bracket| bracket.is_open());
+        let positions: u64 = self.runs.iter().map(|run| run.bracket.position()).sum();
+        let open = self.runs.iter_mut().filter(|run| run.bracket.is_open());
         if positions > self.n {
-            if let Some(largest) = open.max_by_key(|bracket| bracket.number) {
-                largest.exclude();
+            if let Some(largest) = open.max_by_key(|run| run.number()) {
+                largest.bracket.exclude();
             }
-        } else if let Some(smallest) = open.min_by_key(|bracket| bracket.number) {
-            smallest.include();
+        } else if let Some(smallest) = open.min_by_key(|run| run.number()) {
+            smallest.bracket.include();
         }
-    }
-}
-
-impl Bracket {
-    fn new(length: u64, n: u64, total: u64) -> Self {
-        // As many as its share: exact when the runs are evenly mixed.
-        let share = u128::from(n) * u128::from(length) / u128::from(total.max(1));
-        let share = u64::try_from(share).unwrap_or(length);
-        Self {
-            low: 0,
-            high: length.min(n),
-            probe: share.clamp(1, length.min(n).max(1)),
-            number: None,
-            step: STRIDE,
-            is_low_found: false,
-            is_high_found: false,
-        }
-    }
-
-    fn is_open(&self) -> bool {
-        self.low < self.high
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.is_open() && self.number.is_none()
-    }
-
-    /// The position looked at, or the one that is settled.
-    fn position(&self) -> u64 {
-        if self.is_open() { self.probe } else { self.low }
-    }
-
-    fn include(&mut self) {
-        self.low = self.probe;
-        self.is_low_found = true;
-        self.look_on();
-    }
-
-    fn exclude(&mut self) {
-        self.high = self.probe - 1;
-        self.is_high_found = true;
-        self.look_on();
-    }
-
-    /// Away from the last answer in growing steps; once there is one on both sides, in the middle.
-    fn look_on(&mut self) {
-        self.number = None;
-        self.probe = match (self.is_low_found, self.is_high_found) {
-            (true, false) => self.low.saturating_add(self.step).min(self.high),
-            (false, true) => (self.high + 1).saturating_sub(self.step).max(self.low + 1),
-            _ => self.low + (self.high - self.low).div_ceil(2),
-        };
-        self.step = self.step.saturating_mul(STRIDE);
     }
 }
 

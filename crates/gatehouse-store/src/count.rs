@@ -15,7 +15,8 @@ use crate::Store;
 use crate::access::{columns, read};
 use crate::db::Value;
 use crate::error::StoreError;
-use crate::list::{Located, key};
+use crate::list::Located;
+use crate::lookup::key;
 
 /// How long one list may look at accesses one by one.
 pub const COUNT_SECONDS_MAX: u64 = 10;
@@ -48,6 +49,7 @@ impl Store {
 
 /// A search for numbers in the tenant: one statement for each term, so that each has its own index.
 struct Search<'t> {
+    tenant: &'t TenantName,
     sql: String,
     values: Vec<Value<'t>>,
     /// What puts the found in their order.
@@ -57,7 +59,7 @@ struct Search<'t> {
 impl<'t> Search<'t> {
     fn new(tenant: &'t TenantName, terms: &'t [Located]) -> Self {
         let values = vec![tenant.as_str().into()];
-        let mut search = Self { sql: String::new(), values, order: "number".into() };
+        let mut search = Self { tenant, sql: String::new(), values, order: "number".into() };
         for (n, term) in terms.iter().enumerate() {
             search.sql.push_str(if n > 0 { " UNION " } else { "" });
             search.push_term(term);
@@ -87,7 +89,16 @@ impl<'t> Search<'t> {
     fn push_term(&mut self, term: &'t Located) {
         let Located { set, interval, rest } = term;
         let Rest { device_name, start, end } = rest;
+        let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
         self.sql.push_str("SELECT a.number FROM ");
+        if let Some(name) = device_name.as_ref().filter(|_| is_alone) {
+            // The name's index holds all that it takes.
+            self.sql.push_str("access a WHERE a.tenant = ?1");
+            self.push("a.device_name =", name.as_str());
+            self.push("a.number >", interval.after);
+            self.push("a.number <=", interval.to);
+            return;
+        }
         if let Some(name) = device_name {
             // Those of the name first. SQLite keeps no statistics: it goes from left to right in a CROSS
             // JOIN, and the plus keeps it from looking for the number's range instead of the name.
@@ -97,9 +108,7 @@ impl<'t> Search<'t> {
         } else {
             self.sql.push_str("access a WHERE a.tenant = ?1");
         }
-        if let Some(key) = key(set) {
-            self.push(&format!("a.{} =", key_column(set)), key);
-        }
+        self.push(&format!("a.{} =", key_column(set)), key(self.tenant, set));
         let number = number_column(set);
         self.push(&format!("a.{number} >"), interval.after);
         self.push(&format!("a.{number} <="), interval.to);

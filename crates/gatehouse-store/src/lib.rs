@@ -21,6 +21,7 @@ mod db;
 mod error;
 mod gather;
 mod list;
+mod lookup;
 mod migrate;
 mod server_key;
 mod summary;

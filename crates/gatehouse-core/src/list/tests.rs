@@ -5,7 +5,7 @@ use crate::access::Status;
 use crate::filter::Expression;
 use crate::filter::access::VOCABULARY;
 use crate::ids::AccessId;
-use crate::selection::Selection;
+use crate::selection::{Probe, Selection};
 use proptest::prelude::*;
 
 /// The job that makes the accesses of a contract, one of two.
@@ -90,7 +90,8 @@ fn members<'p>(set: &Set, population: &'p [Access]) -> Vec<(u64, &'p Access)> {
 
 /// The numbers on the page after the first `offset`, by the runs.
 fn page(runs: &[Run], offset: u64, size: u64, population: &[Access]) -> Vec<u64> {
-    let lengths: Vec<u64> = runs.iter().map(Run::len).collect();
+    let bounds: Vec<Interval> =
+        runs.iter().map(|run| Interval { after: 0, to: run.len() }).collect();
     let number = |run: usize, position: u64| {
         let slice = runs[run].slice(Interval { after: position - 1, to: position });
         members(&runs[run].set, population)[slice[0].after as usize].0
@@ -98,9 +99,9 @@ fn page(runs: &[Run], offset: u64, size: u64, population: &[Access]) -> Vec<u64>
     let mut numbers = Vec::new();
     let mut counts = Vec::new();
     for n in [offset, offset + size] {
-        let mut selection = Selection::new(&lengths, n);
-        while let [probe, ..] = selection.probes()[..] {
-            selection.learn(probe, number(probe.run, probe.position));
+        let mut selection = Selection::new(&bounds, n);
+        while let Some(Probe { run, positions }) = selection.probes(1).into_iter().next() {
+            selection.learn(run, positions.into_iter().map(|it| (it, number(run, it))));
         }
         counts.push(selection.counts());
     }

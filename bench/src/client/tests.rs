@@ -1,0 +1,36 @@
+use std::net::TcpListener;
+
+use super::*;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nX-Total-Count: 12\r\ncontent-length: 4\r\n\r\n[{}]";
+
+#[test]
+fn a_head_is_read_once_it_is_complete() {
+    let head = Head { status: 200, total: Some(12), content_length: 4, n_bytes: 57 };
+    assert_eq!(read_head(ANSWER).unwrap(), Some(head));
+    assert_eq!(read_head(&ANSWER[..56]).unwrap(), None);
+    assert!(read_head(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
+}
+
+#[test]
+fn two_requests_share_a_connection_however_the_answer_arrives() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let request = get("/bench/access", "secret");
+    let n_request_bytes = request.len();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        for cut in [20, ANSWER.len() - 2] {
+            stream.read_exact(&mut vec![0; n_request_bytes]).unwrap();
+            stream.write_all(&ANSWER[..cut]).unwrap();
+            stream.write_all(&ANSWER[cut..]).unwrap();
+        }
+    });
+    let mut client = Client::connect(&address).unwrap();
+    for _ in 0..2 {
+        let answer = client.ask(&request).unwrap();
+        assert_eq!((answer.status, answer.total, answer.body), (200, Some(12), &b"[{}]"[..]));
+    }
+    server.join().unwrap();
+}

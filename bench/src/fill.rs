@@ -1,0 +1,121 @@
+//! Writing a fleet into a store that the server has just made, past the server: ten million creations
+//! through its door would take hours.
+//!
+//! Each database has its own fastest way to take rows (`sqlite.rs`, `postgres.rs`). Both get the same
+//! rows, in the order of their numbers, without the indexes, which are made again afterwards as the
+//! server had made them. What the tables beside `access` must say is one script for both.
+
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+
+use std::collections::BTreeMap;
+
+use crate::fleet::{Access, CONTRACTS, DAY_MS, Fleet, OFFERINGS, TENANT, offering_of};
+
+/// What a driver complains about; `Failure::during` adds what was being done.
+type DriverError = Box<dyn std::error::Error>;
+
+/// The columns that differ from access to access.
+const COLUMNS: &str = "number, offering_number, contract_number, job_number, id, contract_id, \
+                       offering_id, job, username, password_hash, device_name, start_at, end_at, \
+                       created_at";
+
+/// Their values for one access, as both drivers take them.
+struct Row {
+    number: i64,
+    offering_number: i64,
+    contract_number: i64,
+    job_number: Option<i64>,
+    id: [u8; 16],
+    contract_id: &'static str,
+    offering_id: &'static str,
+    job: Option<[u8; 16]>,
+    username: String,
+    password_hash: String,
+    device_name: Option<String>,
+    end_at: Option<i64>,
+    created_at: i64,
+}
+
+impl Row {
+    fn new(fleet: Fleet, access: &Access) -> Self {
+        Self {
+            number: access.number as i64,
+            offering_number: access.offering_number as i64,
+            contract_number: access.contract_number as i64,
+            job_number: access.made_by.map(|made_by| made_by.job_number as i64),
+            id: access.id().into_bytes(),
+            contract_id: access.contract_id(),
+            offering_id: access.offering_id(),
+            job: access.made_by.map(|made_by| fleet.job_id(made_by.job).into_bytes()),
+            username: access.username(),
+            password_hash: access.password_hash(),
+            device_name: access.device_name(),
+            end_at: access.end_at,
+            created_at: access.created_at,
+        }
+    }
+}
+
+/// The statements that make counters, tallies and days say what a fleet is. They hold no text from
+/// outside, so nothing in them needs quoting.
+fn summary_script(fleet: Fleet) -> String {
+    let mut tenant = Counter::default();
+    let mut offerings = [Counter::default(); OFFERINGS.len()];
+    let mut contracts = [Counter::default(); CONTRACTS.len()];
+    let mut jobs = vec![Counter::default(); fleet.n_jobs() as usize];
+    let mut days: BTreeMap<i64, u64> = BTreeMap::new();
+    for access in fleet.accesses() {
+        tenant.count(&access);
+        offerings[offering_of(access.contract)].count(&access);
+        contracts[access.contract].count(&access);
+        if let Some(made_by) = access.made_by {
+            jobs[made_by.job as usize].count(&access);
+        }
+        *days.entry(access.created_at / DAY_MS).or_default() += 1;
+    }
+    let mut sets = vec![("tenant", String::new(), tenant)];
+    sets.extend(OFFERINGS.iter().zip(offerings).map(|(id, it)| ("offering", id.to_string(), it)));
+    sets.extend(CONTRACTS.iter().zip(contracts).map(|(id, it)| ("contract", id.to_string(), it)));
+    let job_name = |job: u64| format!("job-{}", fleet.job_id(job));
+    sets.extend((0..).zip(jobs).map(|(job, it)| ("job", job_name(job), it)));
+
+    let mut script: String = ["counter", "tally", "day"]
+        .map(|table| format!("DELETE FROM {table} WHERE tenant = '{TENANT}';\n"))
+        .concat();
+    for (kind, name, Counter { total, latest_at }) in sets {
+        script += &format!(
+            "INSERT INTO counter (tenant, kind, name, total, latest_at) \
+             VALUES ('{TENANT}', '{kind}', '{name}', {total}, {latest_at});\n"
+        );
+    }
+    for (id, Counter { total, .. }) in CONTRACTS.iter().zip(contracts) {
+        script += &format!(
+            "INSERT INTO tally (tenant, contract_id, n_pending_active, n_active, n_suspended, \
+             n_pending_terminate, n_terminated) VALUES ('{TENANT}', '{id}', 0, {total}, 0, 0, 0);\n"
+        );
+    }
+    for (day, n) in days {
+        script += &format!(
+            "INSERT INTO day (tenant, kind, day, n) VALUES ('{TENANT}', 'created', {day}, {n});\n"
+        );
+    }
+    script
+}
+
+/// How many accesses a set has, and when the last came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter {
+    total: u64,
+    latest_at: i64,
+}
+
+impl Counter {
+    fn count(&mut self, access: &Access) {
+        self.total += 1;
+        self.latest_at = access.created_at;
+    }
+}
+
+#[cfg(test)]
+mod tests;

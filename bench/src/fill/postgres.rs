@@ -1,0 +1,146 @@
+//! Filling PostgreSQL: a binary COPY, and everything counted and analysed afterwards, as it would
+//! have been in the months that ten million creations take.
+
+use std::pin::pin;
+
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, NoTls};
+
+use super::{COLUMNS, DriverError, Row, summary_script};
+use crate::fleet::{Fleet, TENANT};
+
+/// Fills the database at this address.
+pub(crate) async fn fill(url: &str, fleet: Fleet) -> Result<(), DriverError> {
+    with_client(url, async |client| {
+        client
+            .batch_execute(
+                "SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; \
+                 SET max_parallel_maintenance_workers = 2",
+            )
+            .await?;
+        let indexes = read_indexes(client).await?;
+        for (name, _) in &indexes {
+            client.batch_execute(&format!("DROP INDEX {name}")).await?;
+        }
+        copy(client, fleet).await?;
+        client.batch_execute(&summary_script(fleet)).await?;
+        for (_, definition) in &indexes {
+            client.batch_execute(definition).await?;
+        }
+        Ok(client.batch_execute("VACUUM ANALYZE").await?)
+    })
+    .await
+}
+
+/// Makes an empty database of this name and gives its address.
+pub(crate) async fn make_database(cluster_url: &str, name: &str) -> Result<String, DriverError> {
+    with_client(cluster_url, async |client| {
+        // Two statements: neither may stand in a transaction with another.
+        client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await?;
+        Ok(client.batch_execute(&format!("CREATE DATABASE {name}")).await?)
+    })
+    .await?;
+    let (server, _) = cluster_url.rsplit_once('/').ok_or("the address names no database")?;
+    Ok(format!("{server}/{name}"))
+}
+
+/// What is known about the cluster itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) version: String,
+    /// A process of the cluster's, by which its others can be found.
+    pub(crate) process_id: i32,
+}
+
+pub(crate) async fn examine(cluster_url: &str) -> Result<Cluster, DriverError> {
+    with_client(cluster_url, async |client| {
+        let row = client.query_one("SHOW server_version", &[]).await?;
+        // Distributions add their own words behind the version.
+        let version: &str = row.get(0);
+        let version = version.split(' ').next().unwrap_or(version).to_owned();
+        let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
+        let backend: i32 = row.get(0);
+        let process_id = crate::cpu::parent_of(backend)?;
+        Ok(Cluster { version, process_id })
+    })
+    .await
+}
+
+async fn with_client<T>(
+    url: &str,
+    work: impl AsyncFnOnce(&Client) -> Result<T, DriverError>,
+) -> Result<T, DriverError> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    let connection = tokio::spawn(connection);
+    let result = work(&client).await;
+    drop(client);
+    // What broke the connection has also broken the work, which says so.
+    let _ = connection.await;
+    result
+}
+
+async fn copy(client: &Client, fleet: Fleet) -> Result<(), DriverError> {
+    let constants = "tenant, status, is_terminating, version";
+    let sql = format!("COPY access ({constants}, {COLUMNS}) FROM STDIN (FORMAT binary)");
+    const TYPES: [Type; 18] = [
+        Type::TEXT,
+        Type::TEXT,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+        Type::BYTEA,
+        Type::TEXT,
+        Type::TEXT,
+        Type::BYTEA,
+        Type::TEXT,
+        Type::TEXT,
+        Type::TEXT,
+        Type::INT8,
+        Type::INT8,
+        Type::INT8,
+    ];
+    let mut writer = pin!(BinaryCopyInWriter::new(client.copy_in(&sql).await?, &TYPES));
+    for access in fleet.accesses() {
+        let row = Row::new(fleet, &access);
+        writer
+            .as_mut()
+            .write(&[
+                &TENANT,
+                &"ACTIVE",
+                &0_i64,
+                &1_i64,
+                &row.number,
+                &row.offering_number,
+                &row.contract_number,
+                &row.job_number,
+                &row.id.as_slice(),
+                &row.contract_id,
+                &row.offering_id,
+                &row.job.as_ref().map(<[u8; 16]>::as_slice),
+                &row.username,
+                &row.password_hash,
+                &row.device_name,
+                &row.created_at,
+                &row.end_at,
+                &row.created_at,
+            ])
+            .await?;
+    }
+    writer.finish().await?;
+    Ok(())
+}
+
+/// Names and definitions of the indexes on `access`, but for the primary key, whose order the rows
+/// come in.
+async fn read_indexes(client: &Client) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
+    let sql = "SELECT indexname::text, indexdef FROM pg_indexes \
+               WHERE schemaname = current_schema() AND tablename = 'access' \
+               AND NOT EXISTS (SELECT 1 FROM pg_constraint \
+                               WHERE conrelid = 'access'::regclass AND conname = indexname)";
+    let rows = client.query(sql, &[]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+}

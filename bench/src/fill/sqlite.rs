@@ -1,0 +1,78 @@
+//! Filling the embedded store: one prepared statement, ten million times, in one transaction that
+//! could not be rolled back. Whoever is interrupted begins anew.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::{COLUMNS, DriverError, Row, summary_script};
+use crate::fleet::{Fleet, TENANT};
+
+/// Fills the database in this file, which nobody else may have open.
+pub(crate) fn fill(path: &Path, fleet: Fleet) -> Result<(), DriverError> {
+    let connection = Connection::open(path)?;
+    // No journal, no flushes, and room enough to keep the upper part of every index in memory; sorting
+    // for an index uses both cores.
+    connection.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
+         PRAGMA cache_size = -400000; PRAGMA threads = 2;",
+    )?;
+    let indexes = read_indexes(&connection)?;
+    for (name, _) in &indexes {
+        connection.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    connection.execute_batch("BEGIN")?;
+    insert(&connection, fleet)?;
+    connection.execute_batch(&summary_script(fleet))?;
+    connection.execute_batch("COMMIT")?;
+    for (_, definition) in &indexes {
+        connection.execute_batch(definition)?;
+    }
+    // As the server leaves it.
+    connection.execute_batch("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL;")?;
+    connection.close().map_err(|(_, cause)| cause.into())
+}
+
+/// The version of the schema that the server has made.
+pub(crate) fn read_schema_version(path: &Path) -> Result<i64, DriverError> {
+    let connection = Connection::open(path)?;
+    Ok(connection.query_row("SELECT MAX(version) FROM schema_version", [], |row| row.get(0))?)
+}
+
+fn insert(connection: &Connection, fleet: Fleet) -> Result<(), DriverError> {
+    let sql = format!(
+        "INSERT INTO access (tenant, status, is_terminating, version, {COLUMNS}) \
+         VALUES ('{TENANT}', 'ACTIVE', 0, 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
+         ?13, ?14)"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    for access in fleet.accesses() {
+        let row = Row::new(fleet, &access);
+        statement.execute(params![
+            row.number,
+            row.offering_number,
+            row.contract_number,
+            row.job_number,
+            row.id,
+            row.contract_id,
+            row.offering_id,
+            row.job,
+            row.username,
+            row.password_hash,
+            row.device_name,
+            row.created_at,
+            row.end_at,
+            row.created_at,
+        ])?;
+    }
+    Ok(())
+}
+
+/// Names and definitions of the indexes on `access`. The one of a primary key has no definition.
+fn read_indexes(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
+    let sql = "SELECT name, sql FROM sqlite_master \
+               WHERE type = 'index' AND tbl_name = 'access' AND sql IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let indexes = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    indexes.collect()
+}

@@ -1,0 +1,59 @@
+//! A filled store is one that the product could have made: the product's own audit says so, on both
+//! databases, in the schema that the product makes.
+
+use gatehouse_store::{Clock, Store};
+
+use super::*;
+
+const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
+
+async fn assert_agrees_with_itself(store: &Store) {
+    let audit = store.audit(&TENANT.parse().unwrap()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new());
+    assert_eq!(audit.n_accesses, FLEET.n_accesses);
+}
+
+#[tokio::test]
+async fn a_filled_sqlite_store_agrees_with_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("test.db");
+    let definitions = || {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let sql = "SELECT sql FROM sqlite_master ORDER BY type, name";
+        let mut statement = connection.prepare(sql).unwrap();
+        let definitions = statement.query_map([], |row| row.get(0)).unwrap();
+        definitions.collect::<Result<Vec<Option<String>>, _>>().unwrap()
+    };
+    let store = Store::open_sqlite(&path, Clock::machine()).await.unwrap();
+    store.close().await;
+    let before = definitions();
+
+    sqlite::fill(&path, FLEET).unwrap();
+
+    assert_eq!(definitions(), before);
+    let store = Store::open_sqlite(&path, Clock::machine()).await.unwrap();
+    assert_agrees_with_itself(&store).await;
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_filled_postgres_store_agrees_with_itself() {
+    let url = gatehouse_testing::empty_schema("bench_fill").await;
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let definitions = async || {
+        let sql = "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1";
+        let rows = client.query(sql, &[]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
+    };
+    let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
+    let before = definitions().await;
+
+    postgres::fill(&url, FLEET).await.unwrap();
+
+    assert_eq!(definitions().await, before);
+    assert_agrees_with_itself(&store).await;
+    store.close().await;
+    drop(client);
+    connection.await.unwrap().unwrap();
+}

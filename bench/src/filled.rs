@@ -1,0 +1,159 @@
+//! Stores that are filled, and found again at the next run.
+//!
+//! A filled embedded store stays in the target directory. A marker, written last, says what it is; one
+//! of another schema, another fleet or too long ago is filled anew. PostgreSQL lives no longer than the
+//! chore that started it, and is filled every time.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::fill;
+use crate::fleet::{DAY_MS, FLEET_VERSION, Fleet, NO_END_BEFORE_MS};
+use crate::server::Place;
+
+/// A store with its accesses in it.
+#[derive(Debug)]
+pub(crate) struct FilledStore {
+    pub(crate) fleet: Fleet,
+    pub(crate) place: Place,
+}
+
+/// What the marker says about a store that is complete.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Marker {
+    schema_version: i64,
+    fleet_version: u64,
+    latest_at: i64,
+}
+
+const MARKER: &str = "complete.json";
+
+/// The embedded store of a fleet of this size below `shelf`: the one that is there, or a new one.
+pub(crate) fn sqlite(
+    binary: &Path,
+    shelf: &Path,
+    n_accesses: u64,
+    now: i64,
+) -> Result<FilledStore, Failure> {
+    let kept = shelf.join(format!("sqlite-{n_accesses}"));
+    let new = shelf.join(format!("sqlite-{n_accesses}.new"));
+    remove(&new)?;
+    let place = Place { binary: binary.to_owned(), directory: new.clone(), database_url: None };
+    // Also when nothing needs filling: only a server knows which schema it makes.
+    place.found()?;
+    let schema_version = fill::sqlite::read_schema_version(&place.database_file())
+        .map_err(Failure::during("reading the schema's version"))?;
+    let kept_place = Place { directory: kept.clone(), ..place.clone() };
+
+    let marker = read_marker(&kept).filter(|marker| is_usable(marker, schema_version, now));
+    if let Some(Marker { latest_at, .. }) = marker {
+        remove(&new)?;
+        eprintln!("bench: {n_accesses} accesses are there from an earlier run");
+        return Ok(FilledStore { fleet: Fleet { n_accesses, latest_at }, place: kept_place });
+    }
+
+    let fleet = Fleet { n_accesses, latest_at: now };
+    time_filling(n_accesses, || {
+        fill::sqlite::fill(&place.database_file(), fleet).map_err(Failure::during("filling SQLite"))
+    })?;
+    let marker = Marker { schema_version, fleet_version: FLEET_VERSION, latest_at: now };
+    write_marker(&new, &marker)?;
+    remove(&kept)?;
+    fs::rename(&new, &kept).map_err(|cause| trouble_with(&kept, &cause))?;
+    Ok(FilledStore { fleet, place: kept_place })
+}
+
+/// A database of its own for a fleet of this size.
+pub(crate) fn postgres(
+    binary: &Path,
+    shelf: &Path,
+    cluster_url: &str,
+    n_accesses: u64,
+    now: i64,
+    runtime: &tokio::runtime::Runtime,
+) -> Result<FilledStore, Failure> {
+    let name = format!("bench_{n_accesses}");
+    let url = runtime
+        .block_on(fill::postgres::make_database(cluster_url, &name))
+        .map_err(Failure::during("making a database"))?;
+    let directory = shelf.join(format!("postgres-{n_accesses}"));
+    let place = Place { binary: binary.to_owned(), directory, database_url: Some(url.clone()) };
+    place.found()?;
+    let fleet = Fleet { n_accesses, latest_at: now };
+    time_filling(n_accesses, || {
+        runtime
+            .block_on(fill::postgres::fill(&url, fleet))
+            .map_err(Failure::during("filling PostgreSQL"))
+    })?;
+    Ok(FilledStore { fleet, place })
+}
+
+fn time_filling(
+    n_accesses: u64,
+    fill: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    eprintln!("bench: writing {n_accesses} accesses");
+    let start = Instant::now();
+    fill()?;
+    eprintln!("bench: {n_accesses} accesses are written after {} s", start.elapsed().as_secs());
+    Ok(())
+}
+
+/// Whether a store that was filled before is still what a new one would be. A day is left for the run.
+fn is_usable(marker: &Marker, schema_version: i64, now: i64) -> bool {
+    marker.schema_version == schema_version
+        && marker.fleet_version == FLEET_VERSION
+        && (marker.latest_at..marker.latest_at + NO_END_BEFORE_MS - DAY_MS).contains(&now)
+}
+
+/// A marker that can't be read is one that was never written.
+fn read_marker(directory: &Path) -> Option<Marker> {
+    serde_json::from_slice(&fs::read(directory.join(MARKER)).ok()?).ok()
+}
+
+fn write_marker(directory: &Path, marker: &Marker) -> Result<(), Failure> {
+    let path: PathBuf = directory.join(MARKER);
+    let text = serde_json::to_string(marker).map_err(io::Error::other);
+    text.and_then(|text| fs::write(&path, text)).map_err(|cause| trouble_with(&path, &cause))
+}
+
+fn remove(directory: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(directory) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(trouble_with(directory, &cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
+    Failure::Trouble(format!("{}: {cause}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_used_again_while_a_new_one_would_be_the_same() {
+        let marker = Marker { schema_version: 2, fleet_version: FLEET_VERSION, latest_at: 0 };
+        let older_fleet = Marker { fleet_version: FLEET_VERSION - 1, ..marker };
+        #[rustfmt::skip]
+        let cases = [
+            // marker       schema  now            usable
+            (&marker,       2,      DAY_MS,        true),
+            (&marker,       3,      DAY_MS,        false),
+            (&older_fleet,  2,      DAY_MS,        false),
+            (&marker,       2,      30 * DAY_MS,   false),
+            (&marker,       2,      -DAY_MS,       false),
+        ];
+        for (marker, schema_version, now, usable) in cases {
+            assert_eq!(is_usable(marker, schema_version, now), usable, "{marker:?} at {now}");
+        }
+    }
+}

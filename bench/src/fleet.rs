@@ -1,0 +1,218 @@
+//! The accesses that a store is filled with, as arithmetic: the same number always gives the same
+//! access, so the bench knows every right answer without asking anyone.
+//!
+//! Two kinds of stretches take turns, each of a thousand accesses:
+//!
+//! ```text
+//! number     1 …  1000   made one at a time: every ten go to the ten contracts, in changing order
+//!         1001 …  2000   made by a job: all of one contract, with device names
+//!         2001 …  3000   made one at a time
+//!                  …
+//! ```
+//!
+//! So a contract's accesses lie scattered for one half and in lumps for the other, as they do where
+//! people and batches make them. Every set has a multiple of 100 accesses, so its last page is as full
+//! as its first and may be compared with it.
+
+use uuid::Uuid;
+
+/// The one tenant.
+pub(crate) const TENANT: &str = "bench";
+
+/// Its contracts. The first half is of the first offering.
+pub(crate) const CONTRACTS: [&str; 10] =
+    ["C-0", "C-1", "C-2", "C-3", "C-4", "C-5", "C-6", "C-7", "C-8", "C-9"];
+
+/// The offerings of the contracts.
+pub(crate) const OFFERINGS: [&str; 2] = ["PO-A", "PO-B"];
+
+/// A device name that many accesses share: one of every job.
+pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
+
+/// Changes whenever another access would come out of the same number, so that no store that was filled
+/// before is taken for a new one.
+pub(crate) const FLEET_VERSION: u64 = 1;
+
+/// Accesses in a stretch, so also in a job.
+const STRETCH: u64 = 1000;
+
+/// How many accesses a fleet may have: this many, or a multiple.
+pub(crate) const ROWS_STEP: u64 = 10_000;
+
+/// Between an access and the next.
+const INTERVAL_MS: i64 = 3000;
+
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The first end comes this long after the last creation. A store that was filled longer ago than that
+/// has accesses that have ended, and is another store.
+pub(crate) const NO_END_BEFORE_MS: i64 = 30 * DAY_MS;
+
+/// Ends lie within two years.
+const ENDS_SPREAD_MS: u64 = 730 * DAY_MS as u64;
+
+/// All accesses of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fleet {
+    pub(crate) n_accesses: u64,
+    /// When the last access was made. Never in the future, or what is made next would be too.
+    pub(crate) latest_at: i64,
+}
+
+/// One access. What is written as text is made when it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) number: u64,
+    pub(crate) offering_number: u64,
+    pub(crate) contract_number: u64,
+    pub(crate) made_by: Option<MadeBy>,
+    /// Which of [`CONTRACTS`].
+    pub(crate) contract: usize,
+    pub(crate) created_at: i64,
+    pub(crate) end_at: Option<i64>,
+}
+
+/// The job that made an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeBy {
+    /// Jobs are counted from zero.
+    pub(crate) job: u64,
+    pub(crate) job_number: u64,
+}
+
+impl Fleet {
+    /// Every access, in the order of the tenant's list. Numbers are given out on the way, as the product
+    /// does it.
+    pub(crate) fn accesses(self) -> impl Iterator<Item = Access> {
+        let mut contract_numbers = [0; CONTRACTS.len()];
+        let mut offering_numbers = [0; OFFERINGS.len()];
+        (1..=self.n_accesses).map(move |number| {
+            let (contract, made_by) = place(number);
+            let offering = offering_of(contract);
+            contract_numbers[contract] += 1;
+            offering_numbers[offering] += 1;
+            Access {
+                number,
+                offering_number: offering_numbers[offering],
+                contract_number: contract_numbers[contract],
+                made_by,
+                contract,
+                created_at: self.created_at(number),
+                end_at: number.is_multiple_of(10).then(|| self.end_of(number)),
+            }
+        })
+    }
+
+    /// When this access was made.
+    pub(crate) fn created_at(self, number: u64) -> i64 {
+        self.latest_at - (self.n_accesses - number) as i64 * INTERVAL_MS
+    }
+
+    /// How many jobs there were.
+    pub(crate) fn n_jobs(self) -> u64 {
+        self.n_accesses / (2 * STRETCH)
+    }
+
+    /// A job's identifier: made just when its first access was.
+    pub(crate) fn job_id(self, job: u64) -> Uuid {
+        let first = (2 * job + 1) * STRETCH + 1;
+        time_ordered(self.created_at(first), scramble(!job))
+    }
+
+    fn end_of(self, number: u64) -> i64 {
+        self.latest_at + NO_END_BEFORE_MS + (scramble(number) % ENDS_SPREAD_MS) as i64
+    }
+}
+
+impl Access {
+    pub(crate) fn id(&self) -> Uuid {
+        time_ordered(self.created_at, scramble(self.number))
+    }
+
+    pub(crate) fn contract_id(&self) -> &'static str {
+        CONTRACTS[self.contract]
+    }
+
+    pub(crate) fn offering_id(&self) -> &'static str {
+        OFFERINGS[offering_of(self.contract)]
+    }
+
+    /// As the product draws them: `u-` and 80 bits. The first 64 are different for every number.
+    pub(crate) fn username(&self) -> String {
+        let bits = u128::from(scramble(self.number)) << 16 | u128::from(self.number % (1 << 16));
+        let letters =
+            (0..16).map(|n| letter(b"abcdefghijklmnopqrstuvwxyz234567", bits >> (75 - 5 * n)));
+        ['u', '-'].into_iter().chain(letters).collect()
+    }
+
+    /// As long as the hash of a generated password, and as hard to compress.
+    pub(crate) fn password_hash(&self) -> String {
+        const BASE64: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::from("hmac-sha256$1a2b3c4d$");
+        for n in 0..43_u64 {
+            let bits = scramble(self.number * 8 + n / 10) >> (n % 10 * 6);
+            text.push(letter(BASE64, bits.into()));
+        }
+        text
+    }
+
+    /// Only jobs give names; each calls one of its devices like one of every other job.
+    pub(crate) fn device_name(&self) -> Option<String> {
+        self.made_by?;
+        Some(if self.is_shared_name() {
+            SHARED_DEVICE_NAME.to_owned()
+        } else {
+            format!("device-{:07}-{:06x}", self.number, scramble(self.number) >> 40)
+        })
+    }
+
+    pub(crate) fn is_shared_name(&self) -> bool {
+        self.made_by.is_some_and(|made_by| made_by.job_number == STRETCH / 2)
+    }
+}
+
+/// The contract of an access, and the job that made it.
+fn place(number: u64) -> (usize, Option<MadeBy>) {
+    let n_before = number - 1;
+    let stretch = n_before / STRETCH;
+    if stretch.is_multiple_of(2) {
+        // Every ten in a row are shared out evenly; where the turn begins changes.
+        return (turn(number + scramble(n_before / 10) % 10), None);
+    }
+    let job = stretch / 2;
+    (turn(job), Some(MadeBy { job, job_number: n_before % STRETCH + 1 }))
+}
+
+fn turn(n: u64) -> usize {
+    (n * 7919 % CONTRACTS.len() as u64) as usize
+}
+
+/// Which of [`OFFERINGS`] a contract is of.
+pub(crate) fn offering_of(contract: usize) -> usize {
+    contract / (CONTRACTS.len() / OFFERINGS.len())
+}
+
+/// A UUID of version 7 with these bits for chance.
+fn time_ordered(unix_ms: i64, bits: u64) -> Uuid {
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&bits.to_be_bytes());
+    random[8..].copy_from_slice(&scramble(bits).to_be_bytes()[..2]);
+    uuid::Builder::from_unix_timestamp_millis(unix_ms.unsigned_abs(), &random).into_uuid()
+}
+
+/// Looks like chance, and is one-to-one: different numbers never give the same (SplitMix64).
+fn scramble(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ bits >> 31
+}
+
+/// The letter that the lowest bits stand for; an alphabet has 32 or 64.
+fn letter(alphabet: &[u8], bits: u128) -> char {
+    char::from(alphabet[bits as usize % alphabet.len()])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! The bench: what lists cost on a running server, with few accesses and with very many.
+//!
+//! This file is the whole course of a measurement; `cases.rs` says what is measured, `docs/performance.md`
+//! why it is done so. `cargo xtask bench` builds everything and starts it.
+
+mod cases;
+mod client;
+mod cpu;
+mod failure;
+mod fill;
+mod filled;
+mod fleet;
+mod measure;
+mod options;
+mod report;
+mod server;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs, io, thread};
+
+use failure::Failure;
+use filled::FilledStore;
+use measure::Stage;
+use options::{Options, SMALL_ROWS, StoreKind};
+use report::Report;
+
+/// Where `cargo xtask bench` has started PostgreSQL.
+const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";
+
+fn main() -> ExitCode {
+    match options::parse(env::args().skip(1)).and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(options: Options) -> Result<(), Failure> {
+    let database = Database::find(options.store)?;
+    let stages = [options.large_rows, SMALL_ROWS]
+        .into_iter()
+        .map(|n_accesses| set_stage(&database, n_accesses))
+        .collect::<Result<Vec<Stage>, Failure>>()?;
+    let samples = measure::run(&stages, options.n_rounds)?;
+
+    let small = samples.last().map(Vec::as_slice);
+    let stores = stages.iter().zip(&samples).map(|(stage, samples)| {
+        let small = small.filter(|_| stage.n_accesses != SMALL_ROWS);
+        (stage.n_accesses, summary::sum_up(&stage.cases, samples, small))
+    });
+    let report = Report {
+        database: database.version(),
+        n_cores: thread::available_parallelism().map_or(1, usize::from),
+        n_rounds: options.n_rounds,
+        stores: stores.collect(),
+    };
+    for stage in stages {
+        stage.server.stop()?;
+    }
+    publish(&report, options)
+}
+
+/// What the accesses are kept in.
+enum Database {
+    Sqlite,
+    Postgres { url: String, cluster: fill::postgres::Cluster, runtime: tokio::runtime::Runtime },
+}
+
+impl Database {
+    fn find(kind: StoreKind) -> Result<Self, Failure> {
+        if kind == StoreKind::Sqlite {
+            return Ok(Self::Sqlite);
+        }
+        let url = env::var(POSTGRES_URL).map_err(|_| {
+            Failure::Usage(format!(
+                "--store postgres needs {POSTGRES_URL}; use `cargo xtask bench`"
+            ))
+        })?;
+        let runtime = tokio::runtime::Runtime::new()
+            .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
+        let cluster = runtime
+            .block_on(fill::postgres::examine(&url))
+            .map_err(Failure::during("looking at PostgreSQL"))?;
+        Ok(Self::Postgres { url, cluster, runtime })
+    }
+
+    fn version(&self) -> String {
+        match self {
+            // The bench and the server are built from the same lock file.
+            Self::Sqlite => format!("SQLite {}", rusqlite::version()),
+            Self::Postgres { cluster, .. } => format!("PostgreSQL {}", cluster.version),
+        }
+    }
+}
+
+/// Fills a store, or finds a filled one, and starts a server on it.
+fn set_stage(database: &Database, n_accesses: u64) -> Result<Stage, Failure> {
+    let (binary, shelf) = find_binary_and_shelf()?;
+    let FilledStore { fleet, place } = match database {
+        Database::Sqlite => filled::sqlite(&binary, &shelf, n_accesses, now())?,
+        Database::Postgres { url, runtime, .. } => {
+            filled::postgres(&binary, &shelf, url, n_accesses, now(), runtime)?
+        }
+    };
+    let database_process_id = match database {
+        Database::Sqlite => None,
+        Database::Postgres { cluster, .. } => Some(cluster.process_id),
+    };
+    let server = place.serve()?;
+    let token = place.issue_token()?;
+    Ok(Stage { n_accesses, cases: cases::all(fleet), server, token, database_process_id })
+}
+
+/// The server's program, which cargo puts beside this one, and a directory for filled stores.
+fn find_binary_and_shelf() -> Result<(PathBuf, PathBuf), Failure> {
+    let own = env::current_exe()
+        .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
+    let binary = own.with_file_name("gatehouse");
+    let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+    if binary.is_file() {
+        Ok((binary, target.join("bench")))
+    } else {
+        let binary = binary.display();
+        Err(Failure::Usage(format!("no server at {binary}; use `cargo xtask bench`")))
+    }
+}
+
+/// Shows the report and puts it where it is kept.
+fn publish(report: &Report, options: Options) -> Result<(), Failure> {
+    let markdown = report.markdown();
+    println!("{markdown}");
+
+    // `cargo run` says where the package is now; what was compiled in serves a direct start.
+    let package = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let name = format!("lists-{}", options.store.as_str());
+    let results = package.join("results");
+    write(&results.join(format!("{name}.md")), &markdown)?;
+    write(&results.join(format!("{name}.json")), &format!("{:#}\n", report.json()))?;
+    if !options.quick {
+        let page = package.with_file_name("docs").join("performance.md");
+        let text = fs::read_to_string(&page).map_err(|cause| trouble_with(&page, &cause))?;
+        let text = report::replace_section(&text, &name, &markdown).ok_or_else(|| {
+            Failure::Trouble(format!("{} has no place for {name}", page.display()))
+        })?;
+        write(&page, &text)?;
+    }
+    match report.n_missed() {
+        n if n > 0 && options.strict => Err(Failure::MissedGoals(n)),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let directory = path.parent().map_or(Ok(()), fs::create_dir_all);
+    directory.and_then(|()| fs::write(path, text)).map_err(|cause| trouble_with(path, &cause))
+}
+
+fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
+    Failure::Trouble(format!("{}: {cause}", path.display()))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one look at the clock: creations are dated back from now"
+)]
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or_default()
+}

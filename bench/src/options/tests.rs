@@ -1,0 +1,39 @@
+use super::*;
+
+fn parse_line(line: &str) -> Result<Options, String> {
+    parse(line.split_whitespace().map(str::to_owned)).map_err(|failure| match failure {
+        Failure::Usage(what) => what,
+        other => panic!("a command line can only be used wrongly: {other:?}"),
+    })
+}
+
+#[test]
+fn without_options_ten_million_accesses_lie_in_sqlite() {
+    let options = parse_line("").unwrap();
+    assert_eq!(options.large_rows, 10_000_000);
+    assert_eq!(options.store, StoreKind::Sqlite);
+    assert!(!options.quick && !options.strict);
+}
+
+#[test]
+fn quick_means_fewer_accesses_and_rounds_unless_they_are_named() {
+    let (full, quick) = (parse_line("").unwrap(), parse_line("--quick").unwrap());
+    assert!(quick.large_rows < full.large_rows && quick.n_rounds < full.n_rounds);
+    let named = parse_line("--quick --rows 20000 --store postgres").unwrap();
+    assert_eq!((named.large_rows, named.store), (20_000, StoreKind::Postgres));
+}
+
+#[test]
+fn wrong_use_says_what_would_be_right() {
+    for (line, advice) in [
+        ("--fast", "use --quick"),
+        ("--rows", "needs a value"),
+        ("--rows many", "a multiple of 10000"),
+        ("--rows 10000", "above 10000"),
+        ("--rows 20001", "a multiple of 10000"),
+        ("--store mysql", "sqlite or postgres"),
+    ] {
+        let what = parse_line(line).unwrap_err();
+        assert!(what.contains(advice), "{line}: {what}");
+    }
+}

@@ -1,0 +1,147 @@
+//! Starting the product as people run it, and ending it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::failure::Failure;
+use crate::fleet::{CONTRACTS, OFFERINGS, TENANT, offering_of};
+
+/// Opens a database that holds nothing but the bench's own accesses.
+const MASTER_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/// Where a server keeps its data.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The program to run.
+    pub(crate) binary: PathBuf,
+    /// The data directory; on PostgreSQL, for the log alone.
+    pub(crate) directory: PathBuf,
+    pub(crate) database_url: Option<String>,
+}
+
+impl Place {
+    /// The embedded store's file.
+    pub(crate) fn database_file(&self) -> PathBuf {
+        self.directory.join("gatehouse.db")
+    }
+
+    /// Lets a server make the schema and the tenant with its contracts.
+    pub(crate) fn found(&self) -> Result<(), Failure> {
+        let estate = self.directory.join("estate.yaml");
+        std::fs::create_dir_all(&self.directory)
+            .and_then(|()| std::fs::write(&estate, estate_text()))
+            .map_err(|cause| Failure::Trouble(format!("{}: {cause}", self.directory.display())))?;
+        self.start(Some(&estate))?.stop()
+    }
+
+    /// Starts a server on what is there.
+    pub(crate) fn serve(&self) -> Result<Server, Failure> {
+        self.start(None)
+    }
+
+    /// A token that may read.
+    pub(crate) fn issue_token(&self) -> Result<String, Failure> {
+        let mut command = self.command("token");
+        command.args(["--tenant", TENANT, "--scope", "access:read", "--ttl", "12h"]);
+        let output = command.stderr(Stdio::inherit()).output().map_err(|cause| {
+            Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
+        })?;
+        match String::from_utf8(output.stdout) {
+            Ok(token) if output.status.success() => Ok(token.trim().to_owned()),
+            _ => Err(Failure::Trouble("`gatehouse token` made no token".to_owned())),
+        }
+    }
+
+    fn start(&self, estate: Option<&Path>) -> Result<Server, Failure> {
+        let log = self.directory.join("log");
+        let file = File::create(&log)
+            .map_err(|cause| Failure::Trouble(format!("{}: {cause}", log.display())))?;
+        let mut command = self.command("serve");
+        command.args(["--listen", "127.0.0.1:0"]);
+        if let Some(estate) = estate {
+            command.arg("--estate").arg(estate);
+        }
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
+        let child = child.map_err(|cause| {
+            Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
+        })?;
+        let mut server = Server { child, address: String::new() };
+        server.address = server.read_address().ok_or_else(|| {
+            Failure::Trouble(format!("the server did not start; {} says why", log.display()))
+        })?;
+        Ok(server)
+    }
+
+    /// A command of the program's, with an environment that holds no settings of somebody else.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.binary);
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_string_lossy().starts_with("GATEHOUSE_") {
+                command.env_remove(variable);
+            }
+        }
+        command.current_dir(&self.directory).arg(name).arg("--data-dir").arg(&self.directory);
+        if let Some(url) = &self.database_url {
+            command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+        }
+        command
+    }
+}
+
+/// A server that runs. Dropping it ends it without a word; a measurement that fails leaves none
+/// behind.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// Host and port.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn process_id(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+        let id = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status();
+        let ended = asked.and_then(|_| self.child.wait());
+        match ended {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(Failure::Trouble(format!("the server ended badly: {status}"))),
+            Err(cause) => Err(Failure::Trouble(format!("the server can't be stopped: {cause}"))),
+        }
+    }
+
+    /// The first line that a server says is where it listens.
+    fn read_address(&mut self) -> Option<String> {
+        let mut line = String::new();
+        BufReader::new(self.child.stdout.take()?).read_line(&mut line).ok()?;
+        line.trim().strip_prefix("listening on http://").map(str::to_owned)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already, which is all that is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn estate_text() -> String {
+    let contracts = CONTRACTS.iter().enumerate().map(|(contract, id)| {
+        let offering = OFFERINGS[offering_of(contract)];
+        format!(
+            "      - {{ id: {id}, productOfferingId: {offering}, billingModel: PAY_PER_USE }}\n"
+        )
+    });
+    format!("tenants:\n  - name: {TENANT}\n    contracts:\n{}", contracts.collect::<String>())
+}

@@ -1,0 +1,87 @@
+//! Finding where something ends in a long sequence, by looking at few positions of it.
+//!
+//! The first look is at a guess. From there on looks go away from it in growing steps, and once there is
+//! an answer on both sides, into the middle. A good guess is confirmed with a handful of looks; a bad one
+//! costs some more than halving would have.
+//!
+//! Whoever has to travel for a look can take [`Bracket::ahead`] with them: every position that the next
+//! looks could want to see, however the first ones turn out.
+
+/// How far the second look goes from the first, and by how much each further one goes farther.
+const STRIDE: u64 = 8;
+
+/// Between which positions the end lies.
+#[derive(Clone, Debug)]
+pub struct Bracket {
+    low: u64,
+    high: u64,
+    probe: u64,
+    step: u64,
+    is_low_found: bool,
+    is_high_found: bool,
+}
+
+impl Bracket {
+    /// The end is at `low` or after it, at `high` or before it, and perhaps at `guess`.
+    pub fn new(low: u64, high: u64, guess: u64) -> Self {
+        let probe = guess.clamp(low.saturating_add(1).min(high), high);
+        Self { low, high, probe, step: STRIDE, is_low_found: false, is_high_found: false }
+    }
+
+    /// Whether the end is not found yet.
+    pub fn is_open(&self) -> bool {
+        self.low < self.high
+    }
+
+    /// The position to be looked at, or the end once it is found.
+    pub fn position(&self) -> u64 {
+        if self.is_open() { self.probe } else { self.low }
+    }
+
+    /// Says that the position looked at is not after the end.
+    pub fn include(&mut self) {
+        self.low = self.probe;
+        self.is_low_found = true;
+        self.look_on();
+    }
+
+    /// Says that it is.
+    pub fn exclude(&mut self) {
+        self.high = self.probe - 1;
+        self.is_high_found = true;
+        self.look_on();
+    }
+
+    fn look_on(&mut self) {
+        self.probe = match (self.is_low_found, self.is_high_found) {
+            (true, false) => self.low.saturating_add(self.step).min(self.high),
+            (false, true) => (self.high + 1).saturating_sub(self.step).max(self.low + 1),
+            _ => self.low + (self.high - self.low).div_ceil(2),
+        };
+        self.step = self.step.saturating_mul(STRIDE);
+    }
+
+    /// The positions that the next `n_looks` looks could be at, in order.
+    pub fn ahead(&self, n_looks: u32) -> Vec<u64> {
+        let mut positions = Vec::new();
+        self.collect_ahead(n_looks, &mut positions);
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    fn collect_ahead(&self, n_looks: u32, positions: &mut Vec<u64>) {
+        if n_looks == 0 || !self.is_open() {
+            return;
+        }
+        positions.push(self.probe);
+        for turn in [Self::include, Self::exclude] {
+            let mut next = self.clone();
+            turn(&mut next);
+            next.collect_ahead(n_looks - 1, positions);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

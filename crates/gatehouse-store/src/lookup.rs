@@ -1,0 +1,183 @@
+//! Looking accesses up by their running numbers.
+//!
+//! Every statement is here once for each kind of set: `?1` is the tenant, `?2` names the set among those
+//! of its kind. Each goes by the set's own index, whatever else is in the table.
+
+use std::collections::HashMap;
+
+use gatehouse_core::bracket::Bracket;
+use gatehouse_core::list::{Interval, Set, Size};
+use gatehouse_core::{Access, TenantName, Username};
+
+use crate::access::{columns, read_numbered};
+use crate::db::{Db, Value};
+use crate::error::StoreError;
+
+/// How many looks are taken along on each way to the database. A way costs as much as several looks.
+pub(crate) const LOOKS_AHEAD: u32 = 3;
+
+/// The most positions that so many looks can be at.
+const POSITIONS_MAX: usize = (1 << LOOKS_AHEAD) - 1;
+
+/// Looks accesses of one tenant up.
+pub(crate) struct Lookup<'a> {
+    pub(crate) db: &'a Db,
+    pub(crate) tenant: &'a TenantName,
+}
+
+/// A statement for each kind of set, made by a macro of the column that names the set and of the column
+/// with the running number.
+macro_rules! per_set {
+    ($set:expr, $sql:ident) => {
+        match $set {
+            Set::Tenant => $sql!("tenant", "number"),
+            Set::Offering(_) => $sql!("offering_id", "offering_number"),
+            Set::Contract(_) => $sql!("contract_id", "contract_number"),
+            Set::Job(_) => $sql!("job", "job_number"),
+        }
+    };
+}
+
+/// A statement that finds `$what` at up to seven running numbers.
+macro_rules! look {
+    ($what:literal, $key:literal, $number:literal) => {
+        concat!(
+            "SELECT a.",
+            $number,
+            ", a.",
+            $what,
+            " FROM access a WHERE a.tenant = ?1 AND a.",
+            $key,
+            " = ?2 AND a.",
+            $number,
+            " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+        )
+    };
+}
+
+impl Lookup<'_> {
+    /// The accesses of a set that have these running numbers, with their numbers in the tenant.
+    pub(crate) async fn rows(
+        &self,
+        set: &Set,
+        interval: Interval,
+    ) -> Result<Vec<(u64, Access)>, StoreError> {
+        macro_rules! rows {
+            ($key:literal, $number:literal) => {
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM access a WHERE a.tenant = ?1 AND a.",
+                    $key,
+                    " = ?2 AND a.",
+                    $number,
+                    " > ?3 AND a.",
+                    $number,
+                    " <= ?4 ORDER BY a.",
+                    $number
+                )
+            };
+        }
+        let tenant = self.tenant.as_str().into();
+        let values = [tenant, self.key(set), interval.after.into(), interval.to.into()];
+        self.db.rows(per_set!(set, rows), &values, read_numbered).await
+    }
+
+    /// The numbers in the tenant of the accesses that have these running numbers in a set.
+    pub(crate) async fn numbers(
+        &self,
+        set: &Set,
+        positions: &[u64],
+    ) -> Result<HashMap<u64, u64>, StoreError> {
+        macro_rules! numbers {
+            ($key:literal, $number:literal) => {
+                look!("number", $key, $number)
+            };
+        }
+        let values = self.positions(set, positions);
+        let read = |row: &crate::db::Row<'_>| Ok((row.count(0)?, row.count(1)?));
+        let found = self.db.rows(per_set!(set, numbers), &values, read).await?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// When the accesses were made, in milliseconds, that have these running numbers in a set.
+    async fn times(&self, set: &Set, positions: &[u64]) -> Result<HashMap<u64, i64>, StoreError> {
+        macro_rules! times {
+            ($key:literal, $number:literal) => {
+                look!("created_at", $key, $number)
+            };
+        }
+        let values = self.positions(set, positions);
+        let read = |row: &crate::db::Row<'_>| Ok((row.count(0)?, row.integer(1)?));
+        let found = self.db.rows(per_set!(set, times), &values, read).await?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// How many of a set's accesses were made before this millisecond.
+    ///
+    /// Creation times rise with the numbers, so a few looks find it. An index of these times would only
+    /// cost whoever makes an access.
+    pub(crate) async fn rank(&self, set: &Set, size: Size, before: i64) -> Result<u64, StoreError> {
+        let latest = size.latest_at.as_millisecond();
+        if before == i64::MIN || size.total == 0 {
+            return Ok(0);
+        }
+        if before > latest {
+            return Ok(size.total);
+        }
+        let mut known = self.times(set, &[1]).await?;
+        let first = known.get(&1).copied().ok_or_else(missing)?;
+        // Where it would be if they had been made at an even pace.
+        let (passed, all) = (before.saturating_sub(first), latest.saturating_sub(first));
+        let share = i128::from(size.total) * i128::from(passed) / i128::from(all.max(1));
+        let mut bracket = Bracket::new(0, size.total, u64::try_from(share).unwrap_or_default());
+        while bracket.is_open() {
+            let position = bracket.position();
+            if !known.contains_key(&position) {
+                known = self.times(set, &bracket.ahead(LOOKS_AHEAD)).await?;
+            }
+            let created_at = *known.get(&position).ok_or_else(missing)?;
+            if created_at < before { bracket.include() } else { bracket.exclude() }
+        }
+        Ok(bracket.position())
+    }
+
+    /// The access that has this username, with its number in the tenant.
+    pub(crate) async fn by_username(
+        &self,
+        username: &Username,
+    ) -> Result<Option<(u64, Access)>, StoreError> {
+        let sql =
+            concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND username = ?2");
+        let values = [self.tenant.as_str().into(), username.as_str().into()];
+        self.db.row(sql, &values, read_numbered).await
+    }
+
+    /// The values of a [`look`]: what is too few is filled up by the last.
+    fn positions<'v>(&'v self, set: &'v Set, positions: &[u64]) -> Vec<Value<'v>> {
+        let last = positions.last().copied().unwrap_or_default();
+        let mut values = vec![self.tenant.as_str().into(), self.key(set)];
+        let positions = positions.iter().copied().chain(std::iter::repeat(last));
+        values.extend(positions.take(POSITIONS_MAX).map(Value::from));
+        values
+    }
+
+    fn key<'v>(&'v self, set: &'v Set) -> Value<'v> {
+        key(self.tenant, set)
+    }
+}
+
+/// What names a set among those of its kind, as the access's own column holds it.
+pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v Set) -> Value<'v> {
+    match set {
+        Set::Tenant => tenant.as_str().into(),
+        Set::Offering(id) => id.as_str().into(),
+        Set::Contract(id) => id.as_str().into(),
+        Set::Job(id) => id.as_bytes().as_slice().into(),
+    }
+}
+
+/// A set has every number from one to its size.
+pub(crate) fn missing() -> StoreError {
+    StoreError::corrupt("an access is missing in its set")
+}
