@@ -14,7 +14,7 @@ use gatehouse_core::{Access, Page, PageRequest, TenantName};
 use crate::Store;
 use crate::counter;
 use crate::error::StoreError;
-use crate::lookup::{LOOKS_AHEAD, Lookup, missing};
+use crate::lookup::{Lookup, missing};
 
 /// A page of accesses, and how it was found.
 #[derive(Clone, Debug)]
@@ -141,7 +141,8 @@ async fn page_of_runs(
     let rows = try_join_all(intervals.map(|(set, interval)| lookup.rows(set, interval))).await?;
     let mut rows: Vec<(u64, Access)> = rows.into_iter().flatten().collect();
     if path == Path::Merged {
-        rows.sort_unstable_by_key(|(number, _)| *number);
+        // Each run is in order already, and a stable sort makes use of that.
+        rows.sort_by_key(|(number, _)| *number);
     }
     let items = rows.into_iter().map(|(_, access)| access).collect();
     Ok(Listed { page: Page { request, items, total }, path })
@@ -173,7 +174,7 @@ async fn select(
     mut selection: Selection,
 ) -> Result<Vec<u64>, StoreError> {
     loop {
-        let probes = selection.probes(LOOKS_AHEAD);
+        let probes = selection.probes(lookup.looks_ahead());
         if probes.is_empty() {
             return Ok(selection.counts());
         }

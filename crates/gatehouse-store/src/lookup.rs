@@ -10,11 +10,11 @@ use gatehouse_core::list::{Interval, Set, Size};
 use gatehouse_core::{Access, TenantName, Username};
 
 use crate::access::{columns, read_numbered};
-use crate::db::{Db, Value};
+use crate::db::{Db, Dialect, Value};
 use crate::error::StoreError;
 
-/// How many looks are taken along on each way to the database. A way costs as much as several looks.
-pub(crate) const LOOKS_AHEAD: u32 = 3;
+/// How many looks are taken along on each way to PostgreSQL, which costs as much as several of them.
+const LOOKS_AHEAD: u32 = 3;
 
 /// The most positions that so many looks can be at.
 const POSITIONS_MAX: usize = (1 << LOOKS_AHEAD) - 1;
@@ -38,9 +38,9 @@ macro_rules! per_set {
     };
 }
 
-/// A statement that finds `$what` at up to seven running numbers.
+/// A statement that finds `$what` at the running numbers `$at`.
 macro_rules! look {
-    ($what:literal, $key:literal, $number:literal) => {
+    ($what:literal, $at:literal, $key:literal, $number:literal) => {
         concat!(
             "SELECT a.",
             $number,
@@ -50,7 +50,7 @@ macro_rules! look {
             $key,
             " = ?2 AND a.",
             $number,
-            " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            $at
         )
     };
 }
@@ -83,33 +83,65 @@ impl Lookup<'_> {
         self.db.rows(per_set!(set, rows), &values, read_numbered).await
     }
 
+    /// How many looks a search should take along.
+    pub(crate) fn looks_ahead(&self) -> u32 {
+        match self.db.dialect() {
+            // There is no way to go: it is looked into right here.
+            Dialect::Sqlite => 1,
+            Dialect::Postgres => LOOKS_AHEAD,
+        }
+    }
+
     /// The numbers in the tenant of the accesses that have these running numbers in a set.
     pub(crate) async fn numbers(
         &self,
         set: &Set,
         positions: &[u64],
     ) -> Result<HashMap<u64, u64>, StoreError> {
-        macro_rules! numbers {
+        macro_rules! one {
             ($key:literal, $number:literal) => {
-                look!("number", $key, $number)
+                look!("number", " = ?3", $key, $number)
             };
         }
-        let values = self.positions(set, positions);
-        let read = |row: &crate::db::Row<'_>| Ok((row.count(0)?, row.count(1)?));
-        let found = self.db.rows(per_set!(set, numbers), &values, read).await?;
-        Ok(found.into_iter().collect())
+        macro_rules! several {
+            ($key:literal, $number:literal) => {
+                look!("number", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)", $key, $number)
+            };
+        }
+        let (one, several) = (per_set!(set, one), per_set!(set, several));
+        let found = self.look(set, positions, one, several).await?;
+        Ok(found.into_iter().map(|(position, number)| (position, number.cast_unsigned())).collect())
     }
 
     /// When the accesses were made, in milliseconds, that have these running numbers in a set.
     async fn times(&self, set: &Set, positions: &[u64]) -> Result<HashMap<u64, i64>, StoreError> {
-        macro_rules! times {
+        macro_rules! one {
             ($key:literal, $number:literal) => {
-                look!("created_at", $key, $number)
+                look!("created_at", " = ?3", $key, $number)
             };
         }
-        let values = self.positions(set, positions);
-        let read = |row: &crate::db::Row<'_>| Ok((row.count(0)?, row.integer(1)?));
-        let found = self.db.rows(per_set!(set, times), &values, read).await?;
+        macro_rules! several {
+            ($key:literal, $number:literal) => {
+                look!("created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)", $key, $number)
+            };
+        }
+        self.look(set, positions, per_set!(set, one), per_set!(set, several)).await
+    }
+
+    /// Looks at one position, or at up to seven: what is too few is filled up by the last.
+    async fn look(
+        &self,
+        set: &Set,
+        positions: &[u64],
+        one: &'static str,
+        several: &'static str,
+    ) -> Result<HashMap<u64, i64>, StoreError> {
+        let last = positions.last().copied().unwrap_or_default();
+        let (sql, n) = if positions.len() > 1 { (several, POSITIONS_MAX) } else { (one, 1) };
+        let positions = positions.iter().copied().chain(std::iter::repeat(last));
+        let mut values = vec![self.tenant.as_str().into(), self.key(set)];
+        values.extend(positions.take(n).map(Value::from));
+        let found = self.db.rows(sql, &values, |row| Ok((row.count(0)?, row.integer(1)?))).await?;
         Ok(found.into_iter().collect())
     }
 
@@ -134,7 +166,7 @@ impl Lookup<'_> {
         while bracket.is_open() {
             let position = bracket.position();
             if !known.contains_key(&position) {
-                known = self.times(set, &bracket.ahead(LOOKS_AHEAD)).await?;
+                known = self.times(set, &bracket.ahead(self.looks_ahead())).await?;
             }
             let created_at = *known.get(&position).ok_or_else(missing)?;
             if created_at < before { bracket.include() } else { bracket.exclude() }
@@ -151,15 +183,6 @@ impl Lookup<'_> {
             concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND username = ?2");
         let values = [self.tenant.as_str().into(), username.as_str().into()];
         self.db.row(sql, &values, read_numbered).await
-    }
-
-    /// The values of a [`look`]: what is too few is filled up by the last.
-    fn positions<'v>(&'v self, set: &'v Set, positions: &[u64]) -> Vec<Value<'v>> {
-        let last = positions.last().copied().unwrap_or_default();
-        let mut values = vec![self.tenant.as_str().into(), self.key(set)];
-        let positions = positions.iter().copied().chain(std::iter::repeat(last));
-        values.extend(positions.take(POSITIONS_MAX).map(Value::from));
-        values
     }
 
     fn key<'v>(&'v self, set: &'v Set) -> Value<'v> {

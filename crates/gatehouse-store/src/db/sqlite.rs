@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
@@ -64,7 +65,7 @@ impl Sqlite {
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000;",
         )?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        keep_plans(&connection)?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let writer = std::thread::Builder::new()
             .name("sqlite-writer".into())
@@ -101,7 +102,7 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.execute_batch("PRAGMA busy_timeout = 10000;")?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        keep_plans(&connection)?;
         Ok(connection)
     }
 
@@ -181,6 +182,14 @@ impl Sqlite {
         }
         guard(&self.readers).clear();
     }
+}
+
+/// Statements are planned once. Without this SQLite would look at the values of every range and plan
+/// each statement anew for them, which costs more than most statements do.
+fn keep_plans(connection: &Connection) -> Result<(), StoreError> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
