@@ -112,9 +112,16 @@ const SETS_MAX: usize = ALTERNATIVES_MAX + 1;
 /// One statement for each number of sets, because one statement sees one moment.
 static READ_SEVERAL: LazyLock<[String; SETS_MAX + 1]> = LazyLock::new(|| {
     std::array::from_fn(|n_sets| {
-        let one_of = |n: usize| format!("(kind = ?{} AND name = ?{})", 2 * n + 2, 2 * n + 3);
-        let sets = (0..n_sets).map(one_of).collect::<Vec<_>>().join(" OR ");
-        format!("SELECT total, latest_at, kind, name FROM counter WHERE tenant = ?1 AND ({sets})")
+        // A seek for each: an OR of them would be collected and sorted first.
+        let one = |n: usize| {
+            format!(
+                "SELECT total, latest_at, kind, name FROM counter \
+                 WHERE tenant = ?1 AND kind = ?{} AND name = ?{}",
+                2 * n + 2,
+                2 * n + 3
+            )
+        };
+        (0..n_sets).map(one).collect::<Vec<_>>().join(" UNION ALL ")
     })
 });
 
