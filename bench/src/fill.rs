@@ -32,7 +32,7 @@ struct Row {
     job: Option<[u8; 16]>,
     username: String,
     password_hash: String,
-    device_name: Option<String>,
+    device_name: String,
     end_at: Option<i64>,
     created_at: i64,
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! number     1 …  1000   made one at a time: every ten go to the ten contracts, in changing order
-//!         1001 …  2000   made by a job: all of one contract, with device names
+//!         1001 …  2000   made by a job: all of one contract
 //!         2001 …  3000   made one at a time
 //!                  …
 //! ```
@@ -31,7 +31,7 @@ pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
 
 /// Changes whenever another access would come out of the same number, so that no store that was filled
 /// before is taken for a new one.
-pub(crate) const FLEET_VERSION: u64 = 1;
+pub(crate) const FLEET_VERSION: u64 = 2;
 
 /// Accesses in a stretch, so also in a job.
 const STRETCH: u64 = 1000;
@@ -157,14 +157,14 @@ impl Access {
         text
     }
 
-    /// Only jobs give names; each calls one of its devices like one of every other job.
-    pub(crate) fn device_name(&self) -> Option<String> {
-        self.made_by?;
-        Some(if self.is_shared_name() {
+    /// Every device has a name, so that pages weigh the same; each job calls one of its devices like one
+    /// of every other job.
+    pub(crate) fn device_name(&self) -> String {
+        if self.is_shared_name() {
             SHARED_DEVICE_NAME.to_owned()
         } else {
             format!("device-{:07}-{:06x}", self.number, scramble(self.number) >> 40)
-        })
+        }
     }
 
     pub(crate) fn is_shared_name(&self) -> bool {

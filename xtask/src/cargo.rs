@@ -53,6 +53,12 @@ pub(crate) fn find_release_binary(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Makes a directory of the workspace, unless it is there.
+pub(crate) fn make_directory(path: &str) -> Result<(), Failure> {
+    std::fs::create_dir_all(workspace_root().join(path))
+        .map_err(|cause| Failure::Trouble(format!("{path} can't be made: {cause}")))
+}
+
 fn workspace_root() -> PathBuf {
     // `cargo run` says where the package is now; what was compiled in serves a direct start.
     let package = env::var_os("CARGO_MANIFEST_DIR")

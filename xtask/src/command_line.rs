@@ -16,6 +16,8 @@ Commands:
   bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
                            --store sqlite or postgres, --strict fails where a goal is missed
+  fuzz [SECONDS]           try to break the readers of text, for a minute unless said otherwise;
+                           needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   lint                     check formatting, clippy and the documentation
   ci                       lint, then test
@@ -31,6 +33,7 @@ pub(crate) enum Chore {
     Help,
     Test { long: bool, cargo_arguments: Vec<String> },
     Bench { with_postgres: bool, arguments: Vec<String> },
+    Fuzz { seconds: u32 },
     Postgres,
     Lint,
     Ci,
@@ -51,12 +54,13 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
         "help" | "--help" | "-h" => return Ok(Chore::Help),
         "test" => return parse_test(rest),
         "bench" => return parse_bench(rest),
+        "fuzz" => return parse_fuzz(rest),
         "postgres" => Chore::Postgres,
         "lint" => Chore::Lint,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, bench, postgres, lint, ci or help"
+                "no command `{unknown}`; use test, bench, fuzz, postgres, lint, ci or help"
             )));
         }
     };
@@ -118,6 +122,16 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
 
+fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
+    let seconds = match words {
+        [] => Some(60),
+        [seconds] => seconds.parse().ok(),
+        _ => None,
+    };
+    let wrong = || Failure::Usage("`fuzz` takes a number of seconds: cargo xtask fuzz 600".into());
+    seconds.map(|seconds| Chore::Fuzz { seconds }).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,9 +176,15 @@ mod tests {
     }
 
     #[test]
+    fn fuzzing_takes_a_minute_or_as_long_as_is_said() {
+        assert_eq!(parse_line("fuzz"), Ok(Chore::Fuzz { seconds: 60 }));
+        assert_eq!(parse_line("fuzz 600"), Ok(Chore::Fuzz { seconds: 600 }));
+    }
+
+    #[test]
     fn wrong_use_says_what_would_be_right() {
         let unknown_command = parse_line("tset");
-        assert!(unknown_command.is_err_and(|what| what.contains("use test, bench, postgres")));
+        assert!(unknown_command.is_err_and(|what| what.contains("use test, bench, fuzz")));
         let misplaced_argument = parse_line("test --nocapture");
         assert!(misplaced_argument.is_err_and(|what| what.contains("test -- --nocapture")));
         for (line, advice) in [
@@ -172,6 +192,8 @@ mod tests {
             ("bench --rows", "--rows 1000000"),
             ("bench --rows many", "--rows 1000000"),
             ("bench --store mysql", "sqlite or postgres"),
+            ("fuzz long", "cargo xtask fuzz 600"),
+            ("fuzz 1 2", "cargo xtask fuzz 600"),
         ] {
             assert!(parse_line(line).is_err_and(|what| what.contains(advice)), "{line}");
         }

@@ -34,6 +34,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
+        Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
         Chore::Lint => lint(),
         Chore::Ci => {
@@ -84,6 +85,23 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     let mut run = vec!["run", "--quiet", "--release", "--package", "gatehouse-bench", "--"];
     run.extend(arguments.iter().map(String::as_str));
     cargo::run(&run, environment.as_slice())
+}
+
+fn fuzz(seconds: u32) -> Result<(), Failure> {
+    // The fuzzer's flags are a nightly compiler's; this one takes them too when it is told so.
+    let environment = [("RUSTC_BOOTSTRAP", OsStr::new("1"))];
+    cargo::run(&["fuzz", "--version"], &environment).map_err(|_| {
+        Failure::Trouble("the fuzzer is missing; get it with `cargo install cargo-fuzz`".into())
+    })?;
+    cargo::make_directory("fuzz/corpus/filter")?;
+    let limit = format!("-max_total_time={seconds}");
+    // What it finds out is kept in the first directory, and the second is where it starts from.
+    let directories = ["fuzz/corpus/filter", "fuzz/seeds/filter"];
+    cargo::run(
+        &[&["fuzz", "run", "--fuzz-dir", "fuzz", "filter"], &directories[..], &["--", &limit]]
+            .concat(),
+        &environment,
+    )
 }
 
 fn offer_postgres() -> Result<(), Failure> {

@@ -7,7 +7,7 @@
 //! Whoever has to travel for a look can take [`Bracket::ahead`] with them: every position that the next
 //! looks could want to see, however the first ones turn out.
 
-/// How far the second look goes from the first, and by how much each further one goes farther.
+/// By how much each look goes farther than the one before. The first goes one position.
 const STRIDE: u64 = 8;
 
 /// Between which positions the end lies.
@@ -25,7 +25,7 @@ impl Bracket {
     /// The end is at `low` or after it, at `high` or before it, and perhaps at `guess`.
     pub fn new(low: u64, high: u64, guess: u64) -> Self {
         let probe = guess.clamp(low.saturating_add(1).min(high), high);
-        Self { low, high, probe, step: STRIDE, is_low_found: false, is_high_found: false }
+        Self { low, high, probe, step: 1, is_low_found: false, is_high_found: false }
     }
 
     /// Whether the end is not found yet.
