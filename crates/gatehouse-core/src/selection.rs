@@ -7,8 +7,6 @@
 //! otherwise the smallest of them must be. Either way one bracket shrinks, so a run of a million is
 //! settled with a handful of look-ups, or some twenty, wherever the page is.
 
-use std::collections::HashMap;
-
 use crate::bracket::Bracket;
 use crate::list::Interval;
 
@@ -23,7 +21,8 @@ pub struct Selection {
 #[derive(Clone, Debug)]
 struct Run {
     bracket: Bracket,
-    numbers: HashMap<u64, u64>,
+    /// Positions that were looked at, with their numbers. They are few.
+    seen: Vec<(u64, u64)>,
 }
 
 /// Numbers that a selection wants to know.
@@ -38,7 +37,8 @@ pub struct Probe {
 impl Run {
     /// The number at the position looked at, once it is known.
     fn number(&self) -> Option<u64> {
-        self.numbers.get(&self.bracket.position()).copied()
+        let position = self.bracket.position();
+        self.seen.iter().rev().find(|seen| seen.0 == position).map(|seen| seen.1)
     }
 
     fn is_waiting(&self) -> bool {
@@ -59,7 +59,7 @@ impl Selection {
             let low = if n_more == perhaps { bound.to } else { bound.after };
             let high = bound.to.min(bound.after.saturating_add(n_more));
             let guess = bound.after.saturating_add(share);
-            Run { bracket: Bracket::new(low, high, guess), numbers: HashMap::new() }
+            Run { bracket: Bracket::new(low, high, guess), seen: Vec::new() }
         };
         Self { n: surely + n_more, runs: bounds.iter().map(run).collect() }
     }
@@ -73,7 +73,7 @@ impl Selection {
 
     /// Takes the numbers at some positions of a run in.
     pub fn learn(&mut self, run: usize, numbers: impl IntoIterator<Item = (u64, u64)>) {
-        self.runs[run].numbers.extend(numbers);
+        self.runs[run].seen.extend(numbers);
         let is_open = |selection: &Self| selection.runs.iter().any(|run| run.bracket.is_open());
         while is_open(self) && !self.runs.iter().any(Run::is_waiting) {
             self.decide();

@@ -14,7 +14,7 @@ use gatehouse_core::{Access, Page, PageRequest, TenantName};
 use crate::Store;
 use crate::counter;
 use crate::error::StoreError;
-use crate::lookup::{Lookup, missing};
+use crate::lookup::{Lookup, at, missing};
 
 /// A page of accesses, and how it was found.
 #[derive(Clone, Debug)]
@@ -195,7 +195,9 @@ async fn look(
     let in_set = probe.positions.iter().map(|position| run.number_at(*position));
     let in_set: Vec<u64> = in_set.collect::<Option<_>>().ok_or_else(missing)?;
     let found = lookup.numbers(&run.set, &in_set).await?;
-    let in_tenant = in_set.iter().map(|number| found.get(number).copied());
-    let in_tenant: Vec<u64> = in_tenant.collect::<Option<_>>().ok_or_else(missing)?;
-    Ok(probe.positions.iter().copied().zip(in_tenant).collect())
+    let numbers = probe.positions.iter().zip(in_set).map(|(position, in_set)| {
+        let in_tenant = at(&found, in_set).ok_or_else(missing)?;
+        Ok((*position, in_tenant))
+    });
+    numbers.collect()
 }

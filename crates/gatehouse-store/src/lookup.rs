@@ -3,8 +3,6 @@
 //! Every statement is here once for each kind of set: `?1` is the tenant, `?2` names the set among those
 //! of its kind. Each goes by the set's own index, whatever else is in the table.
 
-use std::collections::HashMap;
-
 use gatehouse_core::bracket::Bracket;
 use gatehouse_core::list::{Interval, Set, Size};
 use gatehouse_core::{Access, TenantName, Username};
@@ -97,7 +95,7 @@ impl Lookup<'_> {
         &self,
         set: &Set,
         positions: &[u64],
-    ) -> Result<HashMap<u64, u64>, StoreError> {
+    ) -> Result<Vec<(u64, u64)>, StoreError> {
         macro_rules! one {
             ($key:literal, $number:literal) => {
                 look!("number", " = ?3", $key, $number)
@@ -114,7 +112,7 @@ impl Lookup<'_> {
     }
 
     /// When the accesses were made, in milliseconds, that have these running numbers in a set.
-    async fn times(&self, set: &Set, positions: &[u64]) -> Result<HashMap<u64, i64>, StoreError> {
+    async fn times(&self, set: &Set, positions: &[u64]) -> Result<Vec<(u64, i64)>, StoreError> {
         macro_rules! one {
             ($key:literal, $number:literal) => {
                 look!("created_at", " = ?3", $key, $number)
@@ -135,14 +133,13 @@ impl Lookup<'_> {
         positions: &[u64],
         one: &'static str,
         several: &'static str,
-    ) -> Result<HashMap<u64, i64>, StoreError> {
+    ) -> Result<Vec<(u64, i64)>, StoreError> {
         let last = positions.last().copied().unwrap_or_default();
         let (sql, n) = if positions.len() > 1 { (several, POSITIONS_MAX) } else { (one, 1) };
         let positions = positions.iter().copied().chain(std::iter::repeat(last));
         let mut values = vec![self.tenant.as_str().into(), self.key(set)];
         values.extend(positions.take(n).map(Value::from));
-        let found = self.db.rows(sql, &values, |row| Ok((row.count(0)?, row.integer(1)?))).await?;
-        Ok(found.into_iter().collect())
+        self.db.rows(sql, &values, |row| Ok((row.count(0)?, row.integer(1)?))).await
     }
 
     /// How many of a set's accesses were made before this millisecond.
@@ -158,17 +155,17 @@ impl Lookup<'_> {
             return Ok(size.total);
         }
         let mut known = self.times(set, &[1]).await?;
-        let first = known.get(&1).copied().ok_or_else(missing)?;
+        let first = at(&known, 1).ok_or_else(missing)?;
         // Where it would be if they had been made at an even pace.
         let (passed, all) = (before.saturating_sub(first), latest.saturating_sub(first));
         let share = i128::from(size.total) * i128::from(passed) / i128::from(all.max(1));
         let mut bracket = Bracket::new(0, size.total, u64::try_from(share).unwrap_or_default());
         while bracket.is_open() {
             let position = bracket.position();
-            if !known.contains_key(&position) {
+            if at(&known, position).is_none() {
                 known = self.times(set, &bracket.ahead(self.looks_ahead())).await?;
             }
-            let created_at = *known.get(&position).ok_or_else(missing)?;
+            let created_at = at(&known, position).ok_or_else(missing)?;
             if created_at < before { bracket.include() } else { bracket.exclude() }
         }
         Ok(bracket.position())
@@ -198,6 +195,11 @@ pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v Set) -> Value<'v> {
         Set::Contract(id) => id.as_str().into(),
         Set::Job(id) => id.as_bytes().as_slice().into(),
     }
+}
+
+/// What was seen at this position.
+pub(crate) fn at<T: Copy>(seen: &[(u64, T)], position: u64) -> Option<T> {
+    seen.iter().find(|it| it.0 == position).map(|it| it.1)
 }
 
 /// A set has every number from one to its size.
