@@ -264,7 +264,7 @@ impl Entrance<'_> {
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();
-        let query = Query::parse(query, operation, headers);
+        let query = Query::parse(query, operation.query, operation.filter, headers);
         seen.ignored = query.ignored();
         if operation.query.is_empty() {
             query.check()?;

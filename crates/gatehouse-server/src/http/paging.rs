@@ -7,16 +7,14 @@ use serde::Serialize;
 
 use super::call::Call;
 use super::problem::Problem;
+use super::query::{PAGE, PAGE_NUMBER, PAGE_SIZE};
 use super::reply::Reply;
 use crate::reader::shortened;
 
 pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-const NUMBER: &str = "pageNumber";
-const SIZE: &str = "pageSize";
-
 /// The parameters of every list.
-pub(crate) const PARAMS: &[&str] = &[NUMBER, SIZE];
+pub(crate) const PARAMS: &[&str] = PAGE;
 
 /// The headers of every list.
 pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
@@ -24,8 +22,8 @@ pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
 /// The page that a request asks for.
 pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
     let size_max = call.limits().page_size_max;
-    let number = bounded(call, NUMBER, 1, PAGE_NUMBER_MAX);
-    let size = bounded(call, SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
+    let number = bounded(call, PAGE_NUMBER, 1, PAGE_NUMBER_MAX);
+    let size = bounded(call, PAGE_SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
     call.query.check()?;
     Ok(PageRequest { number, size })
 }
@@ -80,7 +78,7 @@ fn links(call: &Call, request: PageRequest, total: u64) -> String {
     let kept = if kept.is_empty() { kept } else { kept + "&" };
     let here = call.address.here();
     let link = |(rel, number): (&str, u64)| {
-        format!("<{here}?{kept}{NUMBER}={number}&{SIZE}={}>; rel=\"{rel}\"", request.size)
+        format!("<{here}?{kept}{PAGE_NUMBER}={number}&{PAGE_SIZE}={}>; rel=\"{rel}\"", request.size)
     };
     links.into_iter().map(link).collect::<Vec<_>>().join(", ")
 }

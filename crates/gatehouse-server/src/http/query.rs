@@ -4,16 +4,23 @@
 //! What is unknown is ignored, as the contract says, and named in `X-Ignored-Params`; a client that
 //! sends `Prefer: handling=strict` gets 400 instead.
 
-use gatehouse_core::filter::{self, Expression, Ignored};
+use gatehouse_core::filter::{self, Expression, Ignored, Vocabulary};
 use http::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode_str;
 
-use super::paging;
 use super::problem::Problem;
-use super::resource::Operation;
 use crate::reader::{Fault, shortened};
 
 pub(crate) const X_IGNORED_PARAMS: HeaderName = HeaderName::from_static("x-ignored-params");
+
+/// Which page of a list is asked for.
+pub(crate) const PAGE_NUMBER: &str = "pageNumber";
+
+/// How long its pages are to be.
+pub(crate) const PAGE_SIZE: &str = "pageSize";
+
+/// The parameters that choose a page of a list.
+pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
 
 /// Ignored parameters that are named.
 const NAMES_MAX: usize = 32;
@@ -31,9 +38,15 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    pub(crate) fn parse(raw: &str, operation: &Operation, headers: &HeaderMap) -> Self {
+    /// Reads a query of parameters that are `known`, or, where there is a vocabulary, of one expression.
+    pub(crate) fn parse(
+        raw: &str,
+        known: &[&'static str],
+        filter: Option<&Vocabulary>,
+        headers: &HeaderMap,
+    ) -> Self {
         let mut query = Self::default();
-        let ignored = match operation.filter {
+        let ignored = match filter {
             Some(vocabulary) => {
                 query.expression = Expression::parse(raw, vocabulary);
                 query.kept.clone_from(&query.expression.kept);
@@ -42,7 +55,7 @@ impl Query {
                 }
                 std::mem::take(&mut query.expression.ignored)
             }
-            None => query.read_plain(raw, operation.query),
+            None => query.read_plain(raw, known),
         };
         let is_strict = is_strict(headers);
         for Ignored { name, reason } in ignored {
@@ -63,7 +76,7 @@ impl Query {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             let name = decode(name);
             let known = known.iter().copied().find(|it| *it == name);
-            if known.is_none_or(|known| !paging::PARAMS.contains(&known)) {
+            if known.is_none_or(|known| !PAGE.contains(&known)) {
                 kept.push(piece);
             }
             match known {
