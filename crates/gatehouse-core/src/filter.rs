@@ -69,9 +69,9 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Every operator.
+    /// Every operator, those of two characters first.
     pub const ALL: [Self; 5] =
-        [Self::Equal, Self::Greater, Self::GreaterOrEqual, Self::Less, Self::LessOrEqual];
+        [Self::GreaterOrEqual, Self::LessOrEqual, Self::Equal, Self::Greater, Self::Less];
 
     /// The operator as it is written.
     pub fn as_str(self) -> &'static str {
@@ -86,9 +86,7 @@ impl Operator {
 
     /// The longest operator that a text begins with.
     fn at_start_of(text: &[u8]) -> Option<Self> {
-        let mut all = Self::ALL;
-        all.sort_by_key(|operator| std::cmp::Reverse(operator.as_str().len()));
-        all.into_iter().find(|operator| text.starts_with(operator.as_str().as_bytes()))
+        Self::ALL.into_iter().find(|operator| text.starts_with(operator.as_str().as_bytes()))
     }
 }
 

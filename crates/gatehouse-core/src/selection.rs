@@ -64,11 +64,18 @@ impl Selection {
         Self { n: surely + n_more, runs: bounds.iter().map(run).collect() }
     }
 
-    /// What must be looked up next, and what could be wanted in up to `n_looks` looks from there;
-    /// nothing when the selection is done.
+    /// What must be looked up next; nothing when the selection is done. With more than one look, also
+    /// what the next ones could want to see, in whichever run they are.
     pub fn probes(&self, n_looks: u32) -> Vec<Probe> {
-        let waiting = self.runs.iter().enumerate().filter(|(_, run)| run.is_waiting());
-        waiting.map(|(n, run)| Probe { run: n, positions: run.bracket.ahead(n_looks) }).collect()
+        if !self.runs.iter().any(Run::is_waiting) {
+            return Vec::new();
+        }
+        let probe = |(n, run): (usize, &Run)| {
+            let mut positions = run.bracket.ahead(n_looks);
+            positions.retain(|position| !run.seen.iter().any(|seen| seen.0 == *position));
+            (!positions.is_empty()).then_some(Probe { run: n, positions })
+        };
+        self.runs.iter().enumerate().filter_map(probe).collect()
     }
 
     /// Takes the numbers at some positions of a run in.

@@ -102,8 +102,11 @@ impl Timestamp {
             Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
             Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
         };
+        // The calendar knows nanoseconds and nothing finer.
+        let (local, finer) = local.split_at(local.len().min(LOCAL_BYTES_MAX));
         let local: DateTime = local.parse().map_err(|_| bad())?;
-        let is_whole = local.subsec_nanosecond() % 1_000_000 == 0;
+        let is_whole =
+            local.subsec_nanosecond() % 1_000_000 == 0 && finer.bytes().all(|b| b == b'0');
         let instant = Self::from_civil(local).0 - offset_minutes * 60_000;
         let instant = Self::from_millisecond(instant).map_err(|_| bad())?;
         Ok((instant, is_whole))
@@ -132,6 +135,9 @@ impl fmt::Debug for Timestamp {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// Bytes of a date and a time of day with nanoseconds: `2026-11-01T12:30:00.123456789`.
+const LOCAL_BYTES_MAX: usize = 29;
 
 /// Bytes of an offset: `+02:00`.
 const OFFSET_BYTES: usize = 6;
@@ -166,7 +172,7 @@ fn shape(text: &str) -> Option<Shape> {
     let mut rest = &bytes[19..];
     if let Some(fraction) = rest.strip_prefix(b".") {
         let n_digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
-        if !(1..=9).contains(&n_digits) {
+        if n_digits == 0 {
             return None;
         }
         rest = &fraction[n_digits..];

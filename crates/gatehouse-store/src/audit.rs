@@ -33,6 +33,8 @@ impl Store {
                 audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
                 audit.compare(tallies(&tx, &tenant).await?, counted_tallies(&tx, &tenant).await?);
                 audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
+                let of_contracts = rows_of_contracts(&tx, &tenant).await?;
+                audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
                 for (sql, what) in ORDERS {
                     let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
                     let n = n.into_iter().next().unwrap_or_default();
@@ -86,9 +88,9 @@ impl Audit {
 }
 
 async fn counters(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
-    let sql = "SELECT kind, name, total, latest_at FROM counter WHERE tenant = ?1 AND total > 0";
+    let sql = "SELECT kind, name, total, latest_at FROM counter WHERE tenant = ?1 AND total <> 0";
     let read = |row: &Row<'_>| {
-        let (total, latest_at) = (row.count(2)?, row.time(3)?);
+        let (total, latest_at) = (row.integer(2)?, row.time(3)?);
         Ok((set_name(&row.text(0)?, &row.text(1)?), size(total, 1, total, latest_at)))
     };
     Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
@@ -99,7 +101,7 @@ fn set_name(kind: &str, name: &str) -> String {
 }
 
 /// Without gaps, the numbers go from one to as many as there are.
-fn size(n: u64, first: u64, last: u64, latest_at: Timestamp) -> String {
+fn size(n: i64, first: i64, last: i64, latest_at: Timestamp) -> String {
     format!("{n}, numbered {first} to {last}, the latest made at {latest_at}")
 }
 
@@ -132,7 +134,7 @@ async fn counted_sets(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreErro
                 "job" => gatehouse_core::TaskId::from_bytes(row.id(0)?).to_string(),
                 _ => row.text(0)?,
             };
-            let size = size(row.count(1)?, row.count(2)?, row.count(3)?, row.time(4)?);
+            let size = size(row.integer(1)?, row.integer(2)?, row.integer(3)?, row.time(4)?);
             Ok((set_name(kind, &name), size))
         };
         figures.extend(tx.rows(sql, &[tenant.as_str().into()], read).await?);
@@ -149,10 +151,10 @@ async fn tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
 }
 
 fn by_status(contract: &str, tally: &Tally) -> Vec<(String, String)> {
-    let present = Status::ALL.into_iter().filter(|status| tally.get(*status) > 0);
+    let present = Status::ALL.into_iter().filter(|status| tally.written(*status) != 0);
     let figure = |status: Status| {
         let name = format!("{} accesses of the contract {contract}", status.as_str());
-        (name, tally.get(status).to_string())
+        (name, tally.written(status).to_string())
     };
     present.map(figure).collect()
 }
@@ -167,8 +169,27 @@ async fn counted_tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreE
     Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
 }
 
+/// The rows that count accesses of contracts: tallies and counters.
+async fn rows_of_contracts(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT 'tally', contract_id FROM tally WHERE tenant = ?1 UNION ALL \
+               SELECT kind, name FROM counter WHERE tenant = ?1 AND kind = 'contract'";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_row_of).await?.into_iter().collect())
+}
+
+/// The same as the contracts need them.
+async fn needed_by_contracts(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT 'tally', id FROM contract WHERE tenant = ?1 UNION ALL \
+               SELECT 'contract', id FROM contract WHERE tenant = ?1";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_row_of).await?.into_iter().collect())
+}
+
+fn read_row_of(row: &Row<'_>) -> Result<(String, String), StoreError> {
+    let what = if row.text(0)? == "tally" { "tally" } else { "counter" };
+    Ok((format!("{what} of the contract {}", row.text(1)?), "one row".into()))
+}
+
 async fn days(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
-    let sql = "SELECT kind, day, n FROM day WHERE tenant = ?1 AND n > 0";
+    let sql = "SELECT kind, day, n FROM day WHERE tenant = ?1 AND n <> 0";
     Ok(tx.rows(sql, &[tenant.as_str().into()], read_day).await?.into_iter().collect())
 }
 
@@ -182,7 +203,7 @@ async fn counted_days(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreErro
 
 fn read_day(row: &Row<'_>) -> Result<(String, String), StoreError> {
     let day = Timestamp::of_day(row.integer(1)?).map_err(StoreError::corrupt)?;
-    Ok((format!("accesses {} on {}", row.text(0)?, day.date()), row.count(2)?.to_string()))
+    Ok((format!("accesses {} on {}", row.text(0)?, day.date()), row.integer(2)?.to_string()))
 }
 
 /// What lists rest on beside the counters: each statement counts the accesses that break it.

@@ -16,7 +16,7 @@ use crate::access::{columns, read};
 use crate::db::Value;
 use crate::error::StoreError;
 use crate::list::Located;
-use crate::lookup::key;
+use crate::lookup::{key, key_column, number_column};
 
 /// How long one list may look at accesses one by one.
 pub const COUNT_SECONDS_MAX: u64 = 10;
@@ -131,25 +131,6 @@ impl<'t> Search<'t> {
     fn push(&mut self, comparison: &str, value: impl Into<Value<'t>>) {
         self.values.push(value.into());
         let _ = write!(self.sql, " AND {comparison} ?{}", self.values.len());
-    }
-}
-
-fn number_column(set: &Set) -> &'static str {
-    match set {
-        Set::Tenant => "number",
-        Set::Offering(_) => "offering_number",
-        Set::Contract(_) => "contract_number",
-        Set::Job(_) => "job_number",
-    }
-}
-
-/// The column that says which set of its kind an access belongs to.
-fn key_column(set: &Set) -> &'static str {
-    match set {
-        Set::Tenant => "tenant",
-        Set::Offering(_) => "offering_id",
-        Set::Contract(_) => "contract_id",
-        Set::Job(_) => "job",
     }
 }
 

@@ -8,8 +8,7 @@ use gatehouse_core::{TenantName, Timestamp};
 use crate::db::Tx;
 use crate::error::StoreError;
 
-/// What happened to accesses on a day. Each kind has its own row, so that ending an access doesn't
-/// wait for those who make one.
+/// What happened to accesses on a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Created,

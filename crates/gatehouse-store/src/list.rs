@@ -80,12 +80,10 @@ async fn runs(
     terms: &[Term],
     answers: &Answers,
 ) -> Result<Vec<Run>, StoreError> {
-    let mut pieces = Vec::new();
-    for (reach, spans) in list::disjoint(terms) {
-        let found = spans.iter().map(|span| piece(lookup, &reach, *span, answers));
-        pieces.extend(try_join_all(found).await?);
-    }
-    Ok(list::runs(pieces))
+    let disjoint = list::disjoint(terms);
+    let spans = disjoint.iter().flat_map(|(reach, spans)| spans.iter().map(move |it| (reach, *it)));
+    let pieces = spans.map(|(reach, span)| piece(lookup, reach, span, answers));
+    Ok(list::runs(try_join_all(pieces).await?))
 }
 
 /// Each term with the running numbers that it reaches.

@@ -36,6 +36,26 @@ macro_rules! per_set {
     };
 }
 
+/// The column with an access's running number in a set.
+pub(crate) fn number_column(set: &Set) -> &'static str {
+    macro_rules! number {
+        ($key:literal, $number:literal) => {
+            $number
+        };
+    }
+    per_set!(set, number)
+}
+
+/// The column that says which set of its kind an access belongs to.
+pub(crate) fn key_column(set: &Set) -> &'static str {
+    macro_rules! key {
+        ($key:literal, $number:literal) => {
+            $key
+        };
+    }
+    per_set!(set, key)
+}
+
 /// A statement that finds `$what` at the running numbers `$at`.
 macro_rules! look {
     ($what:literal, $at:literal, $key:literal, $number:literal) => {

@@ -5,6 +5,7 @@
 //! found by an index of what is due; nothing else is looked at one by one.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
@@ -49,16 +50,19 @@ pub struct Day {
 const READ: &str = concat!(
     "SELECT 'contract', c.id, c.offering_id, ",
     tally_columns!(),
-    ", a.status, a.end_at / 86400000, COUNT(a.end_at) \
+    ", o.status, o.day, o.n \
      FROM contract c JOIN tally t ON t.tenant = c.tenant AND t.contract_id = c.id \
-     LEFT JOIN access a ON a.tenant = c.tenant AND a.contract_id = c.id \
-     AND a.status <> 'TERMINATED' AND a.end_at <= ?2 WHERE c.tenant = ?1 \
-     GROUP BY c.id, c.offering_id, ",
-    tally_columns!(),
-    ", a.status, a.end_at / 86400000 \
+     LEFT JOIN (SELECT b.id AS contract_id, a.status AS status, a.end_at / 86400000 AS day, \
+     COUNT(*) AS n FROM contract b JOIN access a ON a.tenant = b.tenant AND a.contract_id = b.id \
+     AND a.status <> 'TERMINATED' AND a.end_at <= ?2 WHERE b.tenant = ?1 \
+     GROUP BY b.id, a.status, a.end_at / 86400000) o ON o.contract_id = c.id \
+     WHERE c.tenant = ?1 \
      UNION ALL \
      SELECT kind, '', '', 0, 0, 0, 0, 0, NULL, day, n FROM day WHERE tenant = ?1 AND day >= ?3"
 );
+
+/// How long a summary may take.
+const SECONDS_MAX: u64 = 10;
 
 /// One line of what [`READ`] finds.
 enum Line {
@@ -83,8 +87,13 @@ impl Store {
         n_days: u32,
     ) -> Result<Option<Summary>, StoreError> {
         let first_day = now.day() + 1 - i64::from(n_days);
-        let values = [tenant.as_str().into(), now.into(), first_day.into()];
-        let lines = self.db.rows(READ, &values, read).await?;
+        let limit = Some(Duration::from_secs(SECONDS_MAX));
+        let name = tenant.clone();
+        let lines = self.db.snapshot(limit, async move |tx| {
+            let values = [name.as_str().into(), now.into(), first_day.into()];
+            tx.rows(READ, &values, read).await
+        });
+        let lines = lines.await?;
         if lines.is_empty() && self.tenant(tenant).await?.is_none() {
             return Ok(None);
         }

@@ -23,6 +23,11 @@ impl Tally {
         Status::ALL.into_iter().map(|status| self.get(status)).sum()
     }
 
+    /// The figure as it is written down; nothing keeps a wrong one from being negative.
+    pub(crate) fn written(&self, status: Status) -> i64 {
+        self.0[status as usize]
+    }
+
     /// Counts accesses of this status in, or out.
     pub(crate) fn add(&mut self, status: Status, n: i64) {
         self.0[status as usize] += n;

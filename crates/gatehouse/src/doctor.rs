@@ -98,8 +98,14 @@ impl Doctor {
             return Ok(());
         }
         for tenant in store.every_tenant().await? {
-            let audit = store.audit(&tenant.name).await?;
             let name = &tenant.name;
+            let audit = match store.audit(name).await {
+                Ok(audit) => audit,
+                Err(why) => {
+                    findings.wrong(&format!("tenant {name}: {}", why.explained()));
+                    continue;
+                }
+            };
             if audit.discrepancies.is_empty() {
                 let (n_figures, n_accesses) = (audit.n_figures, audit.n_accesses);
                 findings.good(&format!(

@@ -20,6 +20,9 @@ fn comparisons_hold_to_the_millisecond_and_between() {
         (Operator::GreaterOrEqual,   "2026-01-01T00:00:00.1234Z",     [false, false, true]),
         (Operator::Less,             "2026-01-01T00:00:00.1234Z",     [true,  true,  false]),
         (Operator::LessOrEqual,      "2026-01-01T00:00:00.1234Z",     [true,  true,  false]),
+        (Operator::Equal,            "2026-01-01T00:00:00.1230000000000Z", [false, true, false]),
+        (Operator::Greater,          "2026-01-01T00:00:00.1230000000001Z", [false, false, true]),
+        (Operator::GreaterOrEqual,   "2026-01-01T00:00:00.1230000000001Z", [false, false, true]),
         // another offset, and no finer than it need be
         (Operator::Equal,            "2026-01-01T02:00:00.1230+02:00", [false, true, false]),
         (Operator::GreaterOrEqual,   "2026-01-01",                    [true,  true,  true]),

@@ -110,9 +110,9 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = filter.expect("what has no faults was read whole");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    let mut page = listed.page;
+    let (mut page, now) = (listed.page, call.app().now());
     for access in &mut page.items {
-        lifecycle::settle(access, call.app().now());
+        lifecycle::settle(access, now);
     }
     let body = |access| AccessBody::new(&call.address, call.tenant(), access, None);
     Ok(paging::reply(&call, &page, body))

@@ -68,10 +68,10 @@ const UNFIT: &AsciiSet = &CONTROLS
     .add(b'}');
 
 fn links(call: &Call, request: PageRequest, total: u64) -> String {
-    let last = request.last(total);
+    // No link leads to a page that can't be asked for.
+    let last = request.last(total).min(PAGE_NUMBER_MAX);
     let mut links = vec![("first", 1), ("last", last)];
-    // A page that can't be asked for is no next one.
-    if request.number < last && request.number < PAGE_NUMBER_MAX {
+    if request.number < last {
         links.push(("next", request.number + 1));
     }
     let kept = utf8_percent_encode(call.query.without_page(), UNFIT).to_string();

@@ -61,7 +61,7 @@ impl Query {
         for Ignored { name, reason } in ignored {
             if is_strict {
                 query.fault(&shortened(&name), reason);
-            } else if !query.ignored.contains(&name) {
+            } else if query.ignored.len() <= NAMES_MAX && !query.ignored.contains(&name) {
                 query.ignored.push(name);
             }
         }
@@ -136,7 +136,11 @@ impl Query {
 
     /// The names of what was ignored, as a header can hold them.
     pub(crate) fn ignored(&self) -> Option<String> {
-        let names: Vec<String> = self.ignored.iter().take(NAMES_MAX).map(|it| shown(it)).collect();
+        let mut names: Vec<String> =
+            self.ignored.iter().take(NAMES_MAX).map(|it| shown(it)).collect();
+        if self.ignored.len() > NAMES_MAX {
+            names.push("...".into());
+        }
         if names.is_empty() { None } else { Some(names.join(", ")) }
     }
 }
@@ -148,6 +152,8 @@ fn decode(text: &str) -> String {
 fn shown(name: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const UNFIT: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%').add(b'"');
+    // A value without a name has to be called something.
+    let name = if name.is_empty() { "=" } else { name };
     utf8_percent_encode(&shortened(name), UNFIT).to_string()
 }
 

@@ -207,9 +207,14 @@ impl Postgres {
             work(Arc::clone(&session)).await
         };
         let result = match limit {
-            Some(limit) => {
-                tokio::time::timeout(limit, read).await.map_err(|_| StoreError::TooSlow)?
-            }
+            Some(limit) => match tokio::time::timeout(limit, read).await {
+                Ok(result) => result,
+                Err(_) => {
+                    // The server would work on for nothing, and for longer than its turn.
+                    let _ = session.client.cancel_token().cancel_query(NoTls).await;
+                    return Err(StoreError::TooSlow);
+                }
+            },
             None => read.await,
         };
         if session.script("ROLLBACK").await.is_ok() {

@@ -35,7 +35,7 @@ const STATEMENTS_MAX: usize = 128;
 /// million accesses, which every look passes through.
 const CACHE_KIBIBYTES: i64 = 16 * 1024;
 
-/// Steps of SQLite's between two looks at the clock, where a read has a limit: some microseconds.
+/// Steps of SQLite's between two looks at the clock, where a read has a limit: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// Half of the cores may look at many rows; the others go on answering.
