@@ -48,8 +48,6 @@ pub(crate) enum PageKind {
 const PAGE_SIZE: u64 = 100;
 
 const EVERY_PAGE: &[PageKind] = &[PageKind::First, PageKind::Middle, PageKind::Last];
-const BOTH_ENDS: &[PageKind] = &[PageKind::First, PageKind::Last];
-const FIRST_PAGE: &[PageKind] = &[PageKind::First];
 
 /// A list, and which accesses it must hold.
 struct List {
@@ -85,8 +83,8 @@ fn lists(fleet: Fleet) -> Vec<List> {
         list("one offering",  "productOfferingId=PO-A", |a| a.offering_id() == "PO-A",    EVERY_PAGE, Some(2.0)),
         list("one job",       &job,                     of_job,                           EVERY_PAGE, Some(1.5)),
         list("creation time", &created,                 then,                             EVERY_PAGE, Some(1.5)),
-        list("device name",   &name,                    Access::is_shared_name,           BOTH_ENDS,  None),
-        list("end date",      &end,                     late,                             FIRST_PAGE, None),
+        list("device name",   &name,                    Access::is_shared_name,           EVERY_PAGE, None),
+        list("end date",      &end,                     late,                             EVERY_PAGE, None),
     ];
     lists
 }

@@ -8,6 +8,7 @@ use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::list::Path;
 use gatehouse_core::{Access, PageRequest, TaskId};
+use std::sync::Arc;
 
 /// Chance that is the same every time.
 struct Dice(u64);
@@ -205,56 +206,93 @@ async fn a_tenant_that_is_not_there_has_no_list() {
     }
 }
 
-/// What was seen of a list while others were creating.
+/// What was seen of a list while others were creating: how many had been made for sure before, and how
+/// many perhaps after.
 struct Sight {
     query: String,
     request: PageRequest,
     listed: Listed,
+    n_before: usize,
+    n_after: usize,
+}
+
+/// Accesses that creators have begun to make, and those that they have heard to be made.
+#[derive(Default)]
+struct Made {
+    n_begun: AtomicU64,
+    n_heard: AtomicU64,
+    /// How often somebody has looked in between.
+    n_sights: AtomicU64,
+}
+
+const N_CREATORS: u64 = 4;
+const N_EACH: u64 = 75;
+
+async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: u64) {
+    let mut dice = Dice(creator);
+    for n in 0..N_EACH {
+        let new = drawn(&mut dice, creator * N_EACH + n);
+        let n_begun = made.n_begun.fetch_add(1, Ordering::SeqCst);
+        clock.set(
+            Timestamp::from_millisecond(day(0).as_millisecond() + n_begun as i64 * 1000).unwrap(),
+        );
+        store.create_access(&acme(), new).await.unwrap().unwrap();
+        made.n_heard.fetch_add(1, Ordering::SeqCst);
+        // Half-way, until somebody has looked.
+        while n == N_EACH / 2 && made.n_sights.load(Ordering::SeqCst) < 20 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+async fn watch(store: Store, made: Arc<Made>, seed: u64) -> Vec<Sight> {
+    let mut dice = Dice(seed);
+    let mut seen = Vec::new();
+    let mut n_after_the_end = 0;
+    // While others create, and a little longer.
+    while n_after_the_end < 20 {
+        let query = drawn_query(&mut dice);
+        let request = PageRequest { number: 1 + dice.roll(6), size: 1 + dice.roll(30) };
+        let n_before = made.n_heard.load(Ordering::SeqCst) as usize;
+        let listed = list(&store, &query, request.number, request.size).await;
+        let n_after = made.n_begun.load(Ordering::SeqCst) as usize;
+        n_after_the_end += usize::from(n_before as u64 == N_CREATORS * N_EACH);
+        if n_before > 0 && (n_after as u64) < N_CREATORS * N_EACH {
+            made.n_sights.fetch_add(1, Ordering::SeqCst);
+        }
+        seen.push(Sight { query, request, listed, n_before, n_after });
+    }
+    seen
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn lists_hold_while_others_create() {
     for case in stores("lists_hold_while_others_create").await {
         set_up_for_lists(&case.store).await;
-        let creators = (0..4_u64).map(|creator| {
-            let store = case.store.clone();
-            let mut dice = Dice(creator);
-            tokio::spawn(async move {
-                for n in 0..75 {
-                    let new = drawn(&mut dice, creator * 75 + n);
-                    store.create_access(&acme(), new).await.unwrap().unwrap();
-                }
-            })
-        });
-        let creators: Vec<_> = creators.collect();
-        let watchers = (10..13_u64).map(|seed| {
-            let store = case.store.clone();
-            let mut dice = Dice(seed);
-            tokio::spawn(async move {
-                let mut seen = Vec::new();
-                for _ in 0..100 {
-                    let query = drawn_query(&mut dice);
-                    let request = PageRequest { number: 1 + dice.roll(6), size: 1 + dice.roll(30) };
-                    let listed = list(&store, &query, request.number, request.size).await;
-                    seen.push(Sight { query, request, listed });
-                }
-                seen
-            })
-        });
-        let watchers: Vec<_> = watchers.collect();
+        let made = Arc::new(Made::default());
+        let creators: Vec<_> = (0..N_CREATORS)
+            .map(|n| create_on_and_on(case.store.clone(), case.clock.clone(), made.clone(), n))
+            .map(tokio::spawn)
+            .collect();
+        let watchers: Vec<_> =
+            (10..13).map(|n| tokio::spawn(watch(case.store.clone(), made.clone(), n))).collect();
         for creator in creators {
             creator.await.unwrap();
         }
         let everything = list(&case.store, "", 1, 1000).await.page;
-        assert_eq!(everything.total, 300);
+        assert_eq!(everything.total, N_CREATORS * N_EACH);
         for watcher in watchers {
-            for Sight { query, request, listed } in watcher.await.unwrap() {
+            for Sight { query, request, listed, n_before, n_after } in watcher.await.unwrap() {
+                let context = format!("{}: {request:?}: {query}", case.kind);
                 // Whatever was there first stays where it was: what was seen is a piece of what is.
                 let (expected, total) = (naive(&everything.items, &query), listed.page.total);
-                let seen_then = &expected[..total as usize];
-                let page = seen_then.chunks(request.size as usize).nth(request.number as usize - 1);
-                let context = format!("{}: {request:?} of {total}: {query}", case.kind);
+                let mut pages = expected[..total as usize].chunks(request.size as usize);
+                let page = pages.nth(request.number as usize - 1);
                 assert_eq!(ids(&listed), page.unwrap_or_default(), "{context}");
+                // Nothing that was made before is missing, and nothing is there before it is made.
+                let at_least = naive(&everything.items[..n_before], &query).len() as u64;
+                let at_most = naive(&everything.items[..n_after], &query).len() as u64;
+                assert!((at_least..=at_most).contains(&total), "{context}: {total}");
             }
         }
     }

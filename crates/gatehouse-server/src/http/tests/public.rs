@@ -115,6 +115,11 @@ async fn what_is_ignored_is_named_or_refused() {
     let seen = gate.get(&format!("{path}?b=1&a%2C=2&b=3")).await;
     assert_eq!((seen.status, seen.header("x-ignored-params")), (200, Some("b, a%2C")));
     assert_eq!(gate.get(&path).await.header("x-ignored-params"), None);
+    let many: Vec<String> = (10_000..22_000).map(|n| format!("{n:x}")).collect();
+    let seen = gate.get(&format!("{path}?{}&=v", many.join("&"))).await;
+    let named: Vec<&str> = seen.header("x-ignored-params").unwrap().split(", ").collect();
+    assert_eq!((named.len(), named[0], named[32]), (33, "2710", "..."));
+    assert_eq!(gate.get(&format!("{path}?=v")).await.header("x-ignored-params"), Some("="));
     for prefer in ["handling=strict", "respond-async, Handling=\"strict\"; x=1"] {
         let seen = gate.ask("GET", &format!("{path}?b=1&c=2"), &[("prefer", prefer)], "").await;
         assert_eq!((seen.status, seen.invalid()), (400, vec!["b".into(), "c".into()]), "{prefer}");
