@@ -1,11 +1,32 @@
 //! A filled store is one that the product could have made: the product's own audit says so, on both
 //! databases, in the schema that the product makes.
 
+use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant};
 use gatehouse_store::{Clock, Store};
 
 use super::*;
 
 const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
+
+/// What the server's estate makes before a store is filled.
+async fn set_up(store: &Store) {
+    let name = TENANT.parse().unwrap();
+    let tenant = Tenant { name, time_zone: "UTC".parse().unwrap() };
+    store.put_tenant(&tenant).await.unwrap();
+    for (n, id) in CONTRACTS.iter().enumerate() {
+        let contract = Contract {
+            id: id.parse().unwrap(),
+            offering_id: OFFERINGS[offering_of(n)].parse().unwrap(),
+            billing_model: BillingModel::PayPerUse,
+            status: ContractStatus::Active,
+            start: None,
+            end: None,
+            validity: None,
+            n_accesses_max: None,
+        };
+        store.put_contract(&tenant.name, &contract).await.unwrap().unwrap();
+    }
+}
 
 async fn assert_agrees_with_itself(store: &Store) {
     let audit = store.audit(&TENANT.parse().unwrap()).await.unwrap();
@@ -25,6 +46,7 @@ async fn a_filled_sqlite_store_agrees_with_itself() {
         definitions.collect::<Result<Vec<Option<String>>, _>>().unwrap()
     };
     let store = Store::open_sqlite(&path, Clock::machine()).await.unwrap();
+    set_up(&store).await;
     store.close().await;
     let before = definitions();
 
@@ -47,6 +69,7 @@ async fn a_filled_postgres_store_agrees_with_itself() {
         rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
     };
     let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
+    set_up(&store).await;
     let before = definitions().await;
 
     postgres::fill(&url, FLEET).await.unwrap();
