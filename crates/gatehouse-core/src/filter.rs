@@ -276,6 +276,8 @@ fn read(text: &[u8], vocabulary: &Vocabulary) -> Piece {
         return Piece::Nothing;
     }
     let decoded: Cow<'_, [u8]> = percent_decode(text).into();
+    // Its `=` may be encoded as well, as any operator's.
+    let decoded = without_filter_name(&decoded);
     let is_operator = |byte: &u8| b"=<>".contains(byte);
     let name_bytes = match decoded.iter().position(is_operator) {
         Some(position) if text.iter().any(is_operator) => position,

@@ -90,7 +90,8 @@ impl<'t> Search<'t> {
         let Located { set, interval, rest } = term;
         let Rest { device_name, start, end } = rest;
         let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
-        self.sql.push_str("SELECT a.number FROM ");
+        // Named, because an ORDER BY over several terms goes by the column's name.
+        self.sql.push_str("SELECT a.number AS number FROM ");
         if let Some(name) = device_name.as_ref().filter(|_| is_alone) {
             // The name's index holds all that it takes.
             self.sql.push_str("access a WHERE a.tenant = ?1");

@@ -86,7 +86,8 @@ fn a_query_is_one_expression() {
         // … and twice: not again
         ("filter=contractId%253DA",                  "",                                           "contractId=A"),
         ("contractId%253DA",                         "",                                           "contractId=A"),
-        ("filter=filter=contractId=A",               "",                                           "filter"),
+        ("filter%3DcontractId=A",                    "contractId = A",                             ""),
+        ("filter=filter=contractId=A",               "contractId = A",                             ""),
         // what is ignored is as if not written
         ("color=red",                                "",                                           "color"),
         ("color=red&contractId=A",                   "contractId = A",                             "color"),

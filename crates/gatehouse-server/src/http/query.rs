@@ -157,13 +157,15 @@ fn shown(name: &str) -> String {
     utf8_percent_encode(&shortened(name), UNFIT).to_string()
 }
 
-/// Whether the client prefers an error to being ignored.
+/// Whether the client prefers an error to being ignored. Of several preferences, the first counts.
 fn is_strict(headers: &HeaderMap) -> bool {
-    headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok()).any(|value| {
-        value.split([',', ';']).any(|preference| {
-            let preference: String =
-                preference.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-            preference.eq_ignore_ascii_case("handling=strict")
-        })
-    })
+    let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let preferences = values.flat_map(|value| value.split([',', ';'])).map(|preference| {
+        preference.chars().filter(|c| !c.is_whitespace() && *c != '"').collect::<String>()
+    });
+    let mut handling = preferences.filter_map(|preference| {
+        let (name, value) = preference.split_once('=')?;
+        name.eq_ignore_ascii_case("handling").then(|| value.to_ascii_lowercase())
+    });
+    handling.next().is_some_and(|value| value == "strict")
 }

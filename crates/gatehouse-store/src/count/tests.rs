@@ -38,6 +38,8 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         (vec![located(contract(), Some("x"), ends)],                 vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
         (vec![located(contract(), None, ends)],                      vec!["INDEX access_contract (tenant=? AND contract_id=? AND contract_number>? AND contract_number<?)"]),
         (vec![located(Set::Tenant, None, ends)],                     vec!["PRIMARY KEY (tenant=? AND number>? AND number<?)"]),
+        (vec![located(contract(), Some("x"), None), located(contract(), Some("y"), ends)],
+              vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
         (vec![located(Set::Tenant, Some("x"), None), located(contract(), None, None)],
               vec!["INDEX access_device_name (tenant=? AND device_name=?", "COVERING INDEX access_contract (tenant=? AND contract_id=?"]),
     ];

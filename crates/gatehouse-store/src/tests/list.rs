@@ -54,12 +54,12 @@ fn drawn_condition(dice: &mut Dice) -> String {
     let compared = *dice.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
     let time = (day(0).as_millisecond() + dice.roll(400) as i64 * 1000).to_string();
     let time = Timestamp::from_millisecond(time.parse().unwrap()).unwrap();
-    match dice.roll(14) {
+    match dice.roll(16) {
         0..=2 => format!("contractId={}", dice.pick(&["c1", "c2", "c3", "late", "none"])),
         3 | 4 => format!("productOfferingId={}", dice.pick(&["o1", "o2", "none"])),
         5 | 6 => format!("createdBy={}", job(dice.roll(9))),
         7 => format!("username=n{}", dice.roll(150)),
-        8 => format!("name=n{}", dice.roll(12)),
+        8 | 14 | 15 => format!("name=n{}", dice.roll(12)),
         9 => format!("startDateTime{compared}{}", dice.pick(&[time, day(10)])),
         10 => format!("endDateTime{compared}{}", dice.pick(&[time, day(30)])),
         _ => format!("createdAt{compared}{time}"),
@@ -175,6 +175,8 @@ async fn each_kind_of_filter_takes_its_path() {
         ("startDateTime%3E=2020-01-01",                           Path::Counted),
         ("contractId=c1&endDateTime%3C2030-01-01",                Path::Counted),
         ("contractId=c2;name=n1",                                 Path::Counted),
+        ("name=n1&contractId=c2;name=n2&productOfferingId=o2",    Path::Counted),
+        ("name=n1&startDateTime%3E=2020-01-01;name=n2&startDateTime%3C=2040-01-01;name=n3&endDateTime%3E2020-01-01", Path::Counted),
     ];
     for case in stores("each_kind_of_filter_takes_its_path").await {
         set_up_for_lists(&case.store).await;

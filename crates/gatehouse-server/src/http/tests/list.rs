@@ -218,6 +218,9 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
     for query in taken {
         assert_eq!(gate.get(&format!("/acme/access?{query}")).await.status, 200, "{query}");
     }
+    // Of two preferences the first counts.
+    let lenient = [("prefer", "handling=lenient, handling=strict")];
+    assert_eq!(gate.ask("GET", "/acme/access?color=red", &lenient, "").await.status, 200);
     // A tenant that isn't there is told first.
     assert_eq!(gate.get("/nobody/access?pageNumber=0").await.status, 404);
     let strict = [("prefer", "handling=strict")];
