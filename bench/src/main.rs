@@ -147,6 +147,7 @@ fn publish(report: &Report, options: Options) -> Result<(), Failure> {
         })?;
         write(&page, &text)?;
     }
+    eprintln!("bench: the table and its JSON are in {}", results.display());
     match report.n_missed() {
         n if n > 0 && options.strict => Err(Failure::MissedGoals(n)),
         _ => Ok(()),

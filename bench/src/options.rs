@@ -10,6 +10,9 @@ pub(crate) const SMALL_ROWS: u64 = 10_000;
 const LARGE_ROWS: u64 = 10_000_000;
 const LARGE_ROWS_QUICK: u64 = 1_000_000;
 
+/// More than this would fill most disks: 35 GB.
+const ROWS_MAX: u64 = 100_000_000;
+
 const ROUNDS: usize = 15;
 const ROUNDS_QUICK: usize = 5;
 
@@ -70,9 +73,12 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
 fn parse_rows(text: &str) -> Result<u64, Failure> {
     // The same number as the small store's would compare a store with itself.
     match text.parse::<u64>() {
-        Ok(rows) if rows > SMALL_ROWS && rows.is_multiple_of(ROWS_STEP) => Ok(rows),
+        Ok(rows) if rows > SMALL_ROWS && rows <= ROWS_MAX && rows.is_multiple_of(ROWS_STEP) => {
+            Ok(rows)
+        }
         _ => Err(Failure::Usage(format!(
-            "--rows must be a multiple of {ROWS_STEP} above {SMALL_ROWS}, not `{text}`"
+            "--rows must be a multiple of {ROWS_STEP} above {SMALL_ROWS}, up to {ROWS_MAX}, \
+             not `{text}`"
         ))),
     }
 }

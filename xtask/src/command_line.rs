@@ -23,7 +23,7 @@ Commands:
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or newer is needed for test, postgres, ci and bench --store postgres. When its server
+PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres. When its server
 programs are missing, they are installed with apt-get.
 ";
 
@@ -104,7 +104,12 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
             "--quick" | "--strict" => {}
             "--rows" => {
                 let rows = rest.next().and_then(|rows| rows.parse::<u64>().ok());
-                rows.ok_or_else(|| wrong("`--rows` needs a number", "--rows 1000000"))?;
+                let fits = |rows: &u64| {
+                    (20_000..=100_000_000).contains(rows) && rows.is_multiple_of(10_000)
+                };
+                rows.filter(fits).ok_or_else(|| {
+                    wrong("`--rows` is a multiple of 10000, 20000 to 100000000", "--rows 1000000")
+                })?;
             }
             "--store" => match rest.next().map(String::as_str) {
                 Some("sqlite") => with_postgres = false,
@@ -125,7 +130,8 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
     let seconds = match words {
         [] => Some(60),
-        [seconds] => seconds.parse().ok(),
+        // To the fuzzer itself, zero would mean for ever.
+        [seconds] => seconds.parse().ok().filter(|seconds| *seconds > 0),
         _ => None,
     };
     let wrong = || Failure::Usage("`fuzz` takes a number of seconds: cargo xtask fuzz 600".into());
@@ -191,6 +197,9 @@ mod tests {
             ("bench --fast", "use --quick"),
             ("bench --rows", "--rows 1000000"),
             ("bench --rows many", "--rows 1000000"),
+            ("bench --rows 10000", "--rows 1000000"),
+            ("bench --rows 99999999999990000", "--rows 1000000"),
+            ("fuzz 0", "cargo xtask fuzz 600"),
             ("bench --store mysql", "sqlite or postgres"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),

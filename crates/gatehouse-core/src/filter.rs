@@ -49,6 +49,8 @@ pub struct Vocabulary {
 pub struct Word {
     /// The name.
     pub name: &'static str,
+    /// What it is, in a few words.
+    pub meaning: &'static str,
     /// How its values can be compared.
     pub operators: &'static [Operator],
 }
@@ -319,7 +321,11 @@ fn read(text: &[u8], vocabulary: &Vocabulary) -> Piece {
                 None => format!("needs an operator ({known}) and a value"),
             })
         }
-        (None, _) => ignored("is not a parameter of this operation".into()),
+        (None, _) => {
+            let names = vocabulary.words.iter().map(|word| word.name);
+            let names: Vec<&str> = names.chain(vocabulary.request.iter().copied()).collect();
+            ignored(format!("is not known here; known are {}", names.join(", ")))
+        }
     }
 }
 

@@ -138,6 +138,22 @@ pub async fn open_token_key(config: &Config, clock: Clock) -> Result<TokenKey, K
     sealed_token_key(&store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
 }
 
+/// Whether the master key is the one that this store was written with; makes nothing.
+pub async fn check_master_key(config: &Config, store: &Store) -> Result<(), KeysError> {
+    let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
+    let path = config.data_dir.join("master.key");
+    let key = match given_master_key(config)? {
+        Some(key) => Some(key),
+        None => load_master_key(&path)?,
+    };
+    match (key.map(|key| key.fingerprint()), kept) {
+        (_, None) => Ok(()),
+        (None, Some(kept)) => Err(KeysError::Lost { path, kept }),
+        (Some(given), Some(kept)) if given != kept => Err(KeysError::Mismatch { given, kept }),
+        (Some(_), Some(_)) => Ok(()),
+    }
+}
+
 /// The embedded store's own key, made at the first start.
 fn own_master_key(dir: &Path, kept: Option<&str>) -> Result<MasterKey, KeysError> {
     let path = dir.join("master.key");

@@ -64,7 +64,8 @@ impl Doctor {
             Ok(Some(store)) => store,
             Ok(None) => {
                 findings.wrong(&format!(
-                    "there is no store in {place}: start `gatehouse serve` there once, which makes one"
+                    "there is no store in {place}: if that is the wrong place, say the right one with \
+                     --data-dir or --database-url; else `gatehouse serve` makes one"
                 ));
                 return;
             }
@@ -73,6 +74,10 @@ impl Doctor {
                 return;
             }
         };
+        match keys::check_master_key(config, &store).await {
+            Ok(()) => findings.good("the master key is the one that the store was written with"),
+            Err(why) => findings.wrong(&why.to_string()),
+        }
         if let Err(why) = self.examine_store(&store, &place, findings).await {
             findings.wrong(&format!("{place}: {}", why.explained()));
         }
@@ -123,6 +128,9 @@ impl Doctor {
 fn place(config: &Config) -> String {
     match &config.database_url {
         Some(url) => url.to_string(),
-        None => config.data_dir.display().to_string(),
+        None => {
+            let dir = std::path::absolute(&config.data_dir);
+            dir.unwrap_or_else(|_| config.data_dir.clone()).display().to_string()
+        }
     }
 }

@@ -16,14 +16,18 @@ const COMPARES: &[Operator] = &[
 
 /// The words for accesses.
 pub const WORDS: &[Word] = &[
-    Word { name: "contractId", operators: IS },
-    Word { name: "productOfferingId", operators: IS },
-    Word { name: "createdBy", operators: IS },
-    Word { name: "name", operators: IS },
-    Word { name: "username", operators: IS },
-    Word { name: "createdAt", operators: COMPARES },
-    Word { name: "startDateTime", operators: COMPARES },
-    Word { name: "endDateTime", operators: COMPARES },
+    Word { name: "contractId", meaning: "its contract", operators: IS },
+    Word { name: "productOfferingId", meaning: "its contract's offering", operators: IS },
+    Word { name: "createdBy", meaning: "the job that made it, as `job-…`", operators: IS },
+    Word { name: "name", meaning: "its device's name, or else its username", operators: IS },
+    Word { name: "username", meaning: "its username", operators: IS },
+    Word { name: "createdAt", meaning: "when it was made", operators: COMPARES },
+    Word { name: "startDateTime", meaning: "when its active period begins", operators: COMPARES },
+    Word {
+        name: "endDateTime",
+        meaning: "when its active period ends; one without an end passes no comparison",
+        operators: COMPARES,
+    },
 ];
 
 /// The vocabulary of a list of accesses.

@@ -1,7 +1,7 @@
 //! The OpenAPI document, made from the route table: what is not routed can't be in it.
 
 use gatehouse_core::filter::Word;
-use gatehouse_core::page::PAGE_NUMBER_MAX;
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
 use serde_json::{Map, Value, json};
 
 use super::media::{JSON, PROBLEM_JSON};
@@ -99,6 +99,11 @@ fn parameters(operation: &Operation, limits: &Limits) -> Value {
         "description": "Returned with the answer and written to the log",
         "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
     })];
+    parameters.push(json!({
+        "name": "Prefer", "in": "header",
+        "description": "`handling=strict` makes 400 of what would be ignored",
+        "schema": {"type": "string"}, "example": "handling=strict",
+    }));
     for name in operation.headers {
         parameters.push(json!({
             "name": name, "in": "header", "description": "RFC 9110, section 13",
@@ -106,16 +111,22 @@ fn parameters(operation: &Operation, limits: &Limits) -> Value {
         }));
     }
     for name in operation.query {
-        let maximum = if *name == "pageSize" { limits.page_size_max } else { PAGE_NUMBER_MAX };
+        let (what, default, maximum) = if *name == "pageSize" {
+            let default = PAGE_SIZE_DEFAULT.min(limits.page_size_max);
+            ("How many there are on a page", default, limits.page_size_max)
+        } else {
+            ("Which page, from one", 1, PAGE_NUMBER_MAX)
+        };
         parameters.push(json!({
-            "name": name, "in": "query",
-            "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
+            "name": name, "in": "query", "description": what,
+            "schema": {"type": "integer", "minimum": 1, "maximum": maximum, "default": default},
         }));
     }
     if let Some(vocabulary) = operation.filter {
         parameters.push(json!({
             "name": "filter", "in": "query", "description": FILTER, "allowReserved": true,
-            "schema": {"type": "string"}, "example": "contractId=C-PAYG",
+            "schema": {"type": "string"},
+            "example": "contractId=C-PAYG&createdAt%3E=2026-11-01;username=meter-12",
         }));
         parameters.extend(vocabulary.words.iter().map(condition));
     }
@@ -123,23 +134,25 @@ fn parameters(operation: &Operation, limits: &Limits) -> Value {
 }
 
 const FILTER: &str = "Conditions `name operator value`. `&` joins them, `;` separates alternatives and \
-    binds less. `filter=` may stand before any condition or be left out, so each condition can also be \
+    binds less. A space is `%20`, a `+` is a plus. `filter=` may stand before any condition or be left out, so each condition can also be \
     a parameter of its own. An expression may be percent-encoded as a whole. At most 32 alternatives \
     and 64 conditions. What is not known here is ignored and named in X-Ignored-Params.";
 
 /// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
 fn condition(word: &Word) -> Value {
-    let operators: Vec<&str> = word.operators.iter().map(|it| it.as_str()).collect();
-    let description = match operators[..] {
-        [_] => "Compared with `=`; letters are told apart by case".to_owned(),
+    let operators: Vec<String> =
+        word.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
+    let compared = match operators.len() {
+        1 => "Compared with `=`, letter by letter.".to_owned(),
         _ => format!(
-            "Compared with {}, where `>` is written `%3E` and `<` is written `%3C`. An RFC 3339 time \
-             or a date; one that can't be read is 400.",
-            operators.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
+            "Compared with {}; for others than `=` use `filter`, with `>` written `%3E` and `<` \
+             written `%3C`. An RFC 3339 time or a date; one that can't be read is 400.",
+            operators.join(", ")
         ),
     };
     json!({
-        "name": word.name, "in": "query", "description": description,
+        "name": word.name, "in": "query",
+        "description": format!("Only accesses with this: {}. {compared}", word.meaning),
         "schema": {"type": "string"},
     })
 }
@@ -186,7 +199,15 @@ fn headers(names: &[&str]) -> Value {
         } else {
             json!({"type": "string"})
         };
-        ((*name).to_owned(), json!({"schema": schema}))
+        let what = match *name {
+            "Link" => "RFC 8288: the pages `first`, `last` and, unless this is the last, `next`",
+            "X-Total-Count" => "How many there are on all pages together",
+            "X-Ignored-Params" => "Parameters that were ignored, with commas between",
+            "X-Correlation-ID" => "The request's own, or a new one",
+            "ETag" => "The version of the access",
+            _ => "RFC 9110",
+        };
+        ((*name).to_owned(), json!({"description": what, "schema": schema}))
     };
     Value::Object(names.iter().map(header).collect())
 }
@@ -287,7 +308,9 @@ fn schemas() -> Value {
                     "properties": {
                         "contractId": name(), "productOfferingId": name(), "byStatus": by_status(),
                 }}},
-                "perDay": {"type": "array", "minItems": 90, "maxItems": 90, "items": {
+                "perDay": {"type": "array",
+                    "description": "Days in UTC, the oldest first and today last",
+                    "minItems": 90, "maxItems": 90, "items": {
                     "type": "object", "required": ["date", "created", "ended"],
                     "additionalProperties": false,
                     "properties": {

@@ -48,8 +48,8 @@ impl<Io> Explained<Io> {
             }
             _ => (
                 "Malformed request",
-                "the request's line or headers can't be read as HTTP/1.1; in an address, `<` and `>` \
-                 are written %3C and %3E",
+                "the request's line or headers can't be read as HTTP/1.1; in an address, `<`, `>` and \
+                 `\"` are written %3C, %3E and %22",
             ),
         };
         let correlation = Correlation::of(&HeaderMap::new(), self.clock.now());

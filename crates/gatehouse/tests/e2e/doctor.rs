@@ -32,6 +32,20 @@ fn a_doctor_says_what_to_do_and_makes_nothing() {
     assert!(!output.status.success() && !said(&output).contains("s3cret"), "{}", said(&output));
 }
 
+#[test]
+fn a_doctor_misses_a_master_key_that_is_lost_or_another() {
+    let place = Place::sqlite();
+    drop(place.serve());
+    let key = place.path("gatehouse-data/master.key");
+    assert!(place.run(&["doctor"]).status.success());
+    std::fs::write(&key, MASTER_KEY).unwrap();
+    let other = place.run(&["doctor"]);
+    assert!(!other.status.success() && said(&other).contains("not the one that this database"));
+    std::fs::remove_file(&key).unwrap();
+    let lost = place.run(&["doctor"]);
+    assert!(!lost.status.success() && said(&lost).contains("put the key file back"));
+}
+
 /// A wrong counter can't come about by itself, so it is put there by hand.
 #[tokio::test]
 async fn a_doctor_finds_what_does_not_agree() {

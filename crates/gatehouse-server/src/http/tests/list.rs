@@ -232,6 +232,7 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
         if seen.status == 400 {
             assert_eq!(seen.invalid(), names);
             assert!(seen.body.contains("can't be compared with `>`, only with ="), "{}", seen.body);
+            assert!(seen.body.contains("color is not known here; known are contractId, "));
         }
     }
 }
