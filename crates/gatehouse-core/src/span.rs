@@ -1,7 +1,7 @@
 //! Stretches of time, to compare instants with.
 
 use crate::filter::Operator;
-use crate::time::{BadTime, Timestamp};
+use crate::time::{BadTime, Timestamp, parse_milliseconds};
 
 /// A stretch of time in whole milliseconds since 1970, from its first up to where it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,8 +21,7 @@ impl Span {
     /// Everything is kept in whole milliseconds, but a text may be finer: nothing is equal to an
     /// instant between two milliseconds.
     pub fn compared(operator: Operator, text: &str) -> Result<Self, BadTime> {
-        let (floor, is_whole) = Timestamp::parse_floor(text)?;
-        let at = floor.as_millisecond();
+        let (at, is_whole) = parse_milliseconds(text)?;
         // The first millisecond that is not before the instant.
         let from = if is_whole { at } else { at + 1 };
         Ok(match operator {

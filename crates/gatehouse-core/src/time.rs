@@ -91,26 +91,22 @@ fn epoch() -> DateTime {
     date(1970, 1, 1).at(0, 0, 0, 0)
 }
 
-impl Timestamp {
-    /// Reads a text as [`FromStr`] does, and tells whether it names exactly this instant or one between
-    /// this and the next.
-    pub fn parse_floor(text: &str) -> Result<(Self, bool), BadTime> {
-        let bad = || BadTime(text.chars().take(64).collect());
-        let (local, offset_minutes) = match shape(text).ok_or_else(bad)? {
-            Shape::Date => (format!("{text}T00:00:00"), 0),
-            Shape::Local => (text.to_owned(), 0),
-            Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
-            Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
-        };
-        // The calendar knows nanoseconds and nothing finer.
-        let (local, finer) = local.split_at(local.len().min(LOCAL_BYTES_MAX));
-        let local: DateTime = local.parse().map_err(|_| bad())?;
-        let is_whole =
-            local.subsec_nanosecond() % 1_000_000 == 0 && finer.bytes().all(|b| b == b'0');
-        let instant = Self::from_civil(local).0 - offset_minutes * 60_000;
-        let instant = Self::from_millisecond(instant).map_err(|_| bad())?;
-        Ok((instant, is_whole))
-    }
+/// Reads a text as [`Timestamp`]'s `FromStr` does, into milliseconds since the epoch, and tells whether
+/// it names exactly this millisecond or an instant between this and the next. An offset may lead a day
+/// out of the calendar: good enough to compare with.
+pub(crate) fn parse_milliseconds(text: &str) -> Result<(i64, bool), BadTime> {
+    let bad = || BadTime(text.chars().take(64).collect());
+    let (local, offset_minutes) = match shape(text).ok_or_else(bad)? {
+        Shape::Date => (format!("{text}T00:00:00"), 0),
+        Shape::Local => (text.to_owned(), 0),
+        Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
+        Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
+    };
+    // The calendar knows nanoseconds and nothing finer.
+    let (local, finer) = local.split_at(local.len().min(LOCAL_BYTES_MAX));
+    let local: DateTime = local.parse().map_err(|_| bad())?;
+    let is_whole = local.subsec_nanosecond() % 1_000_000 == 0 && finer.bytes().all(|b| b == b'0');
+    Ok((Timestamp::from_civil(local).0 - offset_minutes * 60_000, is_whole))
 }
 
 /// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
@@ -119,7 +115,8 @@ impl FromStr for Timestamp {
     type Err = BadTime;
 
     fn from_str(text: &str) -> Result<Self, BadTime> {
-        Self::parse_floor(text).map(|(instant, _)| instant)
+        let (milliseconds, _) = parse_milliseconds(text)?;
+        Self::from_millisecond(milliseconds).map_err(|_| BadTime(text.chars().take(64).collect()))
     }
 }
 

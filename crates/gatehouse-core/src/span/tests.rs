@@ -25,6 +25,8 @@ fn comparisons_hold_to_the_millisecond_and_between() {
         (Operator::GreaterOrEqual,   "2026-01-01T00:00:00.1230000000001Z", [false, false, true]),
         // another offset, and no finer than it need be
         (Operator::Equal,            "2026-01-01T02:00:00.1230+02:00", [false, true, false]),
+        (Operator::Less,             "9999-12-31T23:59:59-23:59",     [true,  true,  true]),
+        (Operator::LessOrEqual,      "0000-01-01T00:00:00+23:59",     [false, false, false]),
         (Operator::GreaterOrEqual,   "2026-01-01",                    [true,  true,  true]),
         (Operator::Less,             "2026-01-01",                    [false, false, false]),
     ];
