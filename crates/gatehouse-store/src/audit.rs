@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_core::{Page, PageRequest, Status, Tenant, TenantName, Timestamp};
+use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::db::{Row, Tx};
@@ -49,20 +49,6 @@ impl Store {
                 Ok(audit)
             })
             .await
-    }
-
-    /// Every tenant there is.
-    pub async fn every_tenant(&self) -> Result<Vec<Tenant>, StoreError> {
-        let mut tenants = Vec::new();
-        for number in 1.. {
-            let request = PageRequest { number, size: 1000 };
-            let Page { items, total, .. } = self.tenants(request).await?;
-            tenants.extend(items);
-            if number >= request.last(total) {
-                break;
-            }
-        }
-        Ok(tenants)
     }
 }
 

@@ -2,10 +2,9 @@
 //! begins or ends. Accesses are looked at one by one, as many as the rest of the filter leaves.
 //!
 //! That takes time, so it happens in a [`crate::db::Db::snapshot`]: away from the threads that answer
-//! everyone else, a few at a time, and not for longer than [`COUNT_SECONDS_MAX`].
+//! everyone else, a few at a time, and not for longer than a request may.
 
 use std::fmt::Write;
-use std::time::Duration;
 
 use gatehouse_core::list::{Rest, Set};
 use gatehouse_core::span::Span;
@@ -13,13 +12,10 @@ use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
 use crate::access::{columns, read};
-use crate::db::Value;
+use crate::db::{FOR_A_REQUEST, Value};
 use crate::error::StoreError;
 use crate::list::Located;
 use crate::lookup::{key, key_column, number_column};
-
-/// How long one list may look at accesses one by one.
-pub const COUNT_SECONDS_MAX: u64 = 10;
 
 impl Store {
     /// A page of the accesses that any of the terms reaches, counted.
@@ -30,8 +26,7 @@ impl Store {
         request: PageRequest,
     ) -> Result<Page<Access>, StoreError> {
         let tenant = tenant.clone();
-        let limit = Some(Duration::from_secs(COUNT_SECONDS_MAX));
-        let counted = self.db.snapshot(limit, async move |tx| {
+        let counted = self.db.snapshot(FOR_A_REQUEST, async move |tx| {
             let mut search = Search::new(&tenant, &terms);
             let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
             let total = total.into_iter().next().unwrap_or_default();

@@ -27,6 +27,12 @@ use gatehouse_core::Timestamp;
 use crate::clock::Clock;
 use crate::error::StoreError;
 
+/// How long a request may look at many rows.
+pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
+
+/// The same, as [`Db::snapshot`] takes it.
+pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAPSHOT_SECONDS_MAX));
+
 /// A database of either kind.
 #[derive(Clone)]
 pub(crate) struct Db {

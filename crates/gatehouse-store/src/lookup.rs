@@ -23,15 +23,15 @@ pub(crate) struct Lookup<'a> {
     pub(crate) tenant: &'a TenantName,
 }
 
-/// A statement for each kind of set, made by a macro of the column that names the set and of the column
-/// with the running number.
+/// A statement for each kind of set, made by a macro of what it needs to know besides, of the column that
+/// names the set and of the column with the running number.
 macro_rules! per_set {
-    ($set:expr, $sql:ident) => {
+    ($set:expr, $sql:ident $(, $besides:literal)*) => {
         match $set {
-            Set::Tenant => $sql!("tenant", "number"),
-            Set::Offering(_) => $sql!("offering_id", "offering_number"),
-            Set::Contract(_) => $sql!("contract_id", "contract_number"),
-            Set::Job(_) => $sql!("job", "job_number"),
+            Set::Tenant => $sql!($($besides,)* "tenant", "number"),
+            Set::Offering(_) => $sql!($($besides,)* "offering_id", "offering_number"),
+            Set::Contract(_) => $sql!($($besides,)* "contract_id", "contract_number"),
+            Set::Job(_) => $sql!($($besides,)* "job", "job_number"),
         }
     };
 }
@@ -116,34 +116,17 @@ impl Lookup<'_> {
         set: &Set,
         positions: &[u64],
     ) -> Result<Vec<(u64, u64)>, StoreError> {
-        macro_rules! one {
-            ($key:literal, $number:literal) => {
-                look!("number", " = ?3", $key, $number)
-            };
-        }
-        macro_rules! several {
-            ($key:literal, $number:literal) => {
-                look!("number", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)", $key, $number)
-            };
-        }
-        let (one, several) = (per_set!(set, one), per_set!(set, several));
+        let one = per_set!(set, look, "number", " = ?3");
+        let several = per_set!(set, look, "number", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
         let found = self.look(set, positions, one, several).await?;
         Ok(found.into_iter().map(|(position, number)| (position, number.cast_unsigned())).collect())
     }
 
     /// When the accesses were made, in milliseconds, that have these running numbers in a set.
     async fn times(&self, set: &Set, positions: &[u64]) -> Result<Vec<(u64, i64)>, StoreError> {
-        macro_rules! one {
-            ($key:literal, $number:literal) => {
-                look!("created_at", " = ?3", $key, $number)
-            };
-        }
-        macro_rules! several {
-            ($key:literal, $number:literal) => {
-                look!("created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)", $key, $number)
-            };
-        }
-        self.look(set, positions, per_set!(set, one), per_set!(set, several)).await
+        let one = per_set!(set, look, "created_at", " = ?3");
+        let several = per_set!(set, look, "created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+        self.look(set, positions, one, several).await
     }
 
     /// Looks at one position, or at up to seven: what is too few is filled up by the last.

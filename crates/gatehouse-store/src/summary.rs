@@ -5,12 +5,12 @@
 //! found by an index of what is due; nothing else is looked at one by one.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::day::Kind;
+use crate::db::FOR_A_REQUEST;
 use crate::error::StoreError;
 use crate::tally::{Tally, tally_columns};
 
@@ -61,9 +61,6 @@ const READ: &str = concat!(
      SELECT kind, '', '', 0, 0, 0, 0, 0, NULL, day, n FROM day WHERE tenant = ?1 AND day >= ?3"
 );
 
-/// How long a summary may take.
-const SECONDS_MAX: u64 = 10;
-
 /// One line of what [`READ`] finds.
 enum Line {
     Contract { contract: ContractSummary, overdue: Option<Overdue> },
@@ -87,9 +84,8 @@ impl Store {
         n_days: u32,
     ) -> Result<Option<Summary>, StoreError> {
         let first_day = now.day() + 1 - i64::from(n_days);
-        let limit = Some(Duration::from_secs(SECONDS_MAX));
         let name = tenant.clone();
-        let lines = self.db.snapshot(limit, async move |tx| {
+        let lines = self.db.snapshot(FOR_A_REQUEST, async move |tx| {
             let values = [name.as_str().into(), now.into(), first_day.into()];
             tx.rows(READ, &values, read).await
         });

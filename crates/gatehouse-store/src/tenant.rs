@@ -50,6 +50,20 @@ impl Store {
         Ok(Page { request, items, total: total.unwrap_or_default() })
     }
 
+    /// Every tenant there is.
+    pub async fn every_tenant(&self) -> Result<Vec<Tenant>, StoreError> {
+        let mut tenants = Vec::new();
+        for number in 1.. {
+            let request = PageRequest { number, size: 1000 };
+            let Page { items, total, .. } = self.tenants(request).await?;
+            tenants.extend(items);
+            if number >= request.last(total) {
+                break;
+            }
+        }
+        Ok(tenants)
+    }
+
     /// Deletes a tenant without accesses, and its contracts; `None` when there is no such tenant.
     pub async fn delete_tenant(
         &self,

@@ -1,7 +1,7 @@
 //! The one body of every error, and the one table from errors to statuses.
 
 use gatehouse_core::lifecycle::Refusal;
-use gatehouse_store::COUNT_SECONDS_MAX;
+use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -154,13 +154,13 @@ impl Problem {
             TooSlow => Self::unavailable(
                 "Too slow",
                 format!(
-                    "looking for a name, a start or an end took longer than {COUNT_SECONDS_MAX} s; \
-                     narrow the filter by contractId, createdBy or createdAt"
+                    "this looks at accesses one by one, and took longer than {SNAPSHOT_SECONDS_MAX} s; \
+                     narrow a filter by contractId, createdBy or createdAt"
                 ),
             ),
             Busy => Self::unavailable(
                 "Busy",
-                "too many lists that look for a name, a start or an end are waiting, try again later",
+                "too many requests that look at accesses one by one are waiting, try again later",
             ),
             Unexpected(_) | NewerSchema { .. } | Address(_) => Self::internal(),
         }

@@ -242,7 +242,7 @@ fn a_list_that_takes_too_long_says_how_to_make_it_shorter() {
     use crate::http::problem::Problem;
     use gatehouse_store::StoreError;
     for (error, title, said) in [
-        (StoreError::TooSlow, "Too slow", "narrow the filter by contractId"),
+        (StoreError::TooSlow, "Too slow", "narrow a filter by contractId"),
         (StoreError::Busy, "Busy", "try again later"),
     ] {
         let reply = Problem::from(error).into_reply("id");
