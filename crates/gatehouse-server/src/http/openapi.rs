@@ -215,6 +215,10 @@ fn headers(names: &[&str]) -> Value {
 /// The problems that an operation may have: those that its kind brings with it, and its own.
 pub(crate) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {
     let mut statuses = vec![400, 431, 500, 503];
+    if operation.filter.is_some() {
+        // An address is long only where it holds a filter.
+        statuses.push(414);
+    }
     if operation.answers.iter().any(|answer| answer.schema.is_some()) {
         statuses.push(406);
     }
