@@ -1,20 +1,32 @@
 //! Who is calling: bearer tokens, and what their claims allow.
+//!
+//! A token is trusted when an issuer that is configured, or the built-in one, has signed it, and its
+//! claims hold now. Checking a signature costs more than everything else about most requests, so a
+//! token that was found good is remembered, until it expires or its issuer gives up the key.
+
+mod claims;
+mod issuer;
+mod memory;
+
+pub(crate) use issuer::is_safe;
+pub use issuer::{BadIssuer, Issuer};
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use futures_util::future::join_all;
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
-use gatehouse_core::rights::{Rights, Scope, Tenants, scopes_from_words};
-use gatehouse_vault::{TokenKey, chance};
-use serde_json::{Map, Value, json};
+use gatehouse_core::rights::{Rights, Scope};
+use gatehouse_vault::{KeySet, TokenKey, chance, named_issuer, token_digest};
+use serde_json::{Value, json};
 
 use crate::app::unix_milliseconds;
+use claims::ClaimRules;
+use memory::{Known, Remembered};
 
 /// The built-in issuer's name.
 pub const ISSUER: &str = "gatehouse";
-
-/// How far clocks may disagree.
-const LEEWAY_SECONDS: i64 = 60;
 
 /// Longest token that is looked at.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -50,8 +62,11 @@ pub enum Unknown {
     #[error("the token is meant for another audience (`aud`)")]
     OtherAudience,
     /// It was issued by somebody else.
-    #[error("the token names another issuer (`iss`)")]
+    #[error("the token names another issuer (`iss`) than those that are trusted here")]
     OtherIssuer,
+    /// Its issuer is trusted, but its keys can't be had just now.
+    #[error("the keys of the token's issuer can't be had just now, so nobody can tell whose it is")]
+    IssuerDown,
 }
 
 /// What a new token is to say.
@@ -70,17 +85,40 @@ pub struct Grant {
 /// Checks tokens, and issues those of the built-in issuer.
 pub struct Auth {
     key: TokenKey,
-    audience: String,
+    own_keys: Arc<KeySet>,
+    own_rules: ClaimRules,
+    issuers: Vec<Issuer>,
+    remembered: Remembered,
 }
 
 impl Auth {
     /// Trusts what `key` signs for `audience`.
     pub fn new(key: TokenKey, audience: String) -> Self {
-        Self { key, audience }
+        Self {
+            own_keys: Arc::new(key.key_set()),
+            own_rules: ClaimRules::of_our_own(audience),
+            key,
+            issuers: Vec::new(),
+            remembered: Remembered::default(),
+        }
+    }
+
+    /// Trusts these issuers too.
+    pub fn trusting(self, issuers: Vec<Issuer>) -> Self {
+        Self { issuers, ..self }
+    }
+
+    /// Fetches the keys of all issuers, now and before they are old, for ever.
+    pub async fn keep_fresh(&self) {
+        join_all(self.issuers.iter().map(Issuer::keep_fresh)).await;
     }
 
     /// Who sent a request with this `Authorization` header.
-    pub fn authenticate(&self, header: Option<&str>, now: Timestamp) -> Result<Caller, Unknown> {
+    pub async fn authenticate(
+        &self,
+        header: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Arc<Caller>, Unknown> {
         let (scheme, token) = header.and_then(|it| it.split_once(' ')).ok_or(Unknown::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Unknown::NoToken);
@@ -89,34 +127,44 @@ impl Auth {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(Unknown::NotTrusted);
         }
-        let claims = self.key.verify(token).map_err(|_| Unknown::NotTrusted)?;
-        self.check(&claims, now)?;
-        Ok(Caller {
-            subject: claims.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            rights: rights(&claims),
-        })
+        let digest = token_digest(token);
+        if let Some(known) = self.remembered.recall(&digest)
+            && self.still_has(known.issuer, &known.keys)
+        {
+            known.validity.check(now)?;
+            return Ok(known.caller);
+        }
+        let known = self.verify(token, now).await?;
+        self.remembered.remember(digest, known.clone());
+        Ok(known.caller)
     }
 
-    fn check(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), Unknown> {
-        if claims.get("iss").and_then(Value::as_str) != Some(ISSUER) {
-            return Err(Unknown::OtherIssuer);
+    /// Whether the issuer, our own where there is no number, still stands by these keys.
+    fn still_has(&self, issuer: Option<usize>, keys: &Arc<KeySet>) -> bool {
+        match issuer {
+            None => true,
+            Some(n) => self.issuers[n].keys().is_some_and(|now| Arc::ptr_eq(&now, keys)),
         }
-        let audience = words(claims.get("aud"));
-        if !audience.contains(&self.audience.as_str()) {
-            return Err(Unknown::OtherAudience);
-        }
-        // Numeric dates may have fractions.
-        let date = |name| claims.get(name).and_then(Value::as_f64);
-        let now = now.as_second() as f64;
-        let expires = date("exp").ok_or(Unknown::Expired)?;
-        if expires + LEEWAY_SECONDS as f64 <= now {
-            return Err(Unknown::Expired);
-        }
-        match (date("nbf"), claims.contains_key("nbf")) {
-            (Some(begins), _) if begins - LEEWAY_SECONDS as f64 > now => Err(Unknown::NotYetValid),
-            (None, true) => Err(Unknown::NotYetValid),
-            _ => Ok(()),
-        }
+    }
+
+    async fn verify(&self, token: &str, now: Timestamp) -> Result<Known, Unknown> {
+        // Whom it names decides whose keys are tried, and nothing else before they have been.
+        let named = named_issuer(token).ok_or(Unknown::NotTrusted)?;
+        let issuer = self.issuers.iter().position(|it| it.name() == named);
+        let (claims, keys, rules) = match issuer {
+            Some(n) => {
+                let (claims, keys) = self.issuers[n].verify(token).await?;
+                (claims, keys, self.issuers[n].rules())
+            }
+            None if named == ISSUER => {
+                let claims = self.own_keys.verify(token).map_err(|_| Unknown::NotTrusted)?;
+                (claims, Arc::clone(&self.own_keys), &self.own_rules)
+            }
+            None => return Err(Unknown::OtherIssuer),
+        };
+        let (caller, validity) = rules.read(&claims)?;
+        validity.check(now)?;
+        Ok(Known { caller: Arc::new(caller), validity, issuer, keys })
     }
 
     /// Issues a token of the built-in issuer.
@@ -125,7 +173,7 @@ impl Auth {
         let id = time_ordered(unix_milliseconds(now), &chance::bytes());
         let claims = json!({
             "iss": ISSUER,
-            "aud": self.audience,
+            "aud": self.own_rules.audience,
             "sub": grant.subject,
             "jti": id.to_string(),
             "iat": now.as_second(),
@@ -142,23 +190,6 @@ impl Auth {
     /// The public keys, for whoever wants to check our tokens.
     pub fn jwks(&self) -> Value {
         self.key.jwks()
-    }
-}
-
-fn rights(claims: &Map<String, Value>) -> Rights {
-    let scopes = claims.get("scope").and_then(Value::as_str).unwrap_or_default();
-    Rights {
-        tenants: Tenants::from_words(words(claims.get("tenants"))),
-        scopes: scopes_from_words(scopes),
-    }
-}
-
-/// A claim that may be one string or an array of them.
-fn words(claim: Option<&Value>) -> Vec<&str> {
-    match claim {
-        Some(Value::String(word)) => vec![word],
-        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
     }
 }
 

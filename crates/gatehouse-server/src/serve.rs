@@ -14,11 +14,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::app::App;
 use crate::app::estate::NotApplied;
-use crate::auth::Auth;
+use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
 use crate::estate::Estate;
 use crate::http::{Explained, Gate, handle};
@@ -54,6 +54,9 @@ pub enum StartError {
     /// The keys are not there.
     #[error(transparent)]
     Keys(#[from] KeysError),
+    /// Nobody can ask an issuer.
+    #[error(transparent)]
+    Issuer(#[from] BadIssuer),
     /// The estate could not be applied.
     #[error("estate: {0}")]
     Estate(#[from] NotApplied),
@@ -78,6 +81,7 @@ impl Server {
     pub async fn start(config: &Config, estate: Option<&Estate>) -> Result<Self, StartError> {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
         let given = keys::given_master_key(config)?;
+        let issuers = Issuer::all(&config.auth)?;
         let listener = TcpListener::bind(config.listen).await;
         let listener = listener.map_err(|cause| StartError::Listen(config.listen, cause))?;
         let clock = Clock::machine();
@@ -87,7 +91,7 @@ impl Server {
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }
-        let auth = Auth::new(keys.token, config.auth.audience.clone());
+        let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
         let gate = Gate::new(app.clone(), auth, config);
         Ok(Self { gate, app, listener, requests: TaskTracker::new(), _lock: lock })
     }
@@ -109,6 +113,9 @@ impl Server {
 
     /// Answers requests until `stop`, then finishes those that are under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
+        let gate = self.gate.clone();
+        let _fresh =
+            AbortOnDropHandle::new(tokio::spawn(async move { gate.auth().keep_fresh().await }));
         let graceful = GracefulShutdown::new();
         let mut stop = std::pin::pin!(stop);
         loop {

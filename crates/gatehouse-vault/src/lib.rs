@@ -6,6 +6,7 @@
 //! names its scheme and its key, so that both can change.
 
 pub mod chance;
+mod key_set;
 mod keyfile;
 mod master;
 mod memory;
@@ -14,12 +15,13 @@ mod pool;
 mod seal;
 mod token;
 
+pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKey, MasterKey};
 pub use password::{PASSWORD_CHARS, generate_password, generate_username};
 pub use pool::Busy;
 pub use seal::BadSeal;
-pub use token::{BadToken, TokenKey};
+pub use token::{BadTokenKey, TokenKey};
 
 use gatehouse_core::credential::{Password, StoredHash};
 

@@ -1,5 +1,4 @@
 use super::*;
-use serde_json::json;
 
 fn vault() -> Vault {
     Vault::new(&MasterKey::from_hex(&"0a".repeat(32)).unwrap())
@@ -132,47 +131,4 @@ fn key_files_are_for_their_owner_and_are_never_replaced() {
     std::fs::write(&token_path, "nonsense").unwrap();
     let error = TokenKey::load(&token_path).unwrap_err().to_string();
     assert!(error.contains("t.key") && error.contains("Ed25519"), "{error}");
-}
-
-#[test]
-fn a_token_is_read_back_and_no_other_is_taken() {
-    let key = TokenKey::generate();
-    let claims = json!({"sub": "ann", "exp": 1}).as_object().unwrap().clone();
-    let token = key.sign(&claims);
-    assert_eq!(key.verify(&token), Ok(claims.clone()));
-    assert_eq!(TokenKey::from_bytes(key.to_bytes()).unwrap().verify(&token), Ok(claims.clone()));
-
-    assert_eq!(key.verify(&TokenKey::generate().sign(&claims)), Err(BadToken));
-    let (head, signature) = token.rsplit_once('.').unwrap();
-    let (_, payload) = head.split_once('.').unwrap();
-    for none in [
-        "",
-        "a.b.c",
-        head,
-        // {"alg":"none"}, and HS256 with the signature kept
-        &format!("eyJhbGciOiJub25lIn0.{payload}."),
-        &format!("eyJhbGciOiJIUzI1NiJ9.{payload}.{signature}"),
-        &format!("{token}x"),
-    ] {
-        assert_eq!(key.verify(none), Err(BadToken), "{none}");
-    }
-    assert_eq!(key.jwks()["keys"][0]["crv"], "Ed25519");
-}
-
-#[test]
-fn a_header_that_wants_more_than_we_know_is_refused() {
-    use jsonwebtoken::{Algorithm, EncodingKey, Header};
-    let key = TokenKey::generate();
-    let signing = EncodingKey::from_ed_der(key.to_bytes());
-    let sign = |kid: Option<&str>| {
-        let mut header = Header::new(Algorithm::EdDSA);
-        header.kid = kid.map(str::to_owned);
-        jsonwebtoken::encode(&header, &json!({"sub": "ann"}), &signing).unwrap()
-    };
-    assert!(key.verify(&sign(None)).is_ok());
-    assert_eq!(key.verify(&sign(Some("another"))), Err(BadToken));
-    // {"alg":"EdDSA","crit":["zz"]}, whatever its signature is
-    let (_, rest) = sign(None).split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    let critical = format!("eyJhbGciOiJFZERTQSIsImNyaXQiOlsienoiXX0.{rest}");
-    assert_eq!(key.check_header(&critical), Err(BadToken));
 }

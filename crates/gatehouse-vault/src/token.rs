@@ -1,7 +1,6 @@
 //! The built-in issuer's key: Ed25519, for people who have no identity provider.
 //!
-//! The vault signs and checks signatures. What the claims mean, and whether they hold now, is decided
-//! where requests come in.
+//! It signs here; its signatures are checked as every other issuer's are, by its [`KeySet`].
 
 use std::path::Path;
 
@@ -9,25 +8,25 @@ use aws_lc_rs::digest;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64URL};
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
-use serde_json::{Map, Value, json};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::key_set::{Claims, KeySet};
 use crate::keyfile::{self, KeyFileError};
 
 /// Signs the tokens of the built-in issuer.
 pub struct TokenKey {
     pkcs8: Zeroizing<Vec<u8>>,
     signing: EncodingKey,
-    checking: DecodingKey,
-    public: String,
+    public: Value,
     id: String,
 }
 
-/// A token that this key did not sign.
+/// Bytes that are no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a token of this issuer")]
-pub struct BadToken;
+#[error("not an Ed25519 key in PKCS#8")]
+pub struct BadTokenKey;
 
 impl TokenKey {
     /// Makes a new key.
@@ -39,8 +38,8 @@ impl TokenKey {
     }
 
     /// Reads a key as [`TokenKey::to_bytes`] wrote it.
-    pub fn from_bytes(pkcs8: &[u8]) -> Result<Self, BadToken> {
-        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).map_err(|_| BadToken)?;
+    pub fn from_bytes(pkcs8: &[u8]) -> Result<Self, BadTokenKey> {
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).map_err(|_| BadTokenKey)?;
         let public = pair.public_key().as_ref();
         let public_text = BASE64URL.encode(public);
         // RFC 7638: the thumbprint names the key wherever it is published.
@@ -49,8 +48,10 @@ impl TokenKey {
         Ok(Self {
             pkcs8: Zeroizing::new(pkcs8.to_vec()),
             signing: EncodingKey::from_ed_der(pkcs8),
-            checking: DecodingKey::from_ed_components(&public_text).map_err(|_| BadToken)?,
-            public: public_text,
+            public: json!({
+                "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA",
+                "kid": id, "x": public_text,
+            }),
             id,
         })
     }
@@ -77,41 +78,21 @@ impl TokenKey {
     }
 
     /// Signs claims into a token.
-    pub fn sign(&self, claims: &Map<String, Value>) -> String {
+    pub fn sign(&self, claims: &Claims) -> String {
         let mut header = Header::new(Algorithm::EdDSA);
         header.kid = Some(self.id.clone());
         jsonwebtoken::encode(&header, claims, &self.signing).expect("claims are plain JSON")
     }
 
-    /// The claims of a token that this key signed. Whether they hold is not looked at.
-    pub fn verify(&self, token: &str) -> Result<Map<String, Value>, BadToken> {
-        self.check_header(token)?;
-        let mut validation = Validation::new(Algorithm::EdDSA);
-        // Times are compared with the caller's clock, not with the library's.
-        validation.validate_exp = false;
-        validation.validate_aud = false;
-        validation.required_spec_claims.clear();
-        let token =
-            jsonwebtoken::decode(token, &self.checking, &validation).map_err(|_| BadToken)?;
-        Ok(token.claims)
-    }
-
-    /// Refuses what RFC 7515 wants refused before a signature is looked at: extensions that must be
-    /// understood, of which we know none, and another key's name.
-    pub(crate) fn check_header(&self, token: &str) -> Result<(), BadToken> {
-        let header = token.split('.').next().and_then(|it| BASE64URL.decode(it).ok());
-        let header = header.and_then(|it| serde_json::from_slice::<Value>(&it).ok());
-        let header = header.ok_or(BadToken)?;
-        let is_ours = header.get("kid").is_none_or(|kid| kid.as_str() == Some(&self.id));
-        if header.get("crit").is_none() && is_ours { Ok(()) } else { Err(BadToken) }
-    }
-
     /// The public part, as a set of JSON Web Keys.
     pub fn jwks(&self) -> Value {
-        json!({"keys": [{
-            "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA",
-            "kid": self.id, "x": self.public,
-        }]})
+        json!({"keys": [self.public]})
+    }
+
+    /// What checks the tokens that this key signs.
+    pub fn key_set(&self) -> KeySet {
+        let jwks = self.jwks().to_string();
+        KeySet::parse(jwks.as_bytes()).expect("a key's own public part can be read")
     }
 }
 

@@ -1,4 +1,7 @@
 use super::*;
+use gatehouse_core::rights::scopes_from_words;
+
+const LEEWAY: i64 = claims::LEEWAY_SECONDS as i64;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_millisecond((1_800_000_000 + second) * 1000).unwrap()
@@ -8,9 +11,9 @@ fn auth() -> Auth {
     Auth::new(TokenKey::generate(), "gatehouse".into())
 }
 
-fn signed(auth: &Auth, claims: Value) -> Result<Caller, Unknown> {
+async fn signed(auth: &Auth, claims: Value) -> Result<Arc<Caller>, Unknown> {
     let token = auth.key.sign(claims.as_object().unwrap());
-    auth.authenticate(Some(&format!("Bearer {token}")), at(0))
+    auth.authenticate(Some(&format!("Bearer {token}")), at(0)).await
 }
 
 fn good() -> Value {
@@ -24,8 +27,8 @@ fn with(name: &str, value: Value) -> Value {
     claims
 }
 
-#[test]
-fn an_issued_token_is_recognised_until_it_expires() {
+#[tokio::test]
+async fn an_issued_token_is_recognised_until_it_expires() {
     let auth = auth();
     let grant = Grant {
         subject: "ann".into(),
@@ -34,23 +37,23 @@ fn an_issued_token_is_recognised_until_it_expires() {
         lifetime_seconds: 100,
     };
     let header = format!("bearer {}", auth.issue(&grant, at(0)));
-    let caller = auth.authenticate(Some(&header), at(99)).unwrap();
+    let caller = auth.authenticate(Some(&header), at(99)).await.unwrap();
     assert_eq!((caller.subject.as_str(), caller.rights.cover_all()), ("ann", true));
     assert_eq!(caller.rights.scopes, grant.scopes);
-    assert!(auth.authenticate(Some(&header), at(100 + LEEWAY_SECONDS - 1)).is_ok());
-    let late = auth.authenticate(Some(&header), at(100 + LEEWAY_SECONDS));
+    assert!(auth.authenticate(Some(&header), at(100 + LEEWAY - 1)).await.is_ok());
+    let late = auth.authenticate(Some(&header), at(100 + LEEWAY)).await;
     assert_eq!(late.unwrap_err(), Unknown::Expired);
 }
 
-#[test]
-fn claims_are_held_against_the_clock_and_the_settings() {
+#[tokio::test]
+async fn claims_are_held_against_the_clock_and_the_settings() {
     let auth = auth();
-    assert!(signed(&auth, good()).is_ok());
-    assert!(signed(&auth, with("aud", json!(["x", "gatehouse"]))).is_ok());
-    assert!(signed(&auth, with("nbf", json!(at(59).as_second()))).is_ok());
+    assert!(signed(&auth, good()).await.is_ok());
+    assert!(signed(&auth, with("aud", json!(["x", "gatehouse"]))).await.is_ok());
+    assert!(signed(&auth, with("nbf", json!(at(59).as_second()))).await.is_ok());
     for (name, value, why) in [
         ("iss", json!("evil"), Unknown::OtherIssuer),
-        ("iss", json!(null), Unknown::OtherIssuer),
+        ("iss", json!(null), Unknown::NotTrusted),
         ("aud", json!("other"), Unknown::OtherAudience),
         ("aud", json!([]), Unknown::OtherAudience),
         ("exp", json!(at(-61).as_second()), Unknown::Expired),
@@ -58,27 +61,32 @@ fn claims_are_held_against_the_clock_and_the_settings() {
         ("nbf", json!(at(61).as_second()), Unknown::NotYetValid),
         ("nbf", json!("today"), Unknown::NotYetValid),
     ] {
-        assert_eq!(signed(&auth, with(name, value.clone())).unwrap_err(), why, "{name} {value}");
+        let refused = signed(&auth, with(name, value.clone())).await.unwrap_err();
+        assert_eq!(refused, why, "{name} {value}");
     }
     let mut endless = good();
     endless.as_object_mut().unwrap().remove("exp");
-    assert_eq!(signed(&auth, endless).unwrap_err(), Unknown::Expired);
+    assert_eq!(signed(&auth, endless).await.unwrap_err(), Unknown::Expired);
 }
 
-#[test]
-fn tenants_may_be_one_name_or_several() {
+#[tokio::test]
+async fn tenants_may_be_one_name_or_several() {
     let auth = auth();
-    let covers = |claim: Value, name: &str| {
-        let caller = signed(&auth, with("tenants", claim)).unwrap();
-        caller.rights.cover(&name.parse().unwrap())
-    };
-    assert!(covers(json!("acme"), "acme") && !covers(json!("acme"), "other"));
-    assert!(covers(json!(["a", "b"]), "b") && covers(json!("*"), "anyone"));
-    assert!(!covers(json!(7), "acme") && !covers(json!(null), "acme"));
+    for (claim, name, is_covered) in [
+        (json!("acme"), "acme", true),
+        (json!("acme"), "other", false),
+        (json!(["a", "b"]), "b", true),
+        (json!("*"), "anyone", true),
+        (json!(7), "acme", false),
+        (json!(null), "acme", false),
+    ] {
+        let caller = signed(&auth, with("tenants", claim.clone())).await.unwrap();
+        assert_eq!(caller.rights.cover(&name.parse().unwrap()), is_covered, "{claim} {name}");
+    }
 }
 
-#[test]
-fn what_is_no_token_of_ours_is_nobody() {
+#[tokio::test]
+async fn what_is_no_token_of_ours_is_nobody() {
     let auth = auth();
     for (header, why) in [
         (None, Unknown::NoToken),
@@ -88,12 +96,28 @@ fn what_is_no_token_of_ours_is_nobody() {
         (Some("Bearer "), Unknown::NotTrusted),
         (Some("Bearer a.b.c"), Unknown::NotTrusted),
     ] {
-        assert_eq!(auth.authenticate(header, at(0)).unwrap_err(), why, "{header:?}");
+        assert_eq!(auth.authenticate(header, at(0)).await.unwrap_err(), why, "{header:?}");
     }
     let foreign = Auth::new(TokenKey::generate(), "gatehouse".into());
     let token = foreign.key.sign(good().as_object().unwrap());
     let header = format!("Bearer {token}");
-    assert_eq!(auth.authenticate(Some(&header), at(0)).unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(auth.authenticate(Some(&header), at(0)).await.unwrap_err(), Unknown::NotTrusted);
     let long = format!("Bearer {}", "x".repeat(TOKEN_BYTES_MAX + 1));
-    assert_eq!(auth.authenticate(Some(&long), at(0)).unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(auth.authenticate(Some(&long), at(0)).await.unwrap_err(), Unknown::NotTrusted);
+}
+
+#[tokio::test]
+async fn a_token_that_is_remembered_is_held_against_the_clock_all_the_same() {
+    let auth = auth();
+    let token = auth.key.sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
+    let header = format!("Bearer {token}");
+    for (second, expected) in [
+        (0, None),
+        (-LEEWAY - 1, Some(Unknown::NotYetValid)),
+        (10 + LEEWAY, Some(Unknown::Expired)),
+        (0, None),
+    ] {
+        let seen = auth.authenticate(Some(&header), at(second)).await;
+        assert_eq!(seen.err(), expected, "{second}");
+    }
 }

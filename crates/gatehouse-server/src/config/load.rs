@@ -14,6 +14,8 @@ pub enum Kind {
     Text,
     /// A whole number.
     Number,
+    /// A list, as TOML writes it.
+    List,
 }
 
 /// Every setting there is.
@@ -25,6 +27,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("database_url", Kind::Text),
     ("master_key_file", Kind::Text),
     ("auth.audience", Kind::Text),
+    ("auth.issuers", Kind::List),
     ("limits.page_size_max", Kind::Number),
     ("limits.body_bytes", Kind::Number),
     ("log.format", Kind::Text),
@@ -126,6 +129,14 @@ fn read_value(shown: &str, kind: Kind, text: &str) -> Result<Value, BadConfig> {
             .parse()
             .map(Value::Integer)
             .map_err(|_| BadConfig(format!("{shown} must be a whole number, not `{text}`"))),
+        Kind::List => {
+            let list = toml::from_str::<Table>(&format!("list = {text}")).ok();
+            let list = list.and_then(|mut table| table.remove("list")).filter(Value::is_array);
+            list.ok_or_else(|| {
+                let example = r#"[{ issuer = "https://id.example", audience = "fleet" }]"#;
+                BadConfig(format!("{shown} must be a list such as `{example}`, not `{text}`"))
+            })
+        }
     }
 }
 

@@ -135,3 +135,34 @@ fn the_example_file_is_true() {
         table.values().map(|it| it.as_table().map_or(1, toml::Table::len)).sum();
     assert_eq!(n_settings, SETTINGS.len(), "the example has settings that don't exist");
 }
+
+#[test]
+fn issuers_come_from_a_file_or_a_variable() {
+    let variable = |text: &str| {
+        let name = "GATEHOUSE_AUTH__ISSUERS".to_owned();
+        Config::load(None, [(name, text.to_owned())], &[])
+    };
+    let config = variable(
+        r#"[{ issuer = "https://id.example/fleet" },
+            { issuer = "http://127.0.0.1:9000", audience = "a", tenants_claim = "t", scope_claim = "s" }]"#,
+    );
+    let issuers = config.unwrap().auth.issuers;
+    let first = &issuers[0];
+    assert_eq!(first.issuer.as_str(), "https://id.example/fleet");
+    assert_eq!((first.tenants_claim.as_str(), first.scope_claim.as_str()), ("tenants", "scope"));
+    assert_eq!((first.audience.as_deref(), issuers[1].audience.as_deref()), (None, Some("a")));
+    for (bad, said) in [
+        ("https://id.example", "must be a list such as"),
+        (r#"{ issuer = "https://id.example" }"#, "must be a list such as"),
+        (r#"[{ isuer = "https://id.example" }]"#, "isuer"),
+        (r#"[{ audience = "x" }]"#, "issuer"),
+        (r#"[{ issuer = "http://id.example" }]"#, "https://id.example/realms/fleet"),
+        (r#"[{ issuer = "id.example" }]"#, "https://id.example/realms/fleet"),
+        (r#"[{ issuer = "https://a:b@id.example" }]"#, "https://id.example/realms/fleet"),
+        (r#"[{ issuer = "https://id.example", audience = "" }]"#, "must not be empty"),
+        (r#"[{ issuer = "https://a.b" }, { issuer = "https://a.b" }]"#, "twice"),
+    ] {
+        let why = variable(bad).unwrap_err().to_string();
+        assert!(why.contains(said) && why.contains("GATEHOUSE_AUTH__ISSUERS"), "{bad}: {why}");
+    }
+}

@@ -126,7 +126,7 @@ where
     let path = path.strip_prefix(gate.site.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let Some(Found { resource, params }) = gate.routes.find(path) else {
-        return Err(refuse_unknown_path(gate, parts, path, seen));
+        return Err(refuse_unknown_path(gate, parts, path, seen).await);
     };
     seen.route = resource.path;
     if parts.method == Method::OPTIONS {
@@ -136,7 +136,7 @@ where
     let tenant = params.get(TENANT).map(str::to_owned);
     seen.tenant.clone_from(&tenant);
     if !resource.is_public() {
-        let caller = authenticate(gate, parts, seen)?;
+        let caller = authenticate(gate, parts, seen).await?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
     }
     let entrance = Entrance { gate, parts, path, resource, params };
@@ -163,14 +163,15 @@ fn show_options(resource: &Resource) -> Reply {
 }
 
 /// A path that leads nowhere. In a tenant's part of the house, only those who may be there learn that.
-fn refuse_unknown_path(gate: &Gate, parts: &Parts, path: &str, seen: &mut Seen) -> Problem {
+async fn refuse_unknown_path(gate: &Gate, parts: &Parts, path: &str, seen: &mut Seen) -> Problem {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
     if first == "-" || segments.next().is_none() {
         return Problem::unknown_path();
     }
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
-    let allowed = authenticate(gate, parts, seen).and_then(|caller| covers(&caller, &tenant));
+    let caller = authenticate(gate, parts, seen).await;
+    let allowed = caller.and_then(|caller| covers(&caller, &tenant));
     allowed.err().unwrap_or_else(Problem::unknown_path)
 }
 
@@ -181,12 +182,12 @@ fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
 }
 
-fn authenticate(gate: &Gate, parts: &Parts, seen: &mut Seen) -> Result<Caller, Problem> {
+async fn authenticate(gate: &Gate, parts: &Parts, seen: &mut Seen) -> Result<Arc<Caller>, Problem> {
     let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
     // Of two tokens, nobody can say which is meant.
     let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
-    let caller = gate.site.auth.authenticate(header, gate.site.app.now());
+    let caller = gate.site.auth.authenticate(header, gate.site.app.now()).await;
     let caller = caller.map_err(Problem::unauthorized)?;
     seen.subject = Some(caller.subject.clone());
     Ok(caller)

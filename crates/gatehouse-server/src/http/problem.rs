@@ -180,6 +180,9 @@ impl Problem {
     /// Nobody whom we know.
     pub(crate) fn unauthorized(unknown: Unknown) -> Self {
         let challenge = match unknown {
+            Unknown::IssuerDown => {
+                return Self::unavailable("Issuer unavailable", unknown.to_string());
+            }
             Unknown::NoToken => "Bearer".to_owned(),
             _ => format!("Bearer error=\"invalid_token\", error_description=\"{unknown}\""),
         };

@@ -1,0 +1,305 @@
+//! An OpenID Connect issuer: where its keys are found, and how often anyone may look.
+//!
+//! The keys are fetched when the server starts and again before they are old. A token that names a
+//! key which is not there may mean that the issuer has a new one, or that somebody makes names up: it
+//! gets the keys fetched at once, but only so often, however many such tokens come. While the issuer
+//! can't be reached, the keys that were fetched last are good for a day.
+
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use gatehouse_vault::{BadToken, Claims, KeySet};
+use reqwest::{Client, Url};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::Unknown;
+use super::claims::ClaimRules;
+use crate::config;
+
+/// How long an issuer may take to answer.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Most bytes of an answer.
+const FETCHED_BYTES_MAX: usize = 1 << 20;
+
+/// Fetches that tokens can cause one after the other, and the time in which one more is allowed.
+const REQUESTED_MAX: u32 = 2;
+const REQUESTED_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long keys are used before they are fetched again: as the issuer says, within these bounds.
+const FRESH_DEFAULT: Duration = Duration::from_secs(15 * 60);
+const FRESH_MIN: Duration = Duration::from_secs(60);
+const FRESH_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// How long to wait after a fetch that failed.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long keys are used while no new ones can be fetched.
+const STALE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// An issuer whose tokens are trusted.
+pub struct Issuer {
+    rules: ClaimRules,
+    client: Client,
+    latest: RwLock<Latest>,
+    /// One fetch at a time; who comes meanwhile waits for its result.
+    fetching: Mutex<Requested>,
+}
+
+/// What was fetched last.
+#[derive(Clone)]
+struct Latest {
+    keys: Option<Arc<KeySet>>,
+    fetched_at: Instant,
+    fresh: Duration,
+    n_fetched: u64,
+}
+
+/// What tokens with unknown keys may still cause.
+struct Requested {
+    n_left: u32,
+    refilled_at: Instant,
+    has_failed: bool,
+}
+
+/// Why an issuer's keys can't be had. It says what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadIssuer(String);
+
+/// Keys, and how long they may be used before the next look.
+struct Fetched {
+    keys: KeySet,
+    fresh: Duration,
+}
+
+/// What an issuer has answered.
+struct Answer {
+    body: Vec<u8>,
+    max_age: Option<Duration>,
+}
+
+impl Issuer {
+    /// The issuers that the settings name.
+    pub fn all(settings: &config::Auth) -> Result<Vec<Self>, BadIssuer> {
+        if settings.issuers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let client = Client::builder()
+            .timeout(FETCH_TIMEOUT)
+            .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+            // Where the keys are is what the issuer says itself, not where somebody leads us.
+            .redirect(reqwest::redirect::Policy::none())
+            .build();
+        let client =
+            client.map_err(|cause| BadIssuer(format!("no HTTP client: {}", root(&cause))))?;
+        let new = |issuer| Self::new(issuer, &settings.audience, client.clone());
+        Ok(settings.issuers.iter().map(new).collect())
+    }
+
+    fn new(settings: &config::Issuer, audience: &str, client: Client) -> Self {
+        let now = Instant::now();
+        let rules = ClaimRules {
+            issuer: settings.issuer.as_str().to_owned(),
+            audience: settings.audience.clone().unwrap_or_else(|| audience.to_owned()),
+            tenants_claim: settings.tenants_claim.clone(),
+            scope_claim: settings.scope_claim.clone(),
+        };
+        let latest = Latest { keys: None, fetched_at: now, fresh: FRESH_DEFAULT, n_fetched: 0 };
+        let fetching = Mutex::new(Requested::new(now));
+        Self { rules, client, latest: RwLock::new(latest), fetching }
+    }
+
+    /// The name that its tokens carry.
+    pub fn name(&self) -> &str {
+        &self.rules.issuer
+    }
+
+    pub(super) fn rules(&self) -> &ClaimRules {
+        &self.rules
+    }
+
+    /// The keys that are good now.
+    pub(super) fn keys(&self) -> Option<Arc<KeySet>> {
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        latest.keys.clone().filter(|_| latest.fetched_at.elapsed() < STALE_MAX)
+    }
+
+    /// The claims of a token that this issuer signed, and the keys that say so.
+    pub(super) async fn verify(&self, token: &str) -> Result<(Claims, Arc<KeySet>), Unknown> {
+        let n_seen = self.n_fetched();
+        if let Some(keys) = self.keys() {
+            match keys.verify(token) {
+                Ok(claims) => return Ok((claims, keys)),
+                Err(BadToken::NotSigned) => return Err(Unknown::NotTrusted),
+                Err(BadToken::UnknownKey) => {}
+            }
+        }
+        self.fetch_as_requested(n_seen).await?;
+        let keys = self.keys().ok_or(Unknown::IssuerDown)?;
+        let claims = keys.verify(token).map_err(|_| Unknown::NotTrusted)?;
+        Ok((claims, keys))
+    }
+
+    /// Fetches the keys because a token wants one that is not there, unless somebody has just done so
+    /// or it has been done too often.
+    async fn fetch_as_requested(&self, n_seen: u64) -> Result<(), Unknown> {
+        let mut requested = self.fetching.lock().await;
+        if self.n_fetched() != n_seen {
+            return Ok(());
+        }
+        if !requested.take(Instant::now()) {
+            return if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) };
+        }
+        requested.has_failed = !self.fetch().await;
+        if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) }
+    }
+
+    /// Fetches the keys now, and again before they are old, for ever.
+    pub async fn keep_fresh(&self) {
+        loop {
+            let fetched = {
+                let mut requested = self.fetching.lock().await;
+                requested.has_failed = !self.fetch().await;
+                !requested.has_failed
+            };
+            let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner).fresh;
+            tokio::time::sleep(if fetched { latest } else { RETRY_INTERVAL }).await;
+        }
+    }
+
+    /// Fetches the keys and puts them in place; whether that went well.
+    async fn fetch(&self) -> bool {
+        let issuer = self.name();
+        let fetched = match self.ask().await {
+            Ok(fetched) => fetched,
+            Err(why) => {
+                tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched");
+                return false;
+            }
+        };
+        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |keys: &Arc<KeySet>| keys.digest() == fetched.keys.digest();
+        // The same keys stay the same: what was checked with them is still good.
+        if !latest.keys.as_ref().is_some_and(is_same) {
+            let n_keys = fetched.keys.n_keys();
+            tracing::info!(issuer, n_keys, "an issuer has new keys");
+            latest.keys = Some(Arc::new(fetched.keys));
+        }
+        latest.fetched_at = Instant::now();
+        latest.fresh = fetched.fresh;
+        latest.n_fetched += 1;
+        true
+    }
+
+    fn n_fetched(&self) -> u64 {
+        self.latest.read().unwrap_or_else(PoisonError::into_inner).n_fetched
+    }
+
+    /// How many keys the issuer has, asked just now.
+    pub async fn count_keys(&self) -> Result<usize, BadIssuer> {
+        self.ask().await.map(|fetched| fetched.keys.n_keys())
+    }
+
+    async fn ask(&self) -> Result<Fetched, BadIssuer> {
+        let issuer = self.name();
+        let url = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
+        let described = self.get(&url).await?.body;
+        let described: Value = serde_json::from_slice(&described)
+            .map_err(|_| BadIssuer(format!("{url} has no JSON")))?;
+        let text = |name: &str| described.get(name).and_then(Value::as_str);
+        if text("issuer") != Some(issuer) {
+            let called = text("issuer").unwrap_or("nothing");
+            return Err(BadIssuer(format!(
+                "{url} is the document of `{called}`: write that into auth.issuers, letter by letter, \
+                 if it is the right one"
+            )));
+        }
+        let place = text("jwks_uri").unwrap_or_default();
+        let is_safe = Url::parse(place).is_ok_and(|url| is_safe(&url));
+        if !is_safe {
+            return Err(BadIssuer(format!(
+                "{url} says that the keys are at `{place}` (jwks_uri), which is no https address"
+            )));
+        }
+        let answer = self.get(place).await?;
+        let keys =
+            KeySet::parse(&answer.body).map_err(|bad| BadIssuer(format!("{place}: {bad}")))?;
+        let fresh = answer.max_age.unwrap_or(FRESH_DEFAULT).clamp(FRESH_MIN, FRESH_MAX);
+        Ok(Fetched { keys, fresh })
+    }
+
+    async fn get(&self, url: &str) -> Result<Answer, BadIssuer> {
+        let failed = |cause: reqwest::Error| {
+            BadIssuer(format!("{url} can't be reached ({}): is it up?", root(&cause)))
+        };
+        let mut response = self.client.get(url).send().await.map_err(failed)?;
+        let status = response.status();
+        if status != reqwest::StatusCode::OK {
+            return Err(BadIssuer(format!("{url} answers {status}; 200 was expected")));
+        }
+        let max_age = max_age(response.headers());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > FETCHED_BYTES_MAX {
+                return Err(BadIssuer(format!("{url} answers with more than 1 MiB")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { body, max_age })
+    }
+}
+
+impl Requested {
+    fn new(now: Instant) -> Self {
+        Self { n_left: REQUESTED_MAX, refilled_at: now, has_failed: false }
+    }
+
+    /// Takes one of the fetches that are left, if one is.
+    fn take(&mut self, now: Instant) -> bool {
+        while self.n_left < REQUESTED_MAX && now >= self.refilled_at + REQUESTED_INTERVAL {
+            self.n_left += 1;
+            self.refilled_at += REQUESTED_INTERVAL;
+        }
+        if self.n_left == REQUESTED_MAX {
+            // What is full gains nothing by waiting.
+            self.refilled_at = now;
+        }
+        let is_left = self.n_left > 0;
+        self.n_left = self.n_left.saturating_sub(1);
+        is_left
+    }
+}
+
+/// Whether nobody on the way can change what is read there: https, or this machine itself.
+pub(crate) fn is_safe(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
+    match url.scheme() {
+        "https" => !host.is_empty(),
+        "http" => is_here,
+        _ => false,
+    }
+}
+
+fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
+    let value = headers.get(http::header::CACHE_CONTROL)?.to_str().ok()?;
+    let seconds = value.split(',').find_map(|it| it.trim().strip_prefix("max-age="))?;
+    seconds.parse().ok().map(Duration::from_secs)
+}
+
+/// What is behind an error that says little by itself.
+fn root(error: &dyn std::error::Error) -> String {
+    let mut why = error;
+    while let Some(source) = why.source() {
+        why = source;
+    }
+    why.to_string()
+}
+
+#[cfg(test)]
+mod tests;

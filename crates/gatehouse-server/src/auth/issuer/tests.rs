@@ -1,0 +1,273 @@
+use std::convert::Infallible;
+use std::sync::Mutex as StdMutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use gatehouse_core::Timestamp;
+use gatehouse_vault::TokenKey;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::auth::Auth;
+
+/// An issuer on this machine whose answers a test decides, and which counts who asks.
+struct Far {
+    url: String,
+    key: StdMutex<TokenKey>,
+    answer: StdMutex<Answering>,
+    n_asked: AtomicUsize,
+}
+
+#[derive(Clone, Debug)]
+enum Answering {
+    Well,
+    With(u16, &'static str),
+    Named(&'static str),
+    KeysAt(String),
+}
+
+impl Far {
+    async fn start() -> Arc<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let far = Arc::new(Self {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            key: StdMutex::new(TokenKey::generate()),
+            answer: StdMutex::new(Answering::Well),
+            n_asked: AtomicUsize::new(0),
+        });
+        let serving = Arc::clone(&far);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let far = Arc::clone(&serving);
+                let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+                    let answer = far.answer(request.uri().path());
+                    async move { Ok::<_, Infallible>(answer) }
+                });
+                tokio::spawn(
+                    hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service),
+                );
+            }
+        });
+        far
+    }
+
+    fn answer(&self, path: &str) -> Response<Full<Bytes>> {
+        let answering = self.answer.lock().unwrap().clone();
+        let json = |json: Value| Response::new(Full::new(Bytes::from(json.to_string())));
+        let keys = || format!("{}/keys", self.url);
+        match (path, answering) {
+            (_, Answering::With(status, body)) => {
+                let body = Full::new(Bytes::from(body));
+                Response::builder().status(status).header("location", keys()).body(body).unwrap()
+            }
+            ("/keys", _) => {
+                self.n_asked.fetch_add(1, Ordering::SeqCst);
+                json(self.key.lock().unwrap().jwks())
+            }
+            (_, Answering::Named(issuer)) => json(json!({"issuer": issuer, "jwks_uri": keys()})),
+            (_, Answering::KeysAt(place)) => json(json!({"issuer": self.url, "jwks_uri": place})),
+            (_, Answering::Well) => json(json!({"issuer": self.url, "jwks_uri": keys()})),
+        }
+    }
+
+    fn answer_with(&self, answering: Answering) {
+        *self.answer.lock().unwrap() = answering;
+    }
+
+    fn rotate(&self) {
+        *self.key.lock().unwrap() = TokenKey::generate();
+    }
+
+    fn n_asked(&self) -> usize {
+        self.n_asked.load(Ordering::SeqCst)
+    }
+
+    /// A gatehouse that trusts this issuer.
+    fn auth(&self, more: &str) -> Auth {
+        let text = format!("[[issuers]]\nissuer = \"{}\"\n{more}", self.url);
+        let settings: config::Auth = toml::from_str(&text).unwrap();
+        Auth::new(TokenKey::generate(), "gatehouse".into())
+            .trusting(Issuer::all(&settings).unwrap())
+    }
+
+    fn claims(&self) -> Value {
+        json!({"iss": self.url, "aud": "gatehouse", "sub": "ann", "exp": at(100).as_second(),
+               "tenants": ["acme"], "scope": "access:read"})
+    }
+
+    fn token(&self) -> String {
+        self.signed(self.claims())
+    }
+
+    fn signed(&self, claims: Value) -> String {
+        format!("Bearer {}", self.key.lock().unwrap().sign(claims.as_object().unwrap()))
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_millisecond((1_800_000_000 + second) * 1000).unwrap()
+}
+
+async fn who(auth: &Auth, token: &str) -> Result<String, Unknown> {
+    auth.authenticate(Some(token), at(0)).await.map(|caller| caller.subject.clone())
+}
+
+#[tokio::test]
+async fn keys_are_fetched_once_and_tokens_are_remembered() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    for _ in 0..3 {
+        assert_eq!(who(&auth, &far.token()).await.as_deref(), Ok("ann"));
+    }
+    assert_eq!(far.n_asked(), 1);
+    // The built-in issuer is trusted beside it, and nobody else.
+    let own =
+        json!({"iss": "gatehouse", "aud": "gatehouse", "sub": "bob", "exp": at(9).as_second()});
+    let own = format!("Bearer {}", auth.key.sign(own.as_object().unwrap()));
+    assert_eq!(who(&auth, &own).await.as_deref(), Ok("bob"));
+    let mut other = far.claims();
+    other["iss"] = "https://id.example".into();
+    assert_eq!(who(&auth, &far.signed(other)).await, Err(Unknown::OtherIssuer));
+}
+
+#[tokio::test]
+async fn one_issuer_can_not_speak_for_another() {
+    let (far, near) = (Far::start().await, Far::start().await);
+    let issuers = format!("[[issuers]]\nissuer = \"{}\"\n", near.url);
+    let auth = far.auth(&issuers);
+    assert!(who(&auth, &near.token()).await.is_ok());
+    for claimed in [near.claims()["iss"].clone(), "gatehouse".into()] {
+        let mut claims = far.claims();
+        claims["iss"] = claimed;
+        assert_eq!(who(&auth, &far.signed(claims)).await, Err(Unknown::NotTrusted));
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_at_once_and_the_old_one_is_forgotten_with_its_tokens() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    let old = far.token();
+    assert!(who(&auth, &old).await.is_ok());
+    far.rotate();
+    assert!(who(&auth, &old).await.is_ok(), "nobody has heard of it yet");
+    assert!(who(&auth, &far.token()).await.is_ok());
+    assert_eq!(far.n_asked(), 2);
+    assert_eq!(who(&auth, &old).await, Err(Unknown::NotTrusted), "its key has been given up");
+}
+
+#[tokio::test]
+async fn made_up_keys_cause_few_fetches_however_many_come() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    assert!(who(&auth, &far.token()).await.is_ok());
+    let before = far.n_asked();
+    let claims = far.claims();
+    let made_up = || {
+        let token = TokenKey::generate().sign(claims.as_object().unwrap());
+        format!("Bearer {token}")
+    };
+    let tokens: Vec<String> = (0..1000).map(|_| made_up()).collect();
+    let all = tokens.iter().map(|token| who(&auth, token));
+    for seen in futures_util::future::join_all(all).await {
+        assert_eq!(seen, Err(Unknown::NotTrusted));
+    }
+    assert_eq!(far.n_asked() - before, 1, "those who come together share one");
+    for token in &tokens {
+        assert_eq!(who(&auth, token).await, Err(Unknown::NotTrusted));
+    }
+    assert!(far.n_asked() - before <= REQUESTED_MAX as usize, "{}", far.n_asked());
+    assert!(who(&auth, &far.token()).await.is_ok(), "and who is known is let in all the while");
+}
+
+#[test]
+fn fetches_that_were_used_up_come_back_one_by_one() {
+    let start = Instant::now();
+    let mut requested = Requested::new(start);
+    let mut take = |seconds| requested.take(start + Duration::from_secs(seconds));
+    assert_eq!([take(100), take(100), take(100), take(109)], [true, true, false, false]);
+    assert_eq!([take(110), take(110), take(119)], [true, false, false]);
+    assert_eq!([take(1000), take(1000), take(1000)], [true, true, false]);
+}
+
+#[tokio::test]
+async fn an_issuer_that_is_down_is_not_the_fault_of_the_token() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    far.answer_with(Answering::With(503, "down"));
+    for _ in 0..5 {
+        assert_eq!(who(&auth, &far.token()).await, Err(Unknown::IssuerDown));
+    }
+    far.answer_with(Answering::Well);
+    // The server looks again by itself; here the test does.
+    assert!(auth.issuers[0].fetch().await);
+    let token = far.token();
+    assert!(who(&auth, &token).await.is_ok());
+    far.answer_with(Answering::With(503, "down again"));
+    assert!(!auth.issuers[0].fetch().await);
+    assert!(who(&auth, &token).await.is_ok(), "the keys that are known are good for a while");
+    assert!(who(&auth, &far.token()).await.is_ok(), "for new tokens too");
+}
+
+#[tokio::test]
+async fn what_an_issuer_may_not_answer() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    let long = "x".repeat(FETCHED_BYTES_MAX + 1).leak();
+    for (answering, said) in [
+        (Answering::With(404, "no"), "answers 404"),
+        (Answering::With(302, ""), "answers 302"),
+        (Answering::With(200, "<html>"), "has no JSON"),
+        (Answering::With(200, "{}"), "the document of `nothing`"),
+        (Answering::With(200, long), "more than 1 MiB"),
+        (Answering::Named("https://id.example"), "`https://id.example`"),
+        (Answering::KeysAt("http://id.example/keys".into()), "no https address"),
+        (Answering::KeysAt("file:///etc/passwd".into()), "no https address"),
+        (Answering::KeysAt(format!("{}/document", far.url)), "not a JSON Web Key Set"),
+        (Answering::KeysAt("http://127.0.0.1:1/keys".into()), "can't be reached"),
+    ] {
+        far.answer_with(answering.clone());
+        let why = auth.issuers[0].count_keys().await.unwrap_err().to_string();
+        assert!(why.contains(said), "{answering:?}: {why}");
+    }
+    far.answer_with(Answering::Well);
+    assert_eq!(auth.issuers[0].count_keys().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn claims_are_called_as_the_settings_say() {
+    let far = Far::start().await;
+    let more = "audience = \"fleet\"\ntenants_claim = \"https://acme.example/tenants\"\n\
+                scope_claim = \"realm.roles\"";
+    let auth = far.auth(more);
+    let mut claims = far.claims();
+    assert_eq!(who(&auth, &far.signed(claims.clone())).await, Err(Unknown::OtherAudience));
+    claims["aud"] = json!(["account", "fleet"]);
+    claims["https://acme.example/tenants"] = "umbrella".into();
+    claims["realm"] = json!({"roles": ["access:write", "admin", "uma_authorization"]});
+    claims.as_object_mut().unwrap().remove("sub");
+    claims["client_id"] = "robot".into();
+    let caller = auth.authenticate(Some(&far.signed(claims)), at(0)).await.unwrap();
+    assert_eq!(caller.subject, "robot");
+    assert!(caller.rights.cover(&"umbrella".parse().unwrap()));
+    assert!(!caller.rights.cover(&"acme".parse().unwrap()), "the usual claim is not looked at");
+    let scopes: Vec<&str> = caller.rights.scopes.iter().map(|it| it.as_str()).collect();
+    assert_eq!(scopes, ["access:write", "admin"]);
+}
+
+#[test]
+fn keys_are_kept_as_long_as_the_issuer_says() {
+    let header = |value: &str| {
+        let mut headers = http::HeaderMap::new();
+        headers.insert("cache-control", value.parse().unwrap());
+        max_age(&headers).map(|it| it.as_secs())
+    };
+    assert_eq!(header("public, max-age=600, must-revalidate"), Some(600));
+    assert_eq!((header("no-store"), header("max-age=soon")), (None, None));
+}
