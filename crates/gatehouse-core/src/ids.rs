@@ -113,6 +113,12 @@ name!(
     check_name
 );
 
+name!(
+    /// What people call a client.
+    ClientName,
+    check_name
+);
+
 /// A text that doesn't name an access or a task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an identifier")]

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod bracket;
+pub mod client;
 pub mod contract;
 pub mod credential;
 pub mod filter;
@@ -20,8 +21,11 @@ pub mod tenant;
 pub mod time;
 
 pub use access::{Access, Status};
+pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
-pub use ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username};
+pub use ids::{
+    AccessId, ClientName, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username,
+};
 pub use page::{Page, PageRequest};
 pub use tenant::Tenant;
 pub use time::Timestamp;

@@ -103,6 +103,37 @@ impl Rights {
     }
 }
 
+/// A word that names no scope, or no word at all; reads on after the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadScopes {
+    /// There is no such scope.
+    #[error("must hold scopes with spaces between, and `{0}` is none; they are {known}", known = every_word())]
+    Unknown(String),
+    /// There is none.
+    #[error("must hold one scope or more, with spaces between; they are {}", every_word())]
+    None,
+}
+
+fn every_word() -> String {
+    Scope::ALL.map(Scope::as_str).join(", ")
+}
+
+/// Reads a space-separated list of scopes where each word must name one.
+pub fn parse_scopes(words: &str) -> Result<BTreeSet<Scope>, BadScopes> {
+    let known = |word: &str| {
+        let unknown = || BadScopes::Unknown(word.chars().take(64).collect());
+        Scope::from_word(word).ok_or_else(unknown)
+    };
+    let scopes = words.split_ascii_whitespace().map(known).collect::<Result<BTreeSet<_>, _>>()?;
+    if scopes.is_empty() { Err(BadScopes::None) } else { Ok(scopes) }
+}
+
+/// Scopes as a token names them.
+pub fn scopes_to_words(scopes: &BTreeSet<Scope>) -> String {
+    let words: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+    words.join(" ")
+}
+
 /// Reads a space-separated list of scopes. Words that name no scope of ours give no right.
 pub fn scopes_from_words(words: &str) -> BTreeSet<Scope> {
     words.split_ascii_whitespace().filter_map(Scope::from_word).collect()
@@ -133,6 +164,15 @@ mod tests {
         assert!(rights(&["*"]).cover(&acme) && rights(&["x", "*"]).cover_all());
         assert!(rights(&["acme"]).cover(&acme) && !rights(&["acme"]).cover_all());
         assert!(!rights(&["Acme"]).cover(&acme) && !rights(&[]).cover(&acme));
+    }
+
+    #[test]
+    fn where_scopes_are_given_out_each_word_must_be_one() {
+        let scopes = parse_scopes(" admin access:read admin").unwrap();
+        assert_eq!(scopes_to_words(&scopes), "access:read admin");
+        let error = parse_scopes("access:read acess:write").unwrap_err().to_string();
+        assert!(error.contains("`acess:write`") && error.contains("access:write,"), "{error}");
+        assert_eq!(parse_scopes(" "), Err(BadScopes::None));
     }
 
     #[test]

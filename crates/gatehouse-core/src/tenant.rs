@@ -11,7 +11,12 @@ pub struct Tenant {
     pub name: TenantName,
     /// Where its months end.
     pub time_zone: ZoneName,
+    /// Requests that it may send in a second: 0 for any number, `None` for what the server is set to.
+    pub requests_per_second: Option<u64>,
 }
+
+/// Most that a limit on requests can be set to; who wants more wants none.
+pub const REQUESTS_PER_SECOND_MAX: u64 = 1_000_000;
 
 /// The name of a time zone in the IANA database.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
-use gatehouse_core::rights::{Rights, Scope};
+use gatehouse_core::rights::{Rights, Scope, scopes_to_words};
 use gatehouse_vault::{KeySet, TokenKey, chance, named_issuer, token_digest};
 use serde_json::{Value, json};
 
@@ -169,7 +169,6 @@ impl Auth {
 
     /// Issues a token of the built-in issuer.
     pub fn issue(&self, grant: &Grant, now: Timestamp) -> String {
-        let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
         let id = time_ordered(unix_milliseconds(now), &chance::bytes());
         let claims = json!({
             "iss": ISSUER,
@@ -179,7 +178,7 @@ impl Auth {
             "iat": now.as_second(),
             "exp": now.as_second().saturating_add(grant.lifetime_seconds),
             "tenants": grant.tenants,
-            "scope": scopes.join(" "),
+            "scope": scopes_to_words(&grant.scopes),
         });
         match claims {
             Value::Object(claims) => self.key.sign(&claims),

@@ -16,6 +16,7 @@ use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
 };
 
+use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_saphyr::UserMessageFormatter;
 
 use crate::reader::{Fault, Faults, Json, Reader, instant, list, number, parsed, word};
@@ -124,8 +125,10 @@ fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<Est
 /// Reads what a tenant says beside its name. `None` comes with faults.
 pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<Tenant> {
     let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
+    let requests_per_second =
+        reader.optional("requestsPerSecond", number(0, REQUESTS_PER_SECOND_MAX));
     reader.finish();
-    Some(Tenant { name: name?.clone(), time_zone })
+    Some(Tenant { name: name?.clone(), time_zone, requests_per_second })
 }
 
 /// Reads what a contract says beside its identifier. `None` comes with faults.

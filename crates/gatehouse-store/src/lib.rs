@@ -11,6 +11,7 @@
 mod access;
 mod audit;
 mod bulk;
+mod client;
 mod clock;
 mod contract;
 mod count;
@@ -75,6 +76,15 @@ impl Store {
             return Ok(None);
         }
         Self::attach(db::Db::attach_sqlite(path, clock)).await
+    }
+
+    /// Opens the embedded store as it is, also while a server uses it, to write a little beside it;
+    /// `None` where no server has made one yet.
+    pub async fn join_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        Self::attach(db::Db::open_sqlite(path, clock)?).await
     }
 
     /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.

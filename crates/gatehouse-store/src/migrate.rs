@@ -23,6 +23,11 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0002_lists.sql"),
         postgres: include_str!("../migrations/postgres/0002_lists.sql"),
     },
+    Step {
+        version: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_rights.sql"),
+        postgres: include_str!("../migrations/postgres/0003_rights.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.

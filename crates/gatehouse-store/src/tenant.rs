@@ -8,6 +8,13 @@ use crate::db::Row;
 use crate::error::StoreError;
 use crate::{Put, Store};
 
+/// The columns of a tenant, in the order that [`read`] reads them.
+macro_rules! columns {
+    () => {
+        "SELECT tenant, time_zone, requests_per_second FROM tenant"
+    };
+}
+
 /// A tenant that has accesses can't be deleted: they are never forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TenantInUse {
@@ -21,15 +28,21 @@ impl Store {
         let tenant = tenant.clone();
         self.db
             .write(async move |tx| {
-                let sql = "INSERT INTO tenant (tenant, time_zone) VALUES (?1, ?2) \
-                           ON CONFLICT (tenant) DO NOTHING";
-                let values = [tenant.name.as_str().into(), tenant.time_zone.as_str().into()];
+                let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second) \
+                           VALUES (?1, ?2, ?3) ON CONFLICT (tenant) DO NOTHING";
+                let values = [
+                    tenant.name.as_str().into(),
+                    tenant.time_zone.as_str().into(),
+                    tenant.requests_per_second.into(),
+                ];
                 if tx.execute(sql, &values).await? == 1 {
                     let none = Size { total: 0, latest_at: Timestamp::EPOCH };
                     counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
                     return Ok(Put::Created);
                 }
-                tx.execute("UPDATE tenant SET time_zone = ?2 WHERE tenant = ?1", &values).await?;
+                let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3 \
+                           WHERE tenant = ?1";
+                tx.execute(sql, &values).await?;
                 Ok(Put::Replaced)
             })
             .await
@@ -37,14 +50,14 @@ impl Store {
 
     /// The tenant of this name.
     pub async fn tenant(&self, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
-        let sql = "SELECT tenant, time_zone FROM tenant WHERE tenant = ?1";
+        let sql = concat!(columns!(), " WHERE tenant = ?1");
         self.db.row(sql, &[name.as_str().into()], read).await
     }
 
     /// A page of all tenants, by name. Counted and skipped over: tenants are few.
     pub async fn tenants(&self, request: PageRequest) -> Result<Page<Tenant>, StoreError> {
         let total = self.db.row("SELECT COUNT(*) FROM tenant", &[], |row| row.count(0)).await?;
-        let sql = "SELECT tenant, time_zone FROM tenant ORDER BY tenant LIMIT ?1 OFFSET ?2";
+        let sql = concat!(columns!(), " ORDER BY tenant LIMIT ?1 OFFSET ?2");
         let values = [request.size.into(), request.offset().into()];
         let items = self.db.rows(sql, &values, read).await?;
         Ok(Page { request, items, total: total.unwrap_or_default() })
@@ -64,7 +77,7 @@ impl Store {
         Ok(tenants)
     }
 
-    /// Deletes a tenant without accesses, and its contracts; `None` when there is no such tenant.
+    /// Deletes a tenant without accesses, its contracts and its clients; `None` when there is no such tenant.
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
@@ -81,6 +94,7 @@ impl Store {
                 let values = [name.as_str().into()];
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
+                    "DELETE FROM client WHERE tenant = ?1",
                     "DELETE FROM tally WHERE tenant = ?1",
                     "DELETE FROM day WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
@@ -95,5 +109,9 @@ impl Store {
 }
 
 fn read(row: &Row<'_>) -> Result<Tenant, StoreError> {
-    Ok(Tenant { name: row.parsed(0)?, time_zone: row.parsed(1)? })
+    Ok(Tenant {
+        name: row.parsed(0)?,
+        time_zone: row.parsed(1)?,
+        requests_per_second: row.optional_count(2)?,
+    })
 }

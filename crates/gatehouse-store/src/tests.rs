@@ -1,6 +1,7 @@
 //! One suite, which both databases must pass. Neither is ever skipped.
 
 mod access;
+mod client;
 mod contract;
 mod full;
 mod gaps;
@@ -109,5 +110,6 @@ async fn set_up(store: &Store) {
 }
 
 fn tenant(name: &str) -> Tenant {
-    Tenant { name: name.parse().unwrap(), time_zone: "Europe/Berlin".parse().unwrap() }
+    let time_zone = "Europe/Berlin".parse().unwrap();
+    Tenant { name: name.parse().unwrap(), time_zone, requests_per_second: None }
 }

@@ -18,7 +18,7 @@ mod token;
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKey, MasterKey};
-pub use password::{PASSWORD_CHARS, generate_password, generate_username};
+pub use password::{PASSWORD_CHARS, generate_client_code, generate_password, generate_username};
 pub use pool::Busy;
 pub use seal::BadSeal;
 pub use token::{BadTokenKey, TokenKey};

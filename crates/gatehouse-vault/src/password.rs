@@ -45,6 +45,11 @@ pub fn generate_username() -> gatehouse_core::Username {
     text.parse().expect("letters and digits are allowed")
 }
 
+/// Draws what tells a client from every other: 80 random bits as letters and digits.
+pub fn generate_client_code() -> String {
+    chance::text(USERNAME_ALPHABET, 16)
+}
+
 /// Hashes and compares with the keys that belong to it.
 #[derive(Clone)]
 pub(crate) struct Hasher {

@@ -120,11 +120,17 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
 pub struct TenantBody {
     name: String,
     time_zone: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests_per_second: Option<u64>,
 }
 
 impl TenantBody {
     /// The tenant as it was set up.
     pub fn new(tenant: &Tenant) -> Self {
-        Self { name: tenant.name.to_string(), time_zone: tenant.time_zone.as_str().to_owned() }
+        Self {
+            name: tenant.name.to_string(),
+            time_zone: tenant.time_zone.as_str().to_owned(),
+            requests_per_second: tenant.requests_per_second,
+        }
     }
 }

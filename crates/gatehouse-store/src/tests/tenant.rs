@@ -7,7 +7,8 @@ async fn a_tenant_is_kept_as_given() {
     for case in stores("a_tenant_is_kept_as_given").await {
         assert_eq!(case.store.tenant(&acme()).await.unwrap(), None);
         assert_eq!(case.store.put_tenant(&tenant("acme")).await.unwrap(), Put::Created);
-        let moved = Tenant { time_zone: "Asia/Tokyo".parse().unwrap(), ..tenant("acme") };
+        let time_zone = "Asia/Tokyo".parse().unwrap();
+        let moved = Tenant { time_zone, requests_per_second: Some(7), ..tenant("acme") };
         assert_eq!(case.store.put_tenant(&moved).await.unwrap(), Put::Replaced);
         assert_eq!(case.store.tenant(&acme()).await.unwrap(), Some(moved), "{}", case.kind);
     }

@@ -1,0 +1,13 @@
+-- Requests that a tenant may send in a second; NULL leaves it to the server's settings.
+ALTER TABLE tenant ADD COLUMN requests_per_second BIGINT;
+
+-- Machines that get their tokens from the built-in issuer.
+CREATE TABLE client (
+    tenant      TEXT COLLATE "C" NOT NULL,
+    id          TEXT COLLATE "C" NOT NULL,
+    name        TEXT COLLATE "C",
+    scope       TEXT COLLATE "C" NOT NULL, -- words with spaces between
+    secret_hash TEXT COLLATE "C" NOT NULL,
+    created_at  BIGINT NOT NULL,
+    PRIMARY KEY (tenant, id)
+);

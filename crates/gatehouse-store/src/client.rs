@@ -1,0 +1,104 @@
+//! Clients: machines that get their tokens from the built-in issuer.
+
+use gatehouse_core::client::{Client, ClientId};
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::rights::{scopes_from_words, scopes_to_words};
+use gatehouse_core::{Page, PageRequest, TenantName};
+
+use crate::Store;
+use crate::counter;
+use crate::db::Row;
+use crate::error::StoreError;
+
+impl Store {
+    /// Keeps a new client with the hash of its secret; false when there is no such tenant.
+    pub async fn create_client(
+        &self,
+        tenant: &TenantName,
+        client: &Client,
+        secret: &StoredHash,
+    ) -> Result<bool, StoreError> {
+        let (tenant, client, secret) = (tenant.clone(), client.clone(), secret.clone());
+        self.db
+            .write(async move |tx| {
+                // A tenant that is being deleted must not leave a client behind.
+                if counter::lock_tenant(&tx, &tenant).await?.is_none() {
+                    return Ok(false);
+                }
+                let (id, scope) = (client.id.to_string(), scopes_to_words(&client.scopes));
+                let sql = "INSERT INTO client (tenant, id, name, scope, secret_hash, created_at) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                let values = [
+                    tenant.as_str().into(),
+                    id.as_str().into(),
+                    client.name.as_ref().map(|name| name.as_str()).into(),
+                    scope.as_str().into(),
+                    secret.as_str().into(),
+                    client.created_at.into(),
+                ];
+                tx.execute(sql, &values).await?;
+                Ok::<_, StoreError>(true)
+            })
+            .await
+    }
+
+    /// The client of this identifier, with the hash of its secret.
+    pub async fn client(
+        &self,
+        tenant: &TenantName,
+        id: &ClientId,
+    ) -> Result<Option<(Client, StoredHash)>, StoreError> {
+        let sql = "SELECT id, name, scope, created_at, secret_hash FROM client \
+                   WHERE tenant = ?1 AND id = ?2";
+        let read_both = |row: &Row<'_>| Ok((read(row)?, StoredHash::new(row.text(4)?)));
+        let id = id.to_string();
+        self.db.row(sql, &[tenant.as_str().into(), id.as_str().into()], read_both).await
+    }
+
+    /// A page of the tenant's clients, by identifier; `None` when there is no such tenant. Counted and
+    /// skipped over: they are few.
+    pub async fn clients(
+        &self,
+        tenant: &TenantName,
+        request: PageRequest,
+    ) -> Result<Option<Page<Client>>, StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM client c WHERE c.tenant = t.tenant) \
+                   FROM tenant t WHERE t.tenant = ?1";
+        let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+        let Some(total) = total else { return Ok(None) };
+        let sql = "SELECT id, name, scope, created_at FROM client WHERE tenant = ?1 \
+                   ORDER BY id LIMIT ?2 OFFSET ?3";
+        let values = [tenant.as_str().into(), request.size.into(), request.offset().into()];
+        let items = self.db.rows(sql, &values, read).await?;
+        Ok(Some(Page { request, items, total }))
+    }
+
+    /// Deletes a client; false when there is no such one.
+    pub async fn delete_client(
+        &self,
+        tenant: &TenantName,
+        id: &ClientId,
+    ) -> Result<bool, StoreError> {
+        let (tenant, id) = (tenant.clone(), id.to_string());
+        self.db
+            .write(async move |tx| {
+                let sql = "DELETE FROM client WHERE tenant = ?1 AND id = ?2";
+                let n = tx.execute(sql, &[tenant.as_str().into(), id.as_str().into()]).await?;
+                Ok::<_, StoreError>(n == 1)
+            })
+            .await
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Client, StoreError> {
+    Ok(Client {
+        id: row.parsed(0)?,
+        name: row
+            .optional_text(1)?
+            .map(|name| name.parse())
+            .transpose()
+            .map_err(StoreError::corrupt)?,
+        scopes: scopes_from_words(&row.text(2)?),
+        created_at: row.time(3)?,
+    })
+}
