@@ -5,6 +5,7 @@
 //! walk through.
 
 pub mod access;
+pub mod client;
 pub mod contract;
 pub mod error;
 pub mod estate;

@@ -8,12 +8,14 @@
 mod access;
 mod address;
 mod call;
+mod client;
 mod conditional;
 mod contract;
 mod correlation;
 mod dispatch;
 mod intake;
 mod media;
+mod oauth;
 mod openapi;
 mod paging;
 mod params;
@@ -30,6 +32,7 @@ mod tenant;
 mod verify;
 
 pub use address::SEGMENT;
+pub use client::ClientBody;
 pub use contract::ContractBody;
 pub use dispatch::handle;
 pub use refusal::Explained;
@@ -58,6 +61,7 @@ impl Gate {
             app,
             auth,
             limits: config.limits.clone(),
+            token_lifetime_seconds: 15 * 60,
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
         };

@@ -36,6 +36,10 @@ pub struct Update {
 pub struct OneTimePassword(Password);
 
 impl OneTimePassword {
+    pub(super) fn new(password: Password) -> Self {
+        Self(password)
+    }
+
     /// Gives the password away.
     pub fn reveal(&self) -> &str {
         self.0.reveal()

@@ -26,7 +26,7 @@ use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::reply::Reply;
-use super::resource::{Need, Operation, Resource, Thing};
+use super::resource::{ErrorStyle, Need, Operation, Resource, Thing};
 use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
@@ -66,7 +66,7 @@ where
         if let Some(cause) = &problem.cause {
             tracing::error!(correlation_id = correlation.id, cause, "a request failed");
         }
-        problem.into_reply(&correlation.id)
+        problem.into_reply_of(seen.errors, &correlation.id)
     });
     let is_error = reply.status.is_client_error() || reply.status.is_server_error();
     if is_error && reply.status != StatusCode::REQUEST_TIMEOUT {
@@ -96,6 +96,7 @@ struct Seen {
     tenant: Option<String>,
     subject: Option<String>,
     ignored: Option<String>,
+    errors: ErrorStyle,
 }
 
 fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
@@ -129,6 +130,7 @@ where
         return Err(refuse_unknown_path(gate, parts, path, seen).await);
     };
     seen.route = resource.path;
+    seen.errors = resource.errors();
     if parts.method == Method::OPTIONS {
         return Ok(show_options(resource));
     }
@@ -310,6 +312,10 @@ impl Entrance<'_> {
             Thing::Access => match param("accessId").parse() {
                 Ok(id) if store.access(&tenant, id).await?.is_some() => None,
                 _ => absent("access", param("accessId")),
+            },
+            Thing::Client => match param("clientId").parse() {
+                Ok(id) if store.client(&tenant, &id).await?.is_some() => None,
+                _ => absent("client", param("clientId")),
             },
             Thing::Contract => match param("contractId").parse() {
                 Ok(id)

@@ -2,11 +2,14 @@
 
 use gatehouse_core::filter::Word;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
+use gatehouse_core::rights::Scope;
+use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_json::{Map, Value, json};
 
 use super::media::{JSON, PROBLEM_JSON};
+use super::oauth::OAuthError;
 use super::paging;
-use super::resource::{Answer, BodyKind, Need, Operation, Resource};
+use super::resource::{Answer, BodyKind, ErrorStyle, Need, Operation, Resource};
 use crate::config::Limits;
 
 /// The document, but for the address of the server.
@@ -85,6 +88,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
 fn tag(path: &str) -> &'static str {
     match path.split('/').nth(2) {
         _ if path.starts_with("/-/admin") => "admin",
+        _ if path.starts_with("/-/oauth2") => "token",
         _ if path.starts_with("/-/") => "public",
         Some("access") => "access",
         Some("contract") => "contract",
@@ -165,12 +169,16 @@ fn responses(resource: &Resource, operation: &Operation) -> Value {
     for status in problem_statuses(resource, operation) {
         let status = http::StatusCode::from_u16(status).unwrap_or_default();
         let what = status.canonical_reason().unwrap_or("Problem");
+        let content = match operation.errors {
+            ErrorStyle::Problem => json!({PROBLEM_JSON: {"schema": reference("Problem")}}),
+            ErrorStyle::OAuth => json!({JSON: {"schema": reference("OAuthError")}}),
+        };
         responses.insert(
             status.as_u16().to_string(),
             json!({
                 "description": what,
                 "headers": headers(&["X-Correlation-ID"]),
-                "content": {PROBLEM_JSON: {"schema": reference("Problem")}},
+                "content": content,
             }),
         );
     }
@@ -249,6 +257,16 @@ fn schemas() -> Value {
     let password =
         || json!({"type": "string", "minLength": 1, "description": "At most 72 bytes of UTF-8"});
     let time = || json!({"type": "string", "format": "date-time"});
+    let scope = || {
+        let words = Scope::ALL.map(Scope::as_str).join(", ");
+        let what = format!("Scopes with spaces between: {words}");
+        json!({"type": "string", "description": what, "examples": ["access:read access:write"]})
+    };
+    let rate = || {
+        json!({"type": "integer", "minimum": 0, "maximum": REQUESTS_PER_SECOND_MAX,
+               "description": "Requests that it may send in a second: 0 for any number; left out, what \
+                               the server is set to"})
+    };
     let address = || json!({"type": "string", "format": "uri"});
     let statuses = ["PENDING_ACTIVE", "ACTIVE", "SUSPENDED", "PENDING_TERMINATE", "TERMINATED"];
     let contract = || {
@@ -346,11 +364,36 @@ fn schemas() -> Value {
         },
         "NewTenant": {"type": "object", "additionalProperties": false, "properties": {
             "name": {"type": "string", "pattern": TENANT_PATTERN}, "timeZone": {"type": "string"},
+            "requestsPerSecond": rate(),
         }},
         "Tenant": {"type": "object", "required": ["name", "timeZone"],
             "additionalProperties": false, "properties": {
                 "name": {"type": "string", "pattern": TENANT_PATTERN},
-                "timeZone": {"type": "string"},
+                "timeZone": {"type": "string"}, "requestsPerSecond": rate(),
+        }},
+        "NewClient": {"type": "object", "required": ["scope"], "additionalProperties": false,
+            "properties": {"name": name(), "scope": scope()},
+        },
+        "Client": {"type": "object", "required": ["clientId", "scope", "createdAt"],
+            "additionalProperties": false, "properties": {
+                "clientId": {"type": "string"},
+                "clientSecret": {"type": "string", "description": "Only when it has just been made"},
+                "name": name(), "scope": scope(), "createdAt": time(),
+        }},
+        "TokenRequest": {"type": "object", "required": ["grant_type"], "properties": {
+            "grant_type": {"const": "client_credentials"},
+            "client_id": {"type": "string"}, "client_secret": {"type": "string"}, "scope": scope(),
+        }},
+        "Token": {"type": "object", "required": ["access_token", "token_type", "expires_in", "scope"],
+            "additionalProperties": false, "properties": {
+                "access_token": {"type": "string"}, "token_type": {"const": "Bearer"},
+                "expires_in": {"type": "integer", "minimum": 1, "description": "Seconds"},
+                "scope": scope(),
+        }},
+        "OAuthError": {"type": "object", "required": ["error", "error_description"],
+            "additionalProperties": false, "properties": {
+                "error": {"enum": OAuthError::ALL.map(OAuthError::as_str)},
+                "error_description": {"type": "string"},
         }},
         "Problem": {"type": "object",
             "required": ["type", "status", "title", "detail", "externalErrors", "relatedParty",

@@ -6,7 +6,9 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::media::PROBLEM_JSON;
+use super::oauth::OAuthError;
 use super::reply::Reply;
+use super::resource::ErrorStyle;
 use crate::app::Error;
 use crate::auth::Unknown;
 use crate::reader::Fault;
@@ -24,6 +26,8 @@ pub(crate) struct Problem {
     detail: Box<str>,
     invalid: Vec<Fault>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// What RFC 6749 calls it, where that matters.
+    oauth: Option<OAuthError>,
     /// What went wrong inside: for the log, never for a client.
     pub(crate) cause: Option<Box<str>>,
 }
@@ -37,6 +41,7 @@ impl Problem {
             detail: detail.into().into_boxed_str(),
             invalid: Vec::new(),
             headers: Vec::new(),
+            oauth: None,
             cause: None,
         }
     }
@@ -70,6 +75,35 @@ impl Problem {
     /// Whether a thing that isn't there is the greater fault, which is told first.
     pub(crate) fn yields_to_missing(&self) -> bool {
         matches!(self.status.as_u16(), 400 | 404 | 405 | 406 | 408 | 412 | 413 | 415)
+    }
+
+    /// The same with the name that RFC 6749 gives it.
+    pub(crate) fn of_oauth(self, error: OAuthError) -> Self {
+        Self { oauth: Some(error), ..self }
+    }
+
+    /// The answer in the words that a path speaks.
+    pub(crate) fn into_reply_of(self, style: ErrorStyle, correlation_id: &str) -> Reply {
+        match style {
+            ErrorStyle::Problem => self.into_reply(correlation_id),
+            ErrorStyle::OAuth => self.into_oauth_reply(),
+        }
+    }
+
+    fn into_oauth_reply(self) -> Reply {
+        let error = self.oauth.unwrap_or_else(|| OAuthError::of(self.status)).as_str();
+        // That document knows no 415, and allows no quotation marks, backslashes or accents.
+        let status = match self.status {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
+            status => status,
+        };
+        let is_allowed = |c: char| (' '..='~').contains(&c) && c != '"' && c != '\\';
+        let description: String =
+            self.detail.chars().map(|c| if is_allowed(c) { c } else { '\'' }).collect();
+        let body = json!({"error": error, "error_description": description});
+        let mut reply = Reply::json(status, &body).with(header::CACHE_CONTROL, "no-store");
+        reply.headers.extend(self.headers);
+        reply
     }
 
     pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {

@@ -35,6 +35,8 @@ pub(crate) enum Thing {
     Access,
     /// A contract of a tenant.
     Contract,
+    /// A client of a tenant.
+    Client,
 }
 
 /// One method on a path.
@@ -56,6 +58,8 @@ pub(crate) struct Operation {
     pub(crate) body: Option<BodyKind>,
     /// Whether it may make the thing that its path names.
     pub(crate) makes: bool,
+    /// In which words it tells what is wrong.
+    pub(crate) errors: ErrorStyle,
     /// What it answers when all is well.
     pub(crate) answers: &'static [Answer],
     /// The problems that are its own, beside those that every operation may have.
@@ -75,10 +79,21 @@ impl Operation {
         headers: &[],
         body: None,
         makes: false,
+        errors: ErrorStyle::Problem,
         answers: &[],
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),
     };
+}
+
+/// In which words a path tells what is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ErrorStyle {
+    /// The problem body, as everywhere.
+    #[default]
+    Problem,
+    /// RFC 6749's `error` and `error_description`.
+    OAuth,
 }
 
 /// Who may use an operation.
@@ -134,6 +149,11 @@ impl Resource {
         }
         methods.sort_unstable();
         methods.join(", ")
+    }
+
+    /// In which words this path tells what is wrong.
+    pub(crate) fn errors(&self) -> ErrorStyle {
+        self.operations.first().map_or(ErrorStyle::Problem, |operation| operation.errors)
     }
 
     /// Whether everyone may come here without a token.

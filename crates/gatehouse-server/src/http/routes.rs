@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
-use super::{access, contract, public, summary, tenant, verify};
+use super::{access, client, contract, oauth, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -21,6 +21,10 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}",                      Thing::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
+        at("/-/admin/tenants/{tenantName}/clients",              Thing::Tenant,   vec![client::LIST, client::CREATE]),
+        at("/-/admin/tenants/{tenantName}/clients/{clientId}",   Thing::Client,   vec![client::READ, client::DELETE]),
+        // what clients do
+        at("/-/oauth2/token",                                    Thing::Nothing,  vec![oauth::TOKEN]),
         // what anyone may see
         at("/-/live",                                            Thing::Nothing,  vec![public::LIVE]),
         at("/-/ready",                                           Thing::Nothing,  vec![public::READY]),

@@ -10,6 +10,8 @@ pub(crate) struct Site {
     pub(crate) app: App,
     pub(crate) auth: Auth,
     pub(crate) limits: Limits,
+    /// How long a client's token is good for.
+    pub(crate) token_lifetime_seconds: i64,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
     /// The OpenAPI document, but for the address of the server.

@@ -1,6 +1,7 @@
 //! The document is held against what the server really does.
 
 use super::*;
+use crate::http::media::FORM;
 use crate::http::openapi::document;
 use crate::http::resource::Resource;
 use crate::http::routes;
@@ -84,8 +85,11 @@ async fn the_schema_of_every_body_is_what_is_read() {
     let id = path.rsplit('/').next().unwrap();
     let document = document(&routes::table(), &Config::default().limits);
     for resource in routes::table() {
-        for operation in resource.operations.iter().filter(|it| it.body.is_some()) {
-            let kind = operation.body.as_ref().unwrap();
+        for operation in &resource.operations {
+            // A form's fields that nobody knows are ignored, as RFC 6749 wants.
+            let Some(kind) = operation.body.as_ref().filter(|it| it.media_type != FORM) else {
+                continue;
+            };
             let schema = schema(&document, kind.schema);
             let path = resource.path.replace("{tenantName}", "acme").replace("{accessId}", id);
             let path = path.replace("{contractId}", "payg");

@@ -1,0 +1,59 @@
+//! Clients: machines that get their tokens from us.
+
+use std::collections::BTreeSet;
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Client, ClientId, ClientName, TenantName};
+use gatehouse_vault::{generate_client_code, generate_password};
+
+use super::access::OneTimePassword;
+use super::{App, Error};
+
+/// A client with its secret, which is never shown again.
+pub struct NewClient {
+    /// The client.
+    pub client: Client,
+    /// What it proves itself with.
+    pub secret: OneTimePassword,
+}
+
+impl App {
+    /// Makes a client whose tokens may allow these scopes.
+    pub async fn create_client(
+        &self,
+        tenant: &TenantName,
+        name: Option<ClientName>,
+        scopes: BTreeSet<Scope>,
+    ) -> Result<NewClient, Error> {
+        let id = ClientId::new(tenant, &generate_client_code());
+        let id = id.expect("a code is letters and digits");
+        let client = Client { id, name, scopes, created_at: self.now() };
+        let secret = generate_password();
+        let hash = self.vault.hash_generated(&secret);
+        if !self.store.create_client(tenant, &client, &hash).await? {
+            return Err(Error::NoTenant(tenant.to_string()));
+        }
+        Ok(NewClient { client, secret: OneTimePassword::new(secret) })
+    }
+
+    /// The client that this identifier and secret belong to.
+    pub async fn recognise_client(&self, id: &str, secret: &str) -> Result<Option<Client>, Error> {
+        let (Ok(id), Ok(secret)) = (id.parse::<ClientId>(), Password::new(secret.to_owned()))
+        else {
+            return Ok(None);
+        };
+        match self.store.client(id.tenant(), &id).await? {
+            Some((client, hash)) if self.vault.check(&hash, &secret).await? => Ok(Some(client)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Deletes a client. Tokens that it has got are good until they expire.
+    pub async fn delete_client(&self, tenant: &TenantName, id: &ClientId) -> Result<(), Error> {
+        if self.store.delete_client(tenant, id).await? {
+            return Ok(());
+        }
+        Err(Error::NotFound("client", id.to_string()))
+    }
+}

@@ -1,0 +1,178 @@
+//! Clients, and the tokens that they get.
+
+use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+const CLIENTS: &str = "/-/admin/tenants/acme/clients";
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+struct Made {
+    id: String,
+    secret: String,
+}
+
+async fn made(gate: &Gatehouse, scope: &str) -> Made {
+    let seen = gate.post(CLIENTS, &format!(r#"{{"scope": "{scope}", "name": "broker"}}"#)).await;
+    assert_eq!(seen.status, 201, "{}", seen.body);
+    let text = |name: &str| seen.json()[name].as_str().unwrap().to_owned();
+    Made { id: text("clientId"), secret: text("clientSecret") }
+}
+
+impl Made {
+    fn form(&self) -> String {
+        let Self { id, secret } = self;
+        format!("grant_type=client_credentials&client_id={id}&client_secret={secret}")
+    }
+
+    fn basic(&self) -> String {
+        format!("Basic {}", BASE64.encode(format!("{}:{}", self.id, self.secret)))
+    }
+}
+
+async fn ask(gate: &Gatehouse, headers: &[(&str, &str)], form: &str) -> Seen {
+    let mut all = vec![FORM];
+    all.extend(headers);
+    gate.send("POST", "/-/oauth2/token", &all, form.as_bytes()).await
+}
+
+#[tokio::test]
+async fn a_client_is_made_shown_listed_and_deleted() {
+    for gate in Gatehouse::on_each("a_client_is_made").await {
+        let seen = gate.post(CLIENTS, r#"{"scope": "admin access:read"}"#).await;
+        assert_eq!((seen.status, seen.header("cache-control")), (201, Some("no-store")));
+        let made = seen.json();
+        let id = made["clientId"].as_str().unwrap();
+        let path = format!("{CLIENTS}/{id}");
+        assert_eq!(seen.header("location"), Some(format!("http://gate.example{path}").as_str()));
+        assert!(made["clientSecret"].as_str().unwrap().len() >= 24, "{made}");
+        assert_eq!((made["scope"].as_str(), made.get("name")), (Some("access:read admin"), None));
+
+        let mut shown = made.clone();
+        shown.as_object_mut().unwrap().remove("clientSecret");
+        assert_eq!(gate.get(&path).await.json(), shown, "the secret is shown once");
+        let listed = gate.get(CLIENTS).await;
+        assert_eq!(listed.json(), Value::Array(vec![shown]));
+        assert_eq!(listed.header("x-total-count"), Some("1"));
+        let elsewhere = format!("/-/admin/tenants/rival/clients/{id}");
+        assert_eq!(gate.get(&elsewhere).await.status, 404);
+        assert_eq!(gate.delete(&elsewhere).await.status, 404);
+
+        assert_eq!(gate.delete(&path).await.status, 204);
+        assert_eq!((gate.delete(&path).await.status, gate.get(&path).await.status), (404, 404));
+        assert_eq!(gate.get("/-/admin/tenants/nobody/clients").await.status, 404);
+        let nobody = gate.post("/-/admin/tenants/nobody/clients", r#"{"scope": "admin"}"#).await;
+        assert_eq!(nobody.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_client_is_told_what_is_wrong() {
+    let gate = Gatehouse::new().await;
+    for (body, fields) in [
+        ("{}", vec!["scope"]),
+        (r#"{"scope": ""}"#, vec!["scope"]),
+        (r#"{"scope": "acess:read", "name": "", "tenant": "x"}"#, vec!["name", "scope", "tenant"]),
+        (r#"{"scope": ["admin"]}"#, vec!["scope"]),
+    ] {
+        let seen = gate.post(CLIENTS, body).await;
+        assert_eq!(
+            (seen.status, seen.invalid()),
+            (400, fields.iter().map(|it| (*it).to_owned()).collect()),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_gets_a_token_and_may_what_it_says() {
+    for gate in Gatehouse::on_each("a_client_gets_a_token").await {
+        let made = made(&gate, "access:read access:verify").await;
+        let encoded = made.form().replace('~', "%7E");
+        let grant = "grant_type=client_credentials&x=y";
+        for (headers, form) in [
+            (vec![], made.form()),
+            (vec![], encoded),
+            (vec![("authorization", made.basic())], grant.to_owned()),
+            (vec![("authorization", made.basic())], format!("{grant}&client_id={}", made.id)),
+        ] {
+            let headers: Vec<_> = headers.iter().map(|(name, it)| (*name, it.as_str())).collect();
+            let seen = ask(&gate, &headers, &form).await;
+            assert_eq!(seen.status, 200, "{form}: {}", seen.body);
+            assert_eq!(seen.header("cache-control"), Some("no-store"));
+            assert_eq!(seen.header("pragma"), Some("no-cache"));
+            let token = seen.json();
+            assert_eq!(
+                (&token["token_type"], &token["expires_in"]),
+                (&"Bearer".into(), &900.into())
+            );
+            assert_eq!(token["scope"], "access:read access:verify");
+        }
+        let narrow = ask(&gate, &[], &(made.form() + "&scope=access%3Aread")).await.json();
+        assert_eq!(narrow["scope"], "access:read");
+        let bearer = format!("Bearer {}", narrow["access_token"].as_str().unwrap());
+        let bearer = [("authorization", bearer.as_str())];
+        for (path, status) in
+            [("/acme/access", 200), ("/rival/access", 403), ("/-/admin/tenants/acme", 403)]
+        {
+            assert_eq!(gate.send("GET", path, &bearer, b"").await.status, status, "{path}");
+        }
+        gate.delete(&format!("{CLIENTS}/{}", made.id)).await;
+        assert_eq!(ask(&gate, &[], &made.form()).await.status, 401);
+    }
+}
+
+#[tokio::test]
+async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
+    let gate = Gatehouse::new().await;
+    let made = made(&gate, "access:read").await;
+    let form = made.form();
+    let good = made.basic();
+    let bad = format!("Basic {}", BASE64.encode(format!("{}:wrong", made.id)));
+    let wrong = form.replace(&made.secret, "wrong");
+    let other = form.replace("acme~", "rival~");
+    let basic = |value: &'static str| vec![("authorization", value)];
+    let grant = "grant_type=client_credentials";
+    #[rustfmt::skip]
+    let cases = [
+        (vec![], "".to_owned(), 400, "invalid_request"),
+        (vec![], "grant_type=".into(), 400, "invalid_request"),
+        (vec![], "grant_type=password&username=a&password=b".into(), 400, "unsupported_grant_type"),
+        (vec![], grant.into(), 401, "invalid_client"),
+        (vec![], format!("{grant}&client_id={}", made.id), 401, "invalid_client"),
+        (vec![], wrong, 401, "invalid_client"),
+        (vec![], other, 401, "invalid_client"),
+        (vec![], format!("{grant}&client_id=x&client_secret={}", "y".repeat(100)), 401, "invalid_client"),
+        (vec![("authorization", bad.as_str())], grant.into(), 401, "invalid_client"),
+        (basic("Basic !"), grant.into(), 401, "invalid_client"),
+        (basic("Bearer a.b.c"), grant.into(), 401, "invalid_client"),
+        (vec![("authorization", good.as_str())], form.clone(), 400, "invalid_request"),
+        (vec![("authorization", good.as_str())], format!("{grant}&client_id=else"), 400, "invalid_request"),
+        (vec![], format!("{form}&scope=access:write"), 400, "invalid_scope"),
+        (vec![], format!("{form}&scope=nonsense"), 400, "invalid_scope"),
+        (vec![], format!("{form}&scope=access:read&scope=access:read"), 400, "invalid_request"),
+        (vec![], format!("{form}&{grant}"), 400, "invalid_request"),
+    ];
+    for (headers, form, status, error) in cases {
+        let seen = ask(&gate, &headers, &form).await;
+        let body = seen.json();
+        assert_eq!((seen.status, body["error"].as_str()), (status, Some(error)), "{form}: {body}");
+        assert_eq!(seen.header("content-type"), Some("application/json"));
+        assert_eq!(seen.header("cache-control"), Some("no-store"));
+        assert!(seen.header("x-correlation-id").is_some());
+        let asks = seen.header("www-authenticate");
+        assert_eq!(asks, (status == 401).then_some("Basic realm=\"gatehouse\""), "{form}");
+        let fields: Vec<_> = body.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["error", "error_description"]);
+        assert!(!seen.body.contains(&made.secret), "a secret is not repeated");
+    }
+    let json = [("content-type", "application/json")];
+    let seen = gate.send("POST", "/-/oauth2/token", &json, b"{}").await;
+    assert_eq!((seen.status, seen.json()["error"].as_str()), (400, Some("invalid_request")));
+    let seen = gate.send("GET", "/-/oauth2/token", &[], b"").await;
+    assert_eq!((seen.status, seen.header("allow")), (405, Some("OPTIONS, POST")));
+    assert_eq!(seen.json()["error"], "invalid_request");
+    let large = "x".repeat(2 << 20);
+    let seen = ask(&gate, &[], &large).await;
+    assert_eq!((seen.status, seen.json()["error"].as_str()), (413, Some("invalid_request")));
+}
