@@ -11,7 +11,8 @@ const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 /// What the server's estate makes before a store is filled.
 async fn set_up(store: &Store) {
     let name = TENANT.parse().unwrap();
-    let tenant = Tenant { name, time_zone: "UTC".parse().unwrap() };
+    let time_zone = "UTC".parse().unwrap();
+    let tenant = Tenant { name, time_zone, requests_per_second: None };
     store.put_tenant(&tenant).await.unwrap();
     for (n, id) in CONTRACTS.iter().enumerate() {
         let contract = Contract {

@@ -138,19 +138,29 @@ pub async fn open_token_key(config: &Config, clock: Clock) -> Result<TokenKey, K
     sealed_token_key(&store, &Vault::new(&master), Missing::Refuse, &url.to_string()).await
 }
 
+/// Opens the vault of a store that a server has made; makes nothing.
+pub async fn open_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
+    let key = kept_master_key(config, store).await?.ok_or(KeysError::NoMasterKey)?;
+    Ok(Vault::new(&key))
+}
+
 /// Whether the master key is the one that this store was written with; makes nothing.
 pub async fn check_master_key(config: &Config, store: &Store) -> Result<(), KeysError> {
+    kept_master_key(config, store).await.map(drop)
+}
+
+/// The master key that this store was written with, or whichever is there when it has none yet.
+async fn kept_master_key(config: &Config, store: &Store) -> Result<Option<MasterKey>, KeysError> {
     let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
     let path = config.data_dir.join("master.key");
     let key = match given_master_key(config)? {
         Some(key) => Some(key),
         None => load_master_key(&path)?,
     };
-    match (key.map(|key| key.fingerprint()), kept) {
-        (_, None) => Ok(()),
+    match (key.as_ref().map(MasterKey::fingerprint), kept) {
         (None, Some(kept)) => Err(KeysError::Lost { path, kept }),
         (Some(given), Some(kept)) if given != kept => Err(KeysError::Mismatch { given, kept }),
-        (Some(_), Some(_)) => Ok(()),
+        _ => Ok(key),
     }
 }
 

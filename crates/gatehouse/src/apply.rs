@@ -13,7 +13,7 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::client::{Answer, Connection, Server};
+use crate::api::{Answer, Connection, Server};
 
 /// Make tenants and contracts as an estate file says
 #[derive(Args)]

@@ -1,131 +1,219 @@
-//! The client side of the API, for the commands that use a running server.
+//! `gatehouse client`: machines that get their tokens from the server, where there is no identity
+//! provider. Like `gatehouse token`, it works on the data directory or the database itself, also while
+//! a server runs.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use clap::Args;
-use gatehouse_server::http::SEGMENT;
-use percent_encoding::utf8_percent_encode;
-use reqwest::Method;
-use reqwest::blocking::Client;
-use serde_json::Value;
+use clap::{Args, Subcommand, ValueEnum};
+use gatehouse_core::rights::{parse_scopes, scopes_to_words};
+use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
+use gatehouse_server::app::App;
+use gatehouse_server::config::Config;
+use gatehouse_server::http::ClientBody;
+use gatehouse_server::keys;
+use gatehouse_store::{Clock, Store};
+use serde::Serialize;
 
-/// How long a server may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::serve::Settings;
 
-/// Which server, and who asks.
+/// Clients that are read at a time.
+const PAGE_SIZE: u64 = 1000;
+
+/// Make, list and delete clients: machines that get tokens at /-/oauth2/token
 #[derive(Args)]
-pub(crate) struct Connection {
-    /// The server's address
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "GATEHOUSE_URL",
-        default_value = "http://127.0.0.1:8080"
-    )]
-    url: String,
-    /// A token, such as `gatehouse token` makes
-    #[arg(long, value_name = "TOKEN", env = "GATEHOUSE_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+pub(crate) struct ClientCommand {
+    #[command(subcommand)]
+    verb: Verb,
 }
 
-/// A server that is asked.
-pub(crate) struct Server {
-    client: Client,
-    url: String,
-    token: String,
+#[derive(Subcommand)]
+enum Verb {
+    /// Make a client, and show its secret once
+    Create(Create),
+    /// List a tenant's clients
+    List(List),
+    /// Delete a client; tokens that it has got are good until they expire
+    Delete(Delete),
 }
 
-/// What it answered.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
+#[derive(Args)]
+struct Create {
+    #[command(flatten)]
+    whose: Whose,
+    /// What its tokens may allow: access:read, access:write, access:verify, product:read,
+    /// event:read, event:write, admin; several with spaces between
+    #[arg(long, value_name = "SCOPES")]
+    scope: String,
+    /// What people call it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// How to show it
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    output: Output,
 }
 
-impl Connection {
-    pub(crate) fn open(self) -> Result<Server, String> {
-        let token = self.token.ok_or(
-            "a token is needed: give one with --token or in GATEHOUSE_TOKEN, such as \
-             `gatehouse token --tenant '*' --scope admin` makes",
-        )?;
-        if !self.url.starts_with("http://") && !self.url.starts_with("https://") {
-            let url = self.url;
-            return Err(format!("--url must begin with http:// or https://, not `{url}`"));
-        }
-        let client = Client::builder().timeout(TIMEOUT).build();
-        let client = client.map_err(|cause| format!("no HTTP client: {cause}"))?;
-        Ok(Server { client, url: self.url.trim_end_matches('/').to_owned(), token })
+#[derive(Args)]
+struct List {
+    #[command(flatten)]
+    whose: Whose,
+    /// How to show them
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    output: Output,
+}
+
+#[derive(Args)]
+struct Delete {
+    #[command(flatten)]
+    whose: Whose,
+    /// The client, as `gatehouse client list` shows it
+    #[arg(value_name = "CLIENT_ID")]
+    id: String,
+}
+
+#[derive(Args)]
+struct Whose {
+    /// The tenant
+    #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT")]
+    tenant: String,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+impl ClientCommand {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        runtime.block_on(async {
+            match self.verb {
+                Verb::Create(create) => create.run().await,
+                Verb::List(list) => list.run().await,
+                Verb::Delete(delete) => delete.run().await,
+            }
+        })
     }
 }
 
-impl Server {
-    /// Asks for a path under the server's address, whose segments are encoded here.
-    pub(crate) fn ask(
-        &self,
-        method: Method,
-        segments: &[&str],
-        body: Option<&Value>,
-    ) -> Result<Answer, String> {
-        self.ask_at(method, &self.url_of(segments), body)
-    }
-
-    /// Every item of a list, page by page, at this server's own address: the links of an answer may
-    /// lead elsewhere, and a token is not for everyone.
-    pub(crate) fn all(&self, segments: &[&str]) -> Result<Vec<Value>, String> {
-        let mut items = Vec::new();
-        for number in 1.. {
-            let url = format!("{}?pageNumber={number}", self.url_of(segments));
-            let answer = self.ask_at(Method::GET, &url, None)?;
-            match answer.body {
-                Value::Array(page) if answer.status == 200 && page.is_empty() => break,
-                Value::Array(page) if answer.status == 200 => items.extend(page),
-                _ => return Err(answer.explain()),
+impl Create {
+    async fn run(self) -> Result<(), String> {
+        let scopes = parse_scopes(&self.scope).map_err(|bad| format!("--scope {bad}"))?;
+        let name = self.name.map(|name| name.parse()).transpose();
+        let name = name.map_err(|bad| format!("--name {bad}"))?;
+        let (app, tenant) = self.whose.open().await?;
+        let made = app.create_client(&tenant, name, scopes).await;
+        app.store.close().await;
+        let made = made.map_err(|why| why.to_string())?;
+        let (client, secret) = (&made.client, made.secret.reveal());
+        match self.output {
+            Output::Json => show_json(&ClientBody::new(client, Some(secret))),
+            Output::Table => {
+                println!("client id      {}", client.id);
+                println!("client secret  {secret}");
+                println!("scope          {}", scopes_to_words(&client.scopes));
+                eprintln!(
+                    "the secret is shown only now; for a token, POST both to /-/oauth2/token"
+                );
+                Ok(())
             }
         }
-        Ok(items)
-    }
-
-    fn url_of(&self, segments: &[&str]) -> String {
-        let path: String = segments
-            .iter()
-            .map(|segment| format!("/{}", utf8_percent_encode(segment, SEGMENT)))
-            .collect();
-        format!("{}{path}", self.url)
-    }
-
-    fn ask_at(&self, method: Method, url: &str, body: Option<&Value>) -> Result<Answer, String> {
-        let mut request = self.client.request(method, url).bearer_auth(&self.token);
-        if let Some(body) = body {
-            request = request.json(body);
-        }
-        let response = request.send().map_err(|error| self.unreachable(&error))?;
-        let status = response.status().as_u16();
-        let text = response.text().map_err(|error| self.unreachable(&error))?;
-        let body = if text.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_str(&text).map_err(|_| {
-                format!("{} answered {status} with something that is not JSON", self.url)
-            })?
-        };
-        Ok(Answer { status, body })
-    }
-
-    fn unreachable(&self, error: &reqwest::Error) -> String {
-        let mut why: &dyn std::error::Error = error;
-        while let Some(source) = why.source() {
-            why = source;
-        }
-        format!("{} can't be reached ({why}): is the server running, and is --url right?", self.url)
     }
 }
 
-impl Answer {
-    /// What a problem body says, on one line.
-    pub(crate) fn explain(&self) -> String {
-        let text = |name: &str| self.body.get(name).and_then(Value::as_str);
-        let title = text("title").unwrap_or("no reason given");
-        let detail = text("detail").unwrap_or_default();
-        let correlation = text("correlationId").unwrap_or("none");
-        format!("{} {title}: {detail} (correlation ID {correlation})", self.status)
+impl List {
+    async fn run(self) -> Result<(), String> {
+        let (app, tenant) = self.whose.open().await?;
+        let mut clients: Vec<Client> = Vec::new();
+        for number in 1.. {
+            let request = PageRequest { number, size: PAGE_SIZE };
+            let page = app.store.clients(&tenant, request).await;
+            let page = page.map_err(|why| why.explained())?;
+            let page = page.ok_or_else(|| format!("there is no tenant `{tenant}`"))?;
+            clients.extend(page.items);
+            if number >= request.last(page.total) {
+                break;
+            }
+        }
+        app.store.close().await;
+        match self.output {
+            Output::Json => {
+                let all: Vec<_> = clients.iter().map(|it| ClientBody::new(it, None)).collect();
+                show_json(&all)
+            }
+            Output::Table => {
+                show_table(&clients);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Delete {
+    async fn run(self) -> Result<(), String> {
+        let id = self.id.parse::<ClientId>();
+        let id = id.map_err(|bad| format!("CLIENT_ID {bad}, not `{}`", self.id))?;
+        let (app, tenant) = self.whose.open().await?;
+        let deleted = app.delete_client(&tenant, &id).await;
+        app.store.close().await;
+        deleted.map_err(|why| why.to_string())?;
+        println!("{id} is deleted; tokens that it has got are good until they expire");
+        Ok(())
+    }
+}
+
+impl Whose {
+    async fn open(&self) -> Result<(App, TenantName), String> {
+        let tenant = self.tenant.parse::<TenantName>();
+        let tenant = tenant.map_err(|bad| format!("--tenant: `{}` {bad}", self.tenant))?;
+        let config = self.settings.load(&[])?;
+        let clock = Clock::machine();
+        let store = join(&config, clock.clone()).await?;
+        let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
+        Ok((App { store, vault: Arc::new(vault), clock }, tenant))
+    }
+}
+
+/// Opens the store that a server has made, beside it.
+async fn join(config: &Config, clock: Clock) -> Result<Store, String> {
+    let (store, place) = match &config.database_url {
+        Some(url) => (Store::attach_postgres(url, clock).await, url.to_string()),
+        None => {
+            let file = config.database_file();
+            (Store::join_sqlite(&file, clock).await, config.data_dir.display().to_string())
+        }
+    };
+    let store = store.map_err(|why| format!("{place}: {}", why.explained()))?;
+    let start = "start `gatehouse serve` there once";
+    let store = store.ok_or_else(|| format!("there is no store in {place}: {start}"))?;
+    let (found, newest) = store.schema_versions().await.map_err(|why| why.explained())?;
+    if found < newest {
+        return Err(format!(
+            "the store in {place} has schema version {found}, and this gatehouse works with {newest}: \
+             {start}, which brings it up to date"
+        ));
+    }
+    Ok(store)
+}
+
+fn show_json(body: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(body);
+    println!("{}", text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?);
+    Ok(())
+}
+
+fn show_table(clients: &[Client]) {
+    let width = clients.iter().map(|it| it.id.to_string().len()).max().unwrap_or(0).max(9);
+    println!("{:width$}  {:24}  {:40}  NAME", "CLIENT ID", "CREATED", "SCOPE");
+    for client in clients {
+        let id = client.id.to_string();
+        let (created, scope) = (client.created_at.to_string(), scopes_to_words(&client.scopes));
+        let name = client.name.as_ref().map_or("", |name| name.as_str());
+        println!("{id:width$}  {created:24}  {scope:40}  {name}");
     }
 }

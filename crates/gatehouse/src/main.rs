@@ -1,5 +1,6 @@
 //! The binary: the server, and the commands around it.
 
+mod api;
 mod apply;
 mod client;
 mod demo;
@@ -26,6 +27,8 @@ enum Command {
     Serve(serve::Serve),
     /// Make a token of the built-in issuer
     Token(token::Token),
+    /// Make, list and delete clients: machines that get tokens at /-/oauth2/token
+    Client(client::ClientCommand),
     /// Make tenants and contracts as an estate file says
     Apply(apply::Apply),
     /// Check settings, keys and store, and say what to do about what is wrong
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
+        Command::Client(client) => client.run(),
         Command::Apply(apply) => apply.run(),
         Command::Doctor(doctor) => doctor.run(),
     };
