@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use gatehouse_core::page::PAGE_SIZE_MAX;
+use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use gatehouse_store::DatabaseUrl;
 use gatehouse_vault::MasterKey;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,8 @@ pub struct IssuerUrl(String);
 pub struct Limits {
     /// Most things on a page of a list, 1 to 1000.
     pub page_size_max: u64,
+    /// Requests that a tenant may send in a second; 0 for any number.
+    pub requests_per_second: u64,
     /// Most bytes in a request's body; a single object has at most 1 MiB of them.
     pub body_bytes: u64,
 }
@@ -164,7 +167,7 @@ impl Default for Auth {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { page_size_max: PAGE_SIZE_MAX, body_bytes: 32 << 20 }
+        Self { page_size_max: PAGE_SIZE_MAX, requests_per_second: 0, body_bytes: 32 << 20 }
     }
 }
 
@@ -187,9 +190,14 @@ impl Config {
 
     /// Checks what no single setting can tell by itself.
     fn check(self) -> Result<Self, String> {
-        let Limits { page_size_max, body_bytes } = self.limits;
+        let Limits { page_size_max, requests_per_second, body_bytes } = self.limits;
         if !(1..=PAGE_SIZE_MAX).contains(&page_size_max) {
             return Err(format!("limits.page_size_max must be 1 to {PAGE_SIZE_MAX}"));
+        }
+        if requests_per_second > REQUESTS_PER_SECOND_MAX {
+            return Err(format!(
+                "limits.requests_per_second must be 0 to {REQUESTS_PER_SECOND_MAX}, where 0 is no limit"
+            ));
         }
         if !(1024..=BODY_BYTES_MAX).contains(&body_bytes) {
             return Err(format!("limits.body_bytes must be 1024 to {BODY_BYTES_MAX}"));

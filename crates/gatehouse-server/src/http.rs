@@ -22,6 +22,7 @@ mod params;
 mod problem;
 mod public;
 mod query;
+mod rate;
 mod refusal;
 mod reply;
 mod resource;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::auth::Auth;
+use crate::rate::Rates;
 use routes::Routes;
 use site::Site;
 
@@ -60,6 +62,7 @@ impl Gate {
             document: openapi::document(routes.resources(), &config.limits),
             app,
             auth,
+            rates: Rates::new(config.limits.requests_per_second),
             limits: config.limits.clone(),
             token_lifetime_seconds: 15 * 60,
             base_path: config.base_path.clone(),

@@ -9,6 +9,7 @@ pub mod config;
 pub mod estate;
 pub mod http;
 pub mod keys;
+mod rate;
 pub mod reader;
 pub mod serve;
 

@@ -29,6 +29,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("auth.audience", Kind::Text),
     ("auth.issuers", Kind::List),
     ("limits.page_size_max", Kind::Number),
+    ("limits.requests_per_second", Kind::Number),
     ("limits.body_bytes", Kind::Number),
     ("log.format", Kind::Text),
     ("log.level", Kind::Text),

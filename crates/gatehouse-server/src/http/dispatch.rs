@@ -30,6 +30,7 @@ use super::resource::{ErrorStyle, Need, Operation, Resource, Thing};
 use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
+use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
 
 /// Answers one request on a task of its own, and sees it through whatever the client does: one that goes
@@ -73,6 +74,9 @@ where
         intake::let_finish(&parts.headers, &mut body).await;
     }
     correlation.put(&mut reply.headers);
+    if let Some(allowance) = seen.allowance {
+        allowance.put(&mut reply.headers);
+    }
     if let Some(names) = seen.ignored {
         reply = reply.with(X_IGNORED_PARAMS, &names);
     }
@@ -97,6 +101,7 @@ struct Seen {
     subject: Option<String>,
     ignored: Option<String>,
     errors: ErrorStyle,
+    allowance: Option<Allowance>,
 }
 
 fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
@@ -140,6 +145,7 @@ where
     if !resource.is_public() {
         let caller = authenticate(gate, parts, seen).await?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
+        count(gate, resource, tenant.as_deref(), seen).await?;
     }
     let entrance = Entrance { gate, parts, path, resource, params };
     let result = match operation {
@@ -223,6 +229,21 @@ fn authorize(
             Err(Problem::forbidden("only a token for all tenants (`*`) may do this"))
         }
     }
+}
+
+/// Counts what tenants do. What operators do about them is not counted.
+async fn count(
+    gate: &Gate,
+    resource: &Resource,
+    tenant: Option<&str>,
+    seen: &mut Seen,
+) -> Result<(), Problem> {
+    if !resource.is_of_tenants() {
+        return Ok(());
+    }
+    let Some(Ok(tenant)) = tenant.map(str::parse::<TenantName>) else { return Ok(()) };
+    seen.allowance = gate.site.rates.count(&gate.site.app.store, &tenant).await?;
+    seen.allowance.map_or(Ok(()), Allowance::check)
 }
 
 /// The same answer for a tenant that isn't covered, whether it exists or not.

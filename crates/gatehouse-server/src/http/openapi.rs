@@ -236,6 +236,9 @@ pub(crate) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
     if resource.path.contains('{') {
         statuses.push(404);
     }
+    if resource.is_of_tenants() {
+        statuses.push(429);
+    }
     if operation.body.is_some() {
         statuses.extend([408, 413, 415]);
     }

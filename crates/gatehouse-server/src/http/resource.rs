@@ -156,6 +156,11 @@ impl Resource {
         self.operations.first().map_or(ErrorStyle::Problem, |operation| operation.errors)
     }
 
+    /// Whether this is what a tenant does, not what is done about it.
+    pub(crate) fn is_of_tenants(&self) -> bool {
+        self.path.starts_with("/{tenantName}")
+    }
+
     /// Whether everyone may come here without a token.
     pub(crate) fn is_public(&self) -> bool {
         self.operations.iter().all(|operation| operation.need == Need::Nothing)

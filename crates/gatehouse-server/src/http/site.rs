@@ -5,10 +5,13 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::Auth;
 use crate::config::{BasePath, Limits, PublicUrl};
+use crate::rate::Rates;
 
 pub(crate) struct Site {
     pub(crate) app: App,
     pub(crate) auth: Auth,
+    /// How fast tenants may send requests.
+    pub(crate) rates: Rates,
     pub(crate) limits: Limits,
     /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,

@@ -97,6 +97,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
     let tenant = tenant.expect("what has no faults was read whole");
     let put = call.app().put_tenant(&tenant).await?;
+    call.site.rates.forget(&tenant.name);
     Ok(call.reply_to_put(put, &TenantBody::new(&tenant)))
 }
 
@@ -111,6 +112,7 @@ fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     call.app().delete_tenant(call.tenant()).await?;
+    call.site.rates.forget(call.tenant());
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

@@ -8,6 +8,7 @@ mod coverage;
 mod list;
 mod openapi;
 mod public;
+mod rate;
 mod summary;
 mod tenant;
 mod verify;

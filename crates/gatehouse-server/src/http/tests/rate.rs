@@ -1,0 +1,69 @@
+//! How fast a tenant may send requests.
+
+use super::*;
+
+async fn limited(requests_per_second: u64) -> Gatehouse {
+    let mut config = Config::default();
+    config.limits.requests_per_second = requests_per_second;
+    Gatehouse::with(config).await
+}
+
+#[tokio::test]
+async fn who_sends_too_many_is_turned_away_and_nobody_else() {
+    let gate = limited(3).await;
+    let mut refused = None;
+    // A request takes far less than a third of a second; the bound is for a machine that stands still.
+    for n in 0..1000 {
+        let seen = gate.get("/acme/contract").await;
+        if n == 0 {
+            assert_eq!(seen.header("ratelimit-policy"), Some("\"tenant\";q=3;w=1"));
+            assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=2;t=1"));
+            assert_eq!(seen.header("ratelimit-limit"), Some("3"));
+            assert_eq!(seen.header("ratelimit-remaining"), Some("2"));
+            assert_eq!(seen.header("ratelimit-reset"), Some("1"));
+        }
+        if seen.status != 200 {
+            refused = Some(seen);
+            break;
+        }
+    }
+    let refused = refused.expect("a limit that stops nobody is none");
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    assert_eq!(refused.header("ratelimit-remaining"), Some("0"));
+    let problem = refused.json();
+    assert_eq!((&problem["type"], &problem["status"]), (&"Too Many Requests".into(), &429.into()));
+    assert!(problem["detail"].as_str().unwrap().contains("3 requests a second"), "{problem}");
+    // Others have buckets of their own, and what operators do is not counted.
+    assert_eq!(gate.get("/rival/contract").await.status, 200);
+    for _ in 0..20 {
+        let seen = gate.get("/-/admin/tenants/acme").await;
+        assert_eq!((seen.status, seen.header("ratelimit")), (200, None));
+    }
+    // Who may not come in draws nothing, and learns nothing.
+    let seen = gate.send("GET", "/rival/contract", &[], b"").await;
+    assert_eq!((seen.status, seen.header("ratelimit")), (401, None));
+    assert_eq!(gate.get("/nobody/contract").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_tenants_own_limit_goes_before_the_setting() {
+    for (setting, own, expected) in
+        [(0, "5", Some("5")), (3, "0", None), (3, "7", Some("7")), (0, "0", None)]
+    {
+        let gate = limited(setting).await;
+        let before = gate.get("/acme/contract").await;
+        let default = (setting > 0).then(|| setting.to_string());
+        assert_eq!(before.header("ratelimit-limit"), default.as_deref());
+        let body = format!(r#"{{"requestsPerSecond": {own}}}"#);
+        let seen = gate.put("/-/admin/tenants/acme", &body).await;
+        assert_eq!(seen.json()["requestsPerSecond"].to_string(), own);
+        let seen = gate.get("/acme/contract").await;
+        assert_eq!(seen.header("ratelimit-limit"), expected, "{setting} {own}");
+    }
+    let gate = limited(0).await;
+    for bad in ["-1", "1.5", "\"3\"", "null", "1000001"] {
+        let body = format!(r#"{{"requestsPerSecond": {bad}}}"#);
+        let seen = gate.put("/-/admin/tenants/acme", &body).await;
+        assert_eq!((seen.status, seen.invalid()), (400, vec!["requestsPerSecond".into()]), "{bad}");
+    }
+}
