@@ -1,6 +1,7 @@
 //! `gatehouse doctor`: looks at settings, keys and store, changes nothing, and says what to do.
 
 use clap::Args;
+use gatehouse_server::auth::Issuer;
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_store::{Clock, Store};
@@ -55,6 +56,7 @@ impl Doctor {
             Ok(_) => findings.good("the key that signs tokens can be read"),
             Err(why) => findings.wrong(&why.to_string()),
         }
+        examine_issuers(config, findings).await;
         let place = place(config);
         let store = match &config.database_url {
             Some(url) => Store::attach_postgres(url, clock).await,
@@ -122,6 +124,22 @@ impl Doctor {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the keys of every issuer can be had.
+async fn examine_issuers(config: &Config, findings: &mut Findings) {
+    let issuers = match Issuer::all(&config.auth) {
+        Ok(issuers) => issuers,
+        Err(why) => return findings.wrong(&why.to_string()),
+    };
+    for issuer in issuers {
+        let name = issuer.name();
+        match issuer.count_keys().await {
+            Ok(1) => findings.good(&format!("issuer {name} has 1 key")),
+            Ok(n_keys) => findings.good(&format!("issuer {name} has {n_keys} keys")),
+            Err(why) => findings.wrong(&format!("issuer {name}: {why}")),
+        }
     }
 }
 

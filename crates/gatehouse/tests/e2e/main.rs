@@ -7,6 +7,7 @@ mod client;
 mod crash;
 mod doctor;
 mod hostile;
+mod issuer;
 mod keys;
 mod process;
 mod serve;
