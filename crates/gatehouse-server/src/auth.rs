@@ -9,7 +9,7 @@ mod issuer;
 mod memory;
 
 pub(crate) use issuer::is_safe;
-pub use issuer::{BadIssuer, Issuer};
+pub use issuer::{BadIssuer, Examined, Issuer};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

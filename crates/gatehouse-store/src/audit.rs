@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{Row, Tx};
+use crate::db::{FOR_A_REQUEST, Row, Tx};
 use crate::error::StoreError;
 use crate::tally::{Tally, tally_columns};
 
@@ -24,6 +24,19 @@ pub struct Audit {
 }
 
 impl Store {
+    /// What time it is for the store, and when the latest access was made. PostgreSQL has a clock of its
+    /// own, SQLite has ours.
+    pub async fn times(&self) -> Result<(Timestamp, Option<Timestamp>), StoreError> {
+        self.db
+            .snapshot(FOR_A_REQUEST, async move |tx| {
+                let sql = "SELECT COALESCE(MAX(c.latest_at), 0) FROM tenant t JOIN counter c \
+                           ON c.tenant = t.tenant AND c.kind = 'tenant' AND c.name = ''";
+                let latest = tx.row(sql, &[], |row| row.time(0)).await?;
+                Ok((tx.now().await?, latest.filter(|latest| *latest > Timestamp::EPOCH)))
+            })
+            .await
+    }
+
     /// Counts a tenant's accesses anew and compares.
     pub async fn audit(&self, tenant: &TenantName) -> Result<Audit, StoreError> {
         let tenant = tenant.clone();

@@ -1,14 +1,15 @@
-//! `gatehouse doctor`: looks at settings, keys and store, changes nothing, and says what to do.
+//! `gatehouse doctor`: looks at settings, keys, store, clock and issuers, changes nothing, and says what to do.
 
 use clap::Args;
-use gatehouse_server::auth::Issuer;
+use gatehouse_core::Timestamp;
+use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
-use gatehouse_store::{Clock, Store};
+use gatehouse_store::{Clock, Store, StoreError};
 
 use crate::serve::Settings;
 
-/// Check settings, keys and store, and say what to do about what is wrong
+/// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
 #[derive(Args)]
 pub(crate) struct Doctor {
     /// Also count every access anew and compare with what is written down; takes a while
@@ -17,6 +18,9 @@ pub(crate) struct Doctor {
     #[command(flatten)]
     settings: Settings,
 }
+
+/// How far clocks may be apart.
+const CLOCK_SECONDS_MAX: i64 = 30;
 
 /// What has been found, line by line.
 #[derive(Default)]
@@ -52,16 +56,19 @@ impl Doctor {
 
     async fn examine(&self, config: &Config, findings: &mut Findings) {
         let clock = Clock::machine();
-        match keys::open_token_key(config, clock.clone()).await {
-            Ok(_) => findings.good("the key that signs tokens can be read"),
-            Err(why) => findings.wrong(&why.to_string()),
-        }
-        examine_issuers(config, findings).await;
+        examine_issuers(config, &clock, findings).await;
         let place = place(config);
         let store = match &config.database_url {
-            Some(url) => Store::attach_postgres(url, clock).await,
-            None => Store::attach_sqlite(&config.database_file(), clock).await,
+            Some(url) => Store::attach_postgres(url, clock.clone()).await,
+            None => Store::attach_sqlite(&config.database_file(), clock.clone()).await,
         };
+        if config.database_url.is_none() || store.is_ok() {
+            // Elsewhere it lies in the store.
+            match keys::open_token_key(config, clock.clone()).await {
+                Ok(_) => findings.good("the key that signs tokens can be read"),
+                Err(why) => findings.wrong(&why.to_string()),
+            }
+        }
         let store = match store {
             Ok(Some(store)) => store,
             Ok(None) => {
@@ -71,17 +78,14 @@ impl Doctor {
                 ));
                 return;
             }
-            Err(why) => {
-                findings.wrong(&format!("{place}: {}", why.explained()));
-                return;
-            }
+            Err(why) => return findings.wrong(&advice(&place, &why)),
         };
         match keys::check_master_key(config, &store).await {
             Ok(()) => findings.good("the master key is the one that the store was written with"),
             Err(why) => findings.wrong(&why.to_string()),
         }
         if let Err(why) = self.examine_store(&store, &place, findings).await {
-            findings.wrong(&format!("{place}: {}", why.explained()));
+            findings.wrong(&advice(&place, &why));
         }
         store.close().await;
     }
@@ -91,7 +95,7 @@ impl Doctor {
         store: &Store,
         place: &str,
         findings: &mut Findings,
-    ) -> Result<(), gatehouse_store::StoreError> {
+    ) -> Result<(), StoreError> {
         let (found, newest) = store.schema_versions().await?;
         if found < newest {
             findings.wrong(&format!(
@@ -101,6 +105,7 @@ impl Doctor {
             return Ok(());
         }
         findings.good(&format!("the store in {place} answers, with schema version {found}"));
+        examine_clock(store, findings).await?;
         if !self.deep {
             return Ok(());
         }
@@ -127,19 +132,69 @@ impl Doctor {
     }
 }
 
-/// Whether the keys of every issuer can be had.
-async fn examine_issuers(config: &Config, findings: &mut Findings) {
+/// Whether this machine's clock can be right: passwords, tokens and accesses end by it.
+async fn examine_clock(store: &Store, findings: &mut Findings) -> Result<(), StoreError> {
+    let before = Clock::machine().now();
+    let (there, latest) = store.times().await?;
+    let (behind, ahead) = (seconds(before, there), seconds(there, Clock::machine().now()));
+    if behind.max(ahead) > CLOCK_SECONDS_MAX {
+        let off = behind.max(ahead);
+        findings.wrong(&format!(
+            "the clocks of this machine and of the database are {off} s apart: have both keep time, by \
+             NTP say"
+        ));
+    } else if let Some(latest) = latest.filter(|it| seconds(before, *it) > CLOCK_SECONDS_MAX) {
+        findings.wrong(&format!(
+            "the latest access was made at {latest}, which is still to come: set this machine's clock"
+        ));
+    } else {
+        findings.good("the clock agrees with the store's");
+    }
+    Ok(())
+}
+
+/// Whole seconds from one instant to a later one.
+fn seconds(from: Timestamp, to: Timestamp) -> i64 {
+    (to.as_millisecond() - from.as_millisecond()) / 1000
+}
+
+/// Whether the keys of every issuer can be had, and whether its clock agrees with ours.
+async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings) {
     let issuers = match Issuer::all(&config.auth) {
         Ok(issuers) => issuers,
         Err(why) => return findings.wrong(&why.to_string()),
     };
     for issuer in issuers {
         let name = issuer.name();
-        match issuer.count_keys().await {
-            Ok(1) => findings.good(&format!("issuer {name} has 1 key")),
-            Ok(n_keys) => findings.good(&format!("issuer {name} has {n_keys} keys")),
-            Err(why) => findings.wrong(&format!("issuer {name}: {why}")),
+        let Examined { n_keys, time } = match issuer.examine().await {
+            Ok(examined) => examined,
+            Err(why) => {
+                findings.wrong(&format!("issuer {name}: {why}"));
+                continue;
+            }
+        };
+        let off = time.map_or(0, |time| seconds(clock.now(), time).abs());
+        if off > CLOCK_SECONDS_MAX {
+            findings.wrong(&format!(
+                "issuer {name}: its clock and this machine's are {off} s apart, so its tokens may seem \
+                 expired or not valid yet: have both keep time, by NTP say"
+            ));
+        } else {
+            let s = if n_keys == 1 { "" } else { "s" };
+            findings.good(&format!("issuer {name} has {n_keys} key{s}"));
         }
+    }
+}
+
+/// What is wrong with the store, and what to do.
+fn advice(place: &str, why: &StoreError) -> String {
+    let what = why.explained();
+    match why {
+        StoreError::Unavailable(_) => format!("{place}: {what}: is it up, and may you use it?"),
+        StoreError::Unexpected(_) => {
+            format!("{place}: {what}: if it is damaged, stop the server and restore a backup")
+        }
+        _ => format!("{place}: {what}"),
     }
 }
 

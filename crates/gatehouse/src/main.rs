@@ -31,7 +31,7 @@ enum Command {
     Client(client::ClientCommand),
     /// Make tenants and contracts as an estate file says
     Apply(apply::Apply),
-    /// Check settings, keys and store, and say what to do about what is wrong
+    /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
 }
 

@@ -7,8 +7,9 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+use gatehouse_core::Timestamp;
 use gatehouse_vault::{BadToken, Claims, KeySet};
 use reqwest::{Client, Url};
 use serde_json::Value;
@@ -70,16 +71,27 @@ struct Requested {
 #[error("{0}")]
 pub struct BadIssuer(String);
 
+/// What an issuer answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined {
+    /// How many keys it has.
+    pub n_keys: usize,
+    /// What time it is there.
+    pub time: Option<Timestamp>,
+}
+
 /// Keys, and how long they may be used before the next look.
 struct Fetched {
     keys: KeySet,
     fresh: Duration,
+    time: Option<Timestamp>,
 }
 
 /// What an issuer has answered.
 struct Answer {
     body: Vec<u8>,
     max_age: Option<Duration>,
+    time: Option<Timestamp>,
 }
 
 impl Issuer {
@@ -199,9 +211,10 @@ impl Issuer {
         self.latest.read().unwrap_or_else(PoisonError::into_inner).n_fetched
     }
 
-    /// How many keys the issuer has, asked just now.
-    pub async fn count_keys(&self) -> Result<usize, BadIssuer> {
-        self.ask().await.map(|fetched| fetched.keys.n_keys())
+    /// What the issuer answers just now, for whoever wants to know whether all is well.
+    pub async fn examine(&self) -> Result<Examined, BadIssuer> {
+        let Fetched { keys, time, .. } = self.ask().await?;
+        Ok(Examined { n_keys: keys.n_keys(), time })
     }
 
     async fn ask(&self) -> Result<Fetched, BadIssuer> {
@@ -229,7 +242,7 @@ impl Issuer {
         let keys =
             KeySet::parse(&answer.body).map_err(|bad| BadIssuer(format!("{place}: {bad}")))?;
         let fresh = answer.max_age.unwrap_or(FRESH_DEFAULT).clamp(FRESH_MIN, FRESH_MAX);
-        Ok(Fetched { keys, fresh })
+        Ok(Fetched { keys, fresh, time: answer.time })
     }
 
     async fn get(&self, url: &str) -> Result<Answer, BadIssuer> {
@@ -241,7 +254,7 @@ impl Issuer {
         if status != reqwest::StatusCode::OK {
             return Err(BadIssuer(format!("{url} answers {status}; 200 was expected")));
         }
-        let max_age = max_age(response.headers());
+        let (max_age, time) = (max_age(response.headers()), time(response.headers()));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > FETCHED_BYTES_MAX {
@@ -249,7 +262,7 @@ impl Issuer {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { body, max_age })
+        Ok(Answer { body, max_age, time })
     }
 }
 
@@ -290,6 +303,13 @@ fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
     let value = headers.get(http::header::CACHE_CONTROL)?.to_str().ok()?;
     let seconds = value.split(',').find_map(|it| it.trim().strip_prefix("max-age="))?;
     seconds.parse().ok().map(Duration::from_secs)
+}
+
+/// What time it is where the answer comes from.
+fn time(headers: &http::HeaderMap) -> Option<Timestamp> {
+    let value = headers.get(http::header::DATE)?.to_str().ok()?;
+    let since = httpdate::parse_http_date(value).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Timestamp::from_millisecond(i64::try_from(since.as_millis()).ok()?).ok()
 }
 
 /// What is behind an error that says little by itself.

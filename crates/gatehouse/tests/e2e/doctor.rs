@@ -29,7 +29,9 @@ fn a_doctor_says_what_to_do_and_makes_nothing() {
     assert!(!place.path("gatehouse-data").exists(), "looking makes nothing");
 
     let output = place.run(&["doctor", "--database-url", "postgres://ann:s3cret@127.0.0.1:1/x"]);
-    assert!(!output.status.success() && !said(&output).contains("s3cret"), "{}", said(&output));
+    let shown = said(&output);
+    assert!(!output.status.success() && !shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains("1 thing is wrong") && shown.contains("is it up"), "{shown}");
 }
 
 #[test]
@@ -44,6 +46,45 @@ fn a_doctor_misses_a_master_key_that_is_lost_or_another() {
     std::fs::remove_file(&key).unwrap();
     let lost = place.run(&["doctor"]);
     assert!(!lost.status.success() && said(&lost).contains("put the key file back"));
+}
+
+#[tokio::test]
+async fn a_doctor_notices_a_clock_that_is_behind_its_own_store() {
+    for place in Place::each("doctor_notices_a_clock").await {
+        let server = place.serve();
+        let body = Some(r#"{"contractId": "payg"}"#);
+        assert_eq!(server.json(Method::POST, "/acme/access", body).await.0, 201);
+        let healthy = said(&place.run(&["doctor"]));
+        assert!(healthy.contains("the clock agrees"), "{healthy}");
+        drop(server);
+        let sql = "UPDATE counter SET latest_at = latest_at + 3600000";
+        match &place.database_url {
+            Some(url) => gatehouse_testing::execute(url, sql).await,
+            None => {
+                let database = place.path("gatehouse-data/gatehouse.db");
+                rusqlite::Connection::open(database).unwrap().execute_batch(sql).unwrap();
+            }
+        }
+        let output = place.run(&["doctor"]);
+        assert!(!output.status.success(), "{}", place.kind);
+        assert!(said(&output).contains("set this machine's clock"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_doctor_says_what_to_do_about_a_damaged_store() {
+    let place = Place::sqlite();
+    drop(place.serve());
+    std::fs::write(place.path("gatehouse-data/gatehouse.db"), "not a database").unwrap();
+    for extra in ["gatehouse.db-wal", "gatehouse.db-shm"] {
+        let _ = std::fs::remove_file(place.path("gatehouse-data").join(extra));
+    }
+    let output = place.run(&["doctor"]);
+    assert!(
+        !output.status.success() && said(&output).contains("restore a backup"),
+        "{}",
+        said(&output)
+    );
 }
 
 /// A wrong counter can't come about by itself, so it is put there by hand.

@@ -3,7 +3,6 @@ use std::sync::Mutex as StdMutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use gatehouse_core::Timestamp;
 use gatehouse_vault::TokenKey;
 use http::{Request, Response};
 use http_body_util::Full;
@@ -233,11 +232,12 @@ async fn what_an_issuer_may_not_answer() {
         (Answering::KeysAt("http://127.0.0.1:1/keys".into()), "can't be reached"),
     ] {
         far.answer_with(answering.clone());
-        let why = auth.issuers[0].count_keys().await.unwrap_err().to_string();
+        let why = auth.issuers[0].examine().await.unwrap_err().to_string();
         assert!(why.contains(said), "{answering:?}: {why}");
     }
     far.answer_with(Answering::Well);
-    assert_eq!(auth.issuers[0].count_keys().await.unwrap(), 1);
+    let examined = auth.issuers[0].examine().await.unwrap();
+    assert!(examined.n_keys == 1 && examined.time.is_some(), "{examined:?}");
 }
 
 #[tokio::test]
