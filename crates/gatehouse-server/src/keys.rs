@@ -15,6 +15,7 @@ use crate::config::Config;
 
 const FINGERPRINT: &str = "master-key-fingerprint";
 const TOKEN_KEY: &str = "token-key";
+const TOKEN_FILE: &str = "token.key";
 const SEALED_FOR: &str = "token key";
 
 /// The keys of a server.
@@ -105,6 +106,7 @@ pub async fn open(
     given: Option<MasterKey>,
 ) -> Result<Keys, KeysError> {
     let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
+    let was_used = kept.is_some();
     let master = match given {
         Some(key) => key,
         None => own_master_key(&config.data_dir, kept.as_deref())?,
@@ -116,7 +118,15 @@ pub async fn open(
     }
     let vault = Vault::new(&master);
     let token = match &config.database_url {
-        None => token_key_in(&config.data_dir, Missing::Make)?,
+        None => {
+            let is_new = !config.data_dir.join(TOKEN_FILE).exists();
+            if is_new && was_used {
+                tracing::warn!(
+                    "the token key is gone: a new one is made, and every older token refused"
+                );
+            }
+            token_key_in(&config.data_dir, Missing::Make)?
+        }
         Some(url) => sealed_token_key(store, &vault, Missing::Make, &url.to_string()).await?,
     };
     Ok(Keys { vault, token })
@@ -191,7 +201,7 @@ fn load_master_key(path: &Path) -> Result<Option<MasterKey>, KeysError> {
 }
 
 fn token_key_in(dir: &Path, missing: Missing) -> Result<TokenKey, KeysError> {
-    let path = dir.join("token.key");
+    let path = dir.join(TOKEN_FILE);
     match (TokenKey::load(&path)?, missing) {
         (Some(key), _) => Ok(key),
         (None, Missing::Refuse) => Err(KeysError::NoTokenKey(dir.display().to_string())),
