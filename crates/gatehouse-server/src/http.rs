@@ -14,6 +14,7 @@ mod correlation;
 mod dispatch;
 mod intake;
 mod media;
+mod metrics;
 mod openapi;
 mod paging;
 mod params;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::auth::Auth;
+use crate::metrics::Metrics;
 use routes::Routes;
 use site::Site;
 
@@ -55,6 +57,7 @@ impl Gate {
         let routes = Routes::new();
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
+            metrics: Metrics::new(&app),
             app,
             auth,
             limits: config.limits.clone(),
@@ -67,6 +70,11 @@ impl Gate {
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
         &self.site.auth
+    }
+
+    /// What the server measures of itself.
+    pub fn metrics(&self) -> &Metrics {
+        &self.site.metrics
     }
 }
 

@@ -4,7 +4,7 @@ use gatehouse_core::filter::Word;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
 use serde_json::{Map, Value, json};
 
-use super::media::{JSON, PROBLEM_JSON};
+use super::media::PROBLEM_JSON;
 use super::paging;
 use super::resource::{Answer, BodyKind, Need, Operation, Resource};
 use crate::config::Limits;
@@ -85,6 +85,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
 fn tag(path: &str) -> &'static str {
     match path.split('/').nth(2) {
         _ if path.starts_with("/-/admin") => "admin",
+        _ if path == "/-/metrics" => "operator",
         _ if path.starts_with("/-/") => "public",
         Some("access") => "access",
         Some("contract") => "contract",
@@ -187,7 +188,7 @@ fn success(operation: &Operation, answer: &Answer) -> Value {
         } else {
             reference(schema)
         };
-        response["content"] = json!({JSON: {"schema": schema}});
+        response["content"] = json!({operation.media_type: {"schema": schema}});
     }
     response
 }
@@ -275,6 +276,7 @@ fn schemas() -> Value {
     shown_contract["accessCount"] = json!({"type": "integer", "minimum": 0});
     json!({
         "Any": {"type": "object"},
+        "Text": {"type": "string"},
         "State": {"type": "object", "required": ["status"], "properties": {
             "status": {"type": "string"},
         }},

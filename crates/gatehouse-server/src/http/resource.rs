@@ -11,6 +11,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::call::Call;
+use super::media::JSON;
 use super::problem::Problem;
 use super::reply::Reply;
 
@@ -56,6 +57,8 @@ pub(crate) struct Operation {
     pub(crate) body: Option<BodyKind>,
     /// Whether it may make the thing that its path names.
     pub(crate) makes: bool,
+    /// What its answers are, where they have a body.
+    pub(crate) media_type: &'static str,
     /// What it answers when all is well.
     pub(crate) answers: &'static [Answer],
     /// The problems that are its own, beside those that every operation may have.
@@ -75,6 +78,7 @@ impl Operation {
         headers: &[],
         body: None,
         makes: false,
+        media_type: JSON,
         answers: &[],
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::Auth;
 use crate::config::{BasePath, Limits, PublicUrl};
+use crate::metrics::Metrics;
 
 pub(crate) struct Site {
     pub(crate) app: App,
@@ -12,6 +13,7 @@ pub(crate) struct Site {
     pub(crate) limits: Limits,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
+    pub(crate) metrics: Metrics,
     /// The OpenAPI document, but for the address of the server.
     pub(crate) document: Value,
 }

@@ -5,10 +5,12 @@ mod bad_input;
 mod contract;
 mod coverage;
 mod list;
+mod metrics;
 mod openapi;
 mod public;
 mod summary;
 mod tenant;
+mod trace;
 mod verify;
 
 use std::sync::Arc;
