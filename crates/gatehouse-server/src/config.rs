@@ -42,6 +42,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is written down about the work.
     pub log: Log,
+    /// Where traces of the work go.
+    pub traces: Traces,
     /// The master key itself, from the environment alone: never in a file of settings, never shown.
     #[serde(skip)]
     pub master_key: Option<MasterKey>,
@@ -75,6 +77,17 @@ pub struct Log {
     pub level: LogLevel,
 }
 
+/// Where traces of the work go.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Traces {
+    /// A collector that speaks OTLP over HTTP; without one there are no traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<TracesEndpoint>,
+    /// How many of a hundred requests leave a trace, where their client doesn't say.
+    pub sample_percent: u64,
+}
+
 /// For whom a log is written.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -104,6 +117,11 @@ pub enum LogLevel {
 #[serde(try_from = "String", into = "String")]
 pub struct PublicUrl(String);
 
+/// The address of a collector of traces, without a slash at its end.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(try_from = "String", into = "String")]
+pub struct TracesEndpoint(String);
+
 /// What stands before every path: empty, or `/` and one or more segments.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
@@ -124,6 +142,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             log: Log::default(),
+            traces: Traces::default(),
             master_key: None,
         }
     }
@@ -144,6 +163,12 @@ impl Default for Limits {
 impl Default for Log {
     fn default() -> Self {
         Self { format: LogFormat::Auto, level: LogLevel::Info }
+    }
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        Self { endpoint: None, sample_percent: 100 }
     }
 }
 
@@ -176,6 +201,9 @@ impl Config {
         if self.auth.audience.is_empty() {
             return Err("auth.audience must not be empty".into());
         }
+        if self.traces.sample_percent > 100 {
+            return Err("traces.sample_percent must be 0 to 100".into());
+        }
         Ok(self)
     }
 }
@@ -204,6 +232,36 @@ impl TryFrom<String> for PublicUrl {
 impl From<PublicUrl> for String {
     fn from(url: PublicUrl) -> Self {
         url.0
+    }
+}
+
+impl TracesEndpoint {
+    /// The address, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for TracesEndpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let uri = text.parse::<http::Uri>().ok().filter(|uri| {
+            let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
+            // What stands before an `@` is a secret, which would be shown with the settings.
+            scheme && uri.query().is_none() && !text.contains(['#', '@'])
+        });
+        uri.map(|_| Self(text.trim_end_matches('/').to_owned())).ok_or_else(|| {
+            "traces.endpoint must be the address of an OTLP collector such as \
+             `http://127.0.0.1:4318`, without a name, password or query"
+                .to_owned()
+        })
+    }
+}
+
+impl From<TracesEndpoint> for String {
+    fn from(endpoint: TracesEndpoint) -> Self {
+        endpoint.0
     }
 }
 

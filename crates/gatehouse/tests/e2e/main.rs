@@ -3,10 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod apply;
+mod collector;
 mod crash;
 mod doctor;
 mod hostile;
 mod keys;
+mod log;
 mod process;
+mod secrets;
 mod serve;
 mod token;
+mod traces;

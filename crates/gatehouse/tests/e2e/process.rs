@@ -76,6 +76,11 @@ impl Place {
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
         let log =
             std::fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
+        self.serve_to(log, more)
+    }
+
+    /// Starts a server whose log goes there.
+    pub(crate) fn serve_to(&self, log: impl Into<Stdio>, more: &[&str]) -> Server {
         let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
         arguments.extend(more);
         let mut command = self.command(&arguments);
