@@ -47,9 +47,8 @@ impl Failure for StoreError {
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
-    /// Every word that [`StoreError::kind`] may say.
-    pub(crate) const KINDS: [&str; 6] =
-        ["unavailable", "unexpected", "too_slow", "busy", "newer_schema", "address"];
+    /// What [`StoreError::kind`] may say of a store that is open.
+    pub(crate) const KINDS: [&str; 4] = ["unavailable", "unexpected", "too_slow", "busy"];
 
     /// What went wrong, in a word.
     pub(crate) fn kind(&self) -> &'static str {

@@ -84,9 +84,13 @@ fn of_ours(level: LogLevel) -> Targets {
         .with_target("gatehouse_vault", level)
 }
 
-/// Spans are for traces. An export that failed is told by ourselves, now and then.
+/// What the library of traces would say every time, and we say now and then, or better.
+const TOLD_BY_US: [&str; 2] =
+    ["BatchSpanProcessor.ExportError", "BatchSpanProcessor.Shutdown.Timeout"];
+
+/// Spans are for traces; everything else is said, once.
 fn is_said(metadata: &Metadata<'_>) -> bool {
-    metadata.is_event() && metadata.name() != "BatchSpanProcessor.ExportError"
+    metadata.is_event() && !TOLD_BY_US.contains(&metadata.name())
 }
 
 /// One JSON object a line.

@@ -28,7 +28,7 @@ use super::resource::{Need, Operation, Resource, Thing};
 use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
-use crate::metrics::Watched;
+use crate::metrics::{UNKNOWN_ROUTE, Watched};
 use crate::reader::{Fault, shortened};
 use crate::trace::{Told, Trace};
 
@@ -44,6 +44,7 @@ where
 {
     let correlation = Correlation::of(request.headers(), gate.site.app.now());
     let trace = Trace::begin(request.headers());
+    let method = request.method().clone();
     let (its_correlation, its_trace) = (correlation.clone(), trace.clone());
     let answered = requests.spawn(async move {
         let answered = answer(&gate, &its_correlation, &its_trace, request);
@@ -52,10 +53,18 @@ where
     answered.await.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
+        trace.tell(&Told {
+            method: &method,
+            scheme: "http",
+            route: UNKNOWN_ROUTE,
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            tenant: None,
+            correlation_id,
+        });
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
         trace.put(&mut reply.headers);
-        render(reply, &Method::GET)
+        render(reply, &method)
     })
 }
 

@@ -2,6 +2,7 @@
 //! from `/proc` whenever somebody looks; where there is none they stay at zero.
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
@@ -14,6 +15,8 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// The figures of the process.
 pub(super) struct ProcessMeter {
     cpu_seconds: Counter,
+    /// Held by who looks: two at once would count the same time twice.
+    looking: Mutex<()>,
     start_time: Gauge,
     resident_bytes: IntGauge,
     virtual_bytes: IntGauge,
@@ -31,6 +34,7 @@ impl ProcessMeter {
                 "Processor time that the process has used, in seconds",
             )
             .expect(SOUND),
+            looking: Mutex::default(),
             start_time: Gauge::new(
                 "process_start_time_seconds",
                 "When the process began, in seconds since 1970",
@@ -59,7 +63,7 @@ impl ProcessMeter {
     /// Brings the figures up to date.
     pub(super) fn look(&self) {
         if let Some(seen) = Seen::of(&read("/proc/self/stat"), &read("/proc/stat")) {
-            // Two who look at once must not count the same time twice, nor backwards.
+            let _looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
             let more = seen.cpu_seconds - self.cpu_seconds.get();
             if more > 0.0 {
                 self.cpu_seconds.inc_by(more);

@@ -65,3 +65,35 @@ async fn a_log_that_cannot_be_written_holds_up_nothing() {
     still.read_to_end(&mut read).unwrap();
     assert!(read.starts_with(b"{\"timestamp\""), "what a pipe holds is there");
 }
+
+/// Whoever may choose a subject, a path or a method must not be able to write lines of the log.
+#[tokio::test]
+async fn nobody_else_writes_lines_of_the_log() {
+    for format in ["json", "text"] {
+        let place = Place::sqlite();
+        std::fs::write(place.path("g.toml"), format!("log.format = '{format}'")).unwrap();
+        let mut server = place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
+        let subject = "ann\r\n2026-01-01T00:00:00Z ERROR \u{1b}[2Jforged\n{\"level\":\"ERROR\"}";
+        let arguments = ["token", "--tenant", "*", "--scope", "access:read", "--subject", subject];
+        server.token = String::from_utf8(place.run(&arguments).stdout).unwrap().trim().to_owned();
+        for (method, path) in [
+            ("GET", "/acme/contract"),
+            ("GET", "/ac%0A%1B%5B2Jme/contract"),
+            ("GET", "/acme/contract/x%0Aforged"),
+            ("FORGED", "/acme/contract?x=%0Aforged"),
+        ] {
+            server.ask(method.parse().unwrap(), path, None).await;
+        }
+        server.terminate();
+        assert!(server.wait().success());
+        let log = place.log();
+        let requests = log.split_terminator('\n').filter(|it| it.contains("microseconds"));
+        assert_eq!(requests.count(), 4, "{log}");
+        for line in log.split_terminator('\n') {
+            let begins = if format == "json" { "{\"timestamp\":\"20" } else { "20" };
+            assert!(line.starts_with(begins) && line.contains("INFO"), "{line}");
+            assert!(!line.contains(char::is_control), "{line:?}");
+        }
+        assert!(log.contains("ann\\r\\n2026"), "{format}: {log}");
+    }
+}
