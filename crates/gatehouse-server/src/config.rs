@@ -249,11 +249,12 @@ impl TryFrom<String> for TracesEndpoint {
         let uri = text.parse::<http::Uri>().ok().filter(|uri| {
             let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
             // What stands before an `@` is a secret, which would be shown with the settings.
-            scheme && uri.query().is_none() && !text.contains(['#', '@'])
+            let is_bare = uri.query().is_none() && !text.contains(['#', '@']);
+            scheme && is_bare && !uri.path().trim_end_matches('/').ends_with("/v1/traces")
         });
         uri.map(|_| Self(text.trim_end_matches('/').to_owned())).ok_or_else(|| {
             "traces.endpoint must be the address of an OTLP collector such as \
-             `http://127.0.0.1:4318`, without a name, password or query"
+             `http://127.0.0.1:4318`, without a name, password or query and without `/v1/traces`"
                 .to_owned()
         })
     }

@@ -67,6 +67,7 @@ fn a_bad_value_is_known_by_its_variable() {
         ("GATEHOUSE_TRACES__ENDPOINT", "ftp://c", "http://127.0.0.1:4318"),
         ("GATEHOUSE_TRACES__ENDPOINT", "http://ann:pw@c:4318", "without a name, password"),
         ("GATEHOUSE_TRACES__ENDPOINT", "http://c:4318?x=1", "without a name, password"),
+        ("GATEHOUSE_TRACES__ENDPOINT", "http://c:4318/v1/traces", "without `/v1/traces`"),
         ("GATEHOUSE_TRACES__SAMPLE_PERCENT", "101", "0 to 100"),
         ("GATEHOUSE_TRACES__SAMPLE_PERCENT", "0.5", "whole number"),
         ("GATEHOUSE_BASE_PATH", "api", "/gatehouse"),

@@ -50,8 +50,15 @@ async fn nothing_that_is_said_holds_a_secret() {
             secrets.push(token.clone());
             secrets.extend(token.split('.').map(str::to_owned));
         }
+        let check_disk = || {
+            for secret in &secrets {
+                assert!(!holds(place.dir.path(), secret.as_bytes()), "`{secret}` is on the disk");
+            }
+        };
+        check_disk();
         server.terminate();
         assert!(server.wait().success(), "{}", place.log());
+        check_disk();
 
         let (log, traces) = (place.log(), collector.bytes());
         assert!(log.contains("\"tenant\":\"acme\"") && log.contains("\"status\":401"), "{log}");
@@ -69,9 +76,6 @@ async fn nothing_that_is_said_holds_a_secret() {
             {
                 assert!(!is_in(said, secret), "{}: `{secret}` is in the {what}", place.kind);
             }
-        }
-        for secret in &secrets {
-            assert!(!holds(place.dir.path(), secret.as_bytes()), "`{secret}` is on the disk");
         }
     }
 }
