@@ -7,6 +7,7 @@
 mod claims;
 mod issuer;
 mod memory;
+mod meter;
 
 pub(crate) use issuer::is_safe;
 pub use issuer::{BadIssuer, Examined, Issuer};
@@ -24,6 +25,7 @@ use serde_json::{Value, json};
 use crate::app::unix_milliseconds;
 use claims::ClaimRules;
 use memory::{Known, Remembered};
+use meter::TokenMeter;
 
 /// The built-in issuer's name.
 pub const ISSUER: &str = "gatehouse";
@@ -89,6 +91,7 @@ pub struct Auth {
     own_rules: ClaimRules,
     issuers: Vec<Issuer>,
     remembered: Remembered,
+    meter: TokenMeter,
 }
 
 impl Auth {
@@ -100,6 +103,7 @@ impl Auth {
             key,
             issuers: Vec::new(),
             remembered: Remembered::default(),
+            meter: TokenMeter::new(),
         }
     }
 
@@ -110,11 +114,26 @@ impl Auth {
 
     /// Fetches the keys of all issuers, now and before they are old, for ever.
     pub async fn keep_fresh(&self) {
-        join_all(self.issuers.iter().map(Issuer::keep_fresh)).await;
+        join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter))).await;
+    }
+
+    /// What is counted about tokens.
+    pub(crate) fn meter(&self) -> &TokenMeter {
+        &self.meter
     }
 
     /// Who sent a request with this `Authorization` header.
     pub async fn authenticate(
+        &self,
+        header: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Arc<Caller>, Unknown> {
+        let caller = self.recognise(header, now).await;
+        self.meter.count(&caller);
+        caller
+    }
+
+    async fn recognise(
         &self,
         header: Option<&str>,
         now: Timestamp,
@@ -131,6 +150,7 @@ impl Auth {
         if let Some(known) = self.remembered.recall(&digest)
             && self.still_has(known.issuer, &known.keys)
         {
+            self.meter.count_remembered();
             known.validity.check(now)?;
             return Ok(known.caller);
         }
@@ -153,7 +173,7 @@ impl Auth {
         let issuer = self.issuers.iter().position(|it| it.name() == named);
         let (claims, keys, rules) = match issuer {
             Some(n) => {
-                let (claims, keys) = self.issuers[n].verify(token).await?;
+                let (claims, keys) = self.issuers[n].verify(token, &self.meter).await?;
                 (claims, keys, self.issuers[n].rules())
             }
             None if named == ISSUER => {
@@ -169,6 +189,7 @@ impl Auth {
 
     /// Issues a token of the built-in issuer.
     pub fn issue(&self, grant: &Grant, now: Timestamp) -> String {
+        self.meter.count_issued();
         let id = time_ordered(unix_milliseconds(now), &chance::bytes());
         let claims = json!({
             "iss": ISSUER,

@@ -45,6 +45,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is written down about the work.
     pub log: Log,
+    /// Where traces of the work go.
+    pub traces: Traces,
     /// The master key itself, from the environment alone: never in a file of settings, never shown.
     #[serde(skip)]
     pub master_key: Option<MasterKey>,
@@ -105,6 +107,17 @@ pub struct Log {
     pub level: LogLevel,
 }
 
+/// Where traces of the work go.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Traces {
+    /// A collector that speaks OTLP over HTTP; without one there are no traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<TracesEndpoint>,
+    /// How many of a hundred requests leave a trace, where their client doesn't say.
+    pub sample_percent: u64,
+}
+
 /// For whom a log is written.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -134,6 +147,11 @@ pub enum LogLevel {
 #[serde(try_from = "String", into = "String")]
 pub struct PublicUrl(String);
 
+/// The address of a collector of traces, without a slash at its end.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(try_from = "String", into = "String")]
+pub struct TracesEndpoint(String);
+
 /// What stands before every path: empty, or `/` and one or more segments.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
@@ -154,6 +172,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             log: Log::default(),
+            traces: Traces::default(),
             master_key: None,
         }
     }
@@ -174,6 +193,12 @@ impl Default for Limits {
 impl Default for Log {
     fn default() -> Self {
         Self { format: LogFormat::Auto, level: LogLevel::Info }
+    }
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        Self { endpoint: None, sample_percent: 100 }
     }
 }
 
@@ -207,6 +232,9 @@ impl Config {
         }
         if self.master_key_file.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             return Err("master_key_file must not be empty".into());
+        }
+        if self.traces.sample_percent > 100 {
+            return Err("traces.sample_percent must be 0 to 100".into());
         }
         self.auth.check()?;
         Ok(self)
@@ -304,6 +332,37 @@ impl TryFrom<String> for PublicUrl {
 impl From<PublicUrl> for String {
     fn from(url: PublicUrl) -> Self {
         url.0
+    }
+}
+
+impl TracesEndpoint {
+    /// The address, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for TracesEndpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let uri = text.parse::<http::Uri>().ok().filter(|uri| {
+            let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
+            // What stands before an `@` is a secret, which would be shown with the settings.
+            let is_bare = uri.query().is_none() && !text.contains(['#', '@']);
+            scheme && is_bare && !uri.path().trim_end_matches('/').ends_with("/v1/traces")
+        });
+        uri.map(|_| Self(text.trim_end_matches('/').to_owned())).ok_or_else(|| {
+            "traces.endpoint must be the address of an OTLP collector such as \
+             `http://127.0.0.1:4318`, without a name, password or query and without `/v1/traces`"
+                .to_owned()
+        })
+    }
+}
+
+impl From<TracesEndpoint> for String {
+    fn from(endpoint: TracesEndpoint) -> Self {
+        endpoint.0
     }
 }
 

@@ -15,6 +15,7 @@ mod correlation;
 mod dispatch;
 mod intake;
 mod media;
+mod metrics;
 mod oauth;
 mod openapi;
 mod paging;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::auth::Auth;
+use crate::metrics::Metrics;
 use crate::rate::Rates;
 use routes::Routes;
 use site::Site;
@@ -60,6 +62,7 @@ impl Gate {
         let routes = Routes::new();
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
+            metrics: Metrics::new(&app, &auth),
             app,
             auth,
             rates: Rates::new(config.limits.requests_per_second),
@@ -74,6 +77,11 @@ impl Gate {
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
         &self.site.auth
+    }
+
+    /// What the server measures of itself.
+    pub fn metrics(&self) -> &Metrics {
+        &self.site.metrics
     }
 }
 

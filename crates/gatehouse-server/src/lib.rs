@@ -9,9 +9,11 @@ pub mod config;
 pub mod estate;
 pub mod http;
 pub mod keys;
+pub mod metrics;
 mod rate;
 pub mod reader;
 pub mod serve;
+pub mod trace;
 
 pub use app::App;
 pub use config::Config;

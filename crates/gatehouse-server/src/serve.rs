@@ -25,7 +25,7 @@ use crate::http::{Explained, Gate, handle};
 use crate::keys::{self, KeysError};
 
 /// How long everything that is under way may take to finish when the server stops.
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a client may take to send the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);

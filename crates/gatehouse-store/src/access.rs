@@ -8,7 +8,7 @@ use crate::Store;
 use crate::contract;
 use crate::day;
 use crate::db::{Row, Tx};
-use crate::error::StoreError;
+use crate::error::{Failure, StoreError};
 use crate::tally::{self, Tally};
 
 /// The columns of an access, in the order that [`read`] reads them, and behind them its number in the
@@ -77,7 +77,7 @@ impl Store {
         rule: Rule,
     ) -> Result<Option<Access>, E>
     where
-        E: From<StoreError> + Send + 'static,
+        E: Failure + Send + 'static,
         Rule: FnOnce(&Stored, &Contract) -> Result<Change, E> + Send + 'static,
     {
         let tenant = tenant.clone();

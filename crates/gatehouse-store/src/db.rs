@@ -25,7 +25,8 @@ use std::time::Duration;
 use gatehouse_core::Timestamp;
 
 use crate::clock::Clock;
-use crate::error::StoreError;
+use crate::error::{Failure, StoreError};
+use crate::meter::{Kind, StoreMeter};
 
 /// How long a request may look at many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
@@ -38,6 +39,7 @@ pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAP
 pub(crate) struct Db {
     engine: Engine,
     clock: Clock,
+    meter: Arc<StoreMeter>,
 }
 
 #[derive(Clone)]
@@ -55,18 +57,22 @@ pub(crate) enum Dialect {
 
 impl Db {
     pub(crate) fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
-        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::open(path)?));
-        Ok(Self { engine, clock })
+        let meter = Arc::new(StoreMeter::new());
+        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::open(path, Arc::clone(&meter))?));
+        Ok(Self { engine, clock, meter })
     }
 
     /// An embedded database that can only be read.
     pub(crate) fn attach_sqlite(path: &Path, clock: Clock) -> Self {
-        Self { engine: Engine::Sqlite(Arc::new(sqlite::Sqlite::attach(path))), clock }
+        let meter = Arc::new(StoreMeter::new());
+        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::attach(path, Arc::clone(&meter))));
+        Self { engine, clock, meter }
     }
 
     pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
-        let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url)));
-        Ok(Self { engine, clock })
+        let meter = Arc::new(StoreMeter::new());
+        let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url, Arc::clone(&meter))));
+        Ok(Self { engine, clock, meter })
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -74,6 +80,10 @@ impl Db {
             Engine::Sqlite(_) => Dialect::Sqlite,
             Engine::Postgres(_) => Dialect::Postgres,
         }
+    }
+
+    pub(crate) fn meter(&self) -> &StoreMeter {
+        &self.meter
     }
 
     /// Whether the database gathers concurrent writes into one flush by itself.
@@ -88,12 +98,15 @@ impl Db {
         values: &[Value<'_>],
         read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(db) => {
-                db.read(|connection| sqlite::rows(connection, sql, values, &read))
+        let rows = async {
+            match &self.engine {
+                Engine::Sqlite(db) => {
+                    db.read(|connection| sqlite::rows(connection, sql, values, &read))
+                }
+                Engine::Postgres(db) => db.read(sql, values, &read).await,
             }
-            Engine::Postgres(db) => db.read(sql, values, &read).await,
-        }
+        };
+        self.meter.watch(Kind::Read, rows).await
     }
 
     /// The one row that a statement finds, if it finds one.
@@ -110,19 +123,22 @@ impl Db {
     pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
+        E: Failure + Send + 'static,
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let clock = self.clock.clone();
-        match &self.engine {
-            Engine::Sqlite(db) => {
-                db.write(move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+        let written = async {
+            match &self.engine {
+                Engine::Sqlite(db) => {
+                    db.write(move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+                }
+                Engine::Postgres(db) => {
+                    db.write(move |link| work(Tx { link: Link::Postgres(link), clock })).await
+                }
             }
-            Engine::Postgres(db) => {
-                db.write(move |link| work(Tx { link: Link::Postgres(link), clock })).await
-            }
-        }
+        };
+        self.meter.watch(Kind::Write, written).await
     }
 
     /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
@@ -138,14 +154,19 @@ impl Db {
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let clock = self.clock.clone();
-        match &self.engine {
-            Engine::Sqlite(db) => {
-                db.snapshot(limit, move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+        let read = async {
+            match &self.engine {
+                Engine::Sqlite(db) => {
+                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock });
+                    db.snapshot(limit, work).await
+                }
+                Engine::Postgres(db) => {
+                    let work = move |link| work(Tx { link: Link::Postgres(link), clock });
+                    db.snapshot(limit, work).await
+                }
             }
-            Engine::Postgres(db) => {
-                db.snapshot(limit, move |link| work(Tx { link: Link::Postgres(link), clock })).await
-            }
-        }
+        };
+        self.meter.watch(Kind::Snapshot, read).await
     }
 
     /// Lets go of the database; SQLite first finishes the writes that wait.

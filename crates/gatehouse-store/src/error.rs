@@ -31,10 +31,37 @@ pub enum StoreError {
     Address(String),
 }
 
+/// An error of whoever asks something of the store, which may be the store's own failure.
+pub trait Failure: From<StoreError> {
+    /// The store's failure, if it is one.
+    fn of_store(&self) -> Option<&StoreError>;
+}
+
+impl Failure for StoreError {
+    fn of_store(&self) -> Option<&StoreError> {
+        Some(self)
+    }
+}
+
 /// Whatever the driver said.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
+    /// What [`StoreError::kind`] may say of a store that is open.
+    pub(crate) const KINDS: [&str; 4] = ["unavailable", "unexpected", "too_slow", "busy"];
+
+    /// What went wrong, in a word.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "unavailable",
+            Self::Unexpected(_) => "unexpected",
+            Self::TooSlow => "too_slow",
+            Self::Busy => "busy",
+            Self::NewerSchema { .. } => "newer_schema",
+            Self::Address(_) => "address",
+        }
+    }
+
     /// What happened with what caused it, for whoever runs the server.
     pub fn explained(&self) -> String {
         match std::error::Error::source(self) {

@@ -10,16 +10,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gatehouse_core::{Access, TenantName};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::creation::{CreateRefused, NewAccess, create_all};
 use crate::db::Db;
 use crate::error::StoreError;
+use crate::meter::{Held, Kind};
 
 /// Creations in one transaction.
 const GATHER_MAX: usize = 500;
 
 type Created = Result<Result<Access, CreateRefused>, StoreError>;
-type Waiting = (NewAccess, oneshot::Sender<Created>);
+type Waiting = (NewAccess, Answer);
+
+/// Where an answer goes, counted while it waits for its turn.
+type Answer = (oneshot::Sender<Created>, Held);
 
 /// Who waits, by tenant. A tenant is here while somebody works for it.
 #[derive(Clone, Default)]
@@ -32,12 +37,15 @@ impl Gather {
     /// Makes one access together with whatever else is made for the tenant.
     pub(crate) async fn create(&self, db: &Db, tenant: &TenantName, new: NewAccess) -> Created {
         let (answer, answered) = oneshot::channel();
-        if self.enqueue(tenant, (new, answer)) {
+        let waiting = Held::new(&db.meter().gather_waiting);
+        if self.enqueue(tenant, (new, (answer, waiting))) {
             let (gather, db, tenant) = (self.clone(), db.clone(), tenant.clone());
             // On a task of its own: who asked first may go away, the others still want an answer.
             self.workers.spawn(async move { gather.work(&db, &tenant).await });
         }
-        answered.await.map_err(|_| StoreError::gone())?
+        // The transaction is everyone's; what each of them waits for is a part of their own traces.
+        let answered = answered.instrument(Kind::Write.span()).await;
+        answered.map_err(|_| StoreError::gone())?
     }
 
     /// Waits for the creations that are under way.
@@ -76,11 +84,14 @@ impl Gather {
     async fn work(&self, db: &Db, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
         loop {
-            let (new, answers): (Vec<NewAccess>, Vec<_>) = self.dequeue(tenant).into_iter().unzip();
+            let (new, answers): (Vec<_>, Vec<_>) = self.dequeue(tenant).into_iter().unzip();
+            // Their turn has come: they wait no more.
+            let answers: Vec<_> = answers.into_iter().map(|(answer, _)| answer).collect();
             if new.is_empty() {
                 turn.is_over = true;
                 return;
             }
+            db.meter().gathered.observe(new.len() as f64);
             let of = tenant.clone();
             let created = db.write(async move |tx| create_all(&tx, &of, new).await).await;
             match created {

@@ -23,6 +23,7 @@ mod error;
 mod gather;
 mod list;
 mod lookup;
+mod meter;
 mod migrate;
 mod server_key;
 mod summary;
@@ -35,8 +36,9 @@ pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};
 pub use db::{DatabaseUrl, SNAPSHOT_SECONDS_MAX};
-pub use error::StoreError;
+pub use error::{Failure, StoreError};
 pub use list::Listed;
+pub use meter::StoreMeter;
 pub use summary::{ContractSummary, Day, Summary};
 pub use tally::Tally;
 pub use tenant::TenantInUse;
@@ -113,6 +115,11 @@ impl Store {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.db.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+    }
+
+    /// What the store measures of itself.
+    pub fn meter(&self) -> &StoreMeter {
+        self.db.meter()
     }
 
     /// Finishes what has begun and lets go of the database. Nothing may be asked of it afterwards.

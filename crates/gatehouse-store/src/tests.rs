@@ -6,6 +6,7 @@ mod contract;
 mod full;
 mod gaps;
 mod list;
+mod meter;
 mod schema;
 mod snapshot;
 mod summary;

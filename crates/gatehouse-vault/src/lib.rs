@@ -10,6 +10,7 @@ mod key_set;
 mod keyfile;
 mod master;
 mod memory;
+mod meter;
 mod password;
 mod pool;
 mod seal;
@@ -18,10 +19,13 @@ mod token;
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKey, MasterKey};
+pub use meter::VaultMeter;
 pub use password::{PASSWORD_CHARS, generate_client_code, generate_password, generate_username};
 pub use pool::Busy;
 pub use seal::BadSeal;
 pub use token::{BadTokenKey, TokenKey};
+
+use std::sync::Arc;
 
 use gatehouse_core::credential::{Password, StoredHash};
 
@@ -31,6 +35,7 @@ pub struct Vault {
     sealer: seal::Sealer,
     pool: pool::HashPool,
     remembered: memory::Remembered,
+    meter: Arc<VaultMeter>,
 }
 
 /// Why a password could not be hashed or checked.
@@ -47,12 +52,19 @@ pub enum VaultError {
 impl Vault {
     /// Opens the vault with its master key.
     pub fn new(master: &MasterKey) -> Self {
+        let meter = Arc::new(VaultMeter::new());
         Self {
             hasher: password::Hasher::new(master),
             sealer: seal::Sealer::new(master),
-            pool: pool::HashPool::new(),
+            pool: pool::HashPool::new(Arc::clone(&meter)),
             remembered: memory::Remembered::new(),
+            meter,
         }
+    }
+
+    /// What the vault measures of itself.
+    pub fn meter(&self) -> &VaultMeter {
+        &self.meter
     }
 
     /// Hashes a password that [`generate_password`] made: strong, so the fast way.
@@ -72,8 +84,12 @@ impl Vault {
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        if self.hasher.is_slow(stored) && self.remembered.knows(stored, password) {
-            return Ok(true);
+        if self.hasher.is_slow(stored) {
+            let known = self.remembered.knows(stored, password);
+            self.meter.count_remembered(known);
+            if known {
+                return Ok(true);
+            }
         }
         self.check_afresh(stored, password).await
     }

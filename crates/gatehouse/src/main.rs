@@ -5,9 +5,11 @@ mod apply;
 mod client;
 mod demo;
 mod doctor;
+mod log_queue;
 mod logging;
 mod serve;
 mod token;
+mod traces;
 
 use std::process::ExitCode;
 

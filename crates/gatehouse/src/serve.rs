@@ -1,11 +1,13 @@
 //! `gatehouse serve`.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
-use gatehouse_server::serve::Server;
+use gatehouse_server::serve::{STOP_TIMEOUT, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{demo, logging};
@@ -76,16 +78,21 @@ impl Serve {
             print!("{}", config.show());
             return Ok(());
         }
-        logging::start(&config.log);
+        let telemetry = logging::start(&config.log, &config.traces)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
-        let served = runtime.block_on(self.serve(&config));
+        let asked = OnceLock::new();
+        let served = runtime.block_on(self.serve(&config, &asked));
+        // What is left of the time that stopping may take.
+        let passed = asked.get().map_or(Duration::ZERO, Instant::elapsed);
+        telemetry.finish(STOP_TIMEOUT.saturating_sub(passed));
         // What did not finish in time is not waited for once more.
         runtime.shutdown_background();
         served
     }
 
-    async fn serve(self, config: &Config) -> Result<(), String> {
+    /// Serves until the process is asked to end, and tells when that was.
+    async fn serve(self, config: &Config, asked: &OnceLock<Instant>) -> Result<(), String> {
         let mut estate = match &self.estate {
             Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
             None => None,
@@ -107,6 +114,10 @@ impl Serve {
             let url = format!("http://{reached}{}", config.base_path.as_str());
             println!("{}", demo::invitation(&server, &url));
         }
+        let stop = async {
+            stop.await;
+            let _ = asked.set(Instant::now());
+        };
         server.run(stop).await;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use gatehouse_core::lifecycle::Refusal;
 use gatehouse_core::{ContractId, Username};
-use gatehouse_store::StoreError;
+use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{Busy, VaultError};
 
 /// Why the service did not do what it was asked.
@@ -52,6 +52,15 @@ pub enum Error {
     /// Our own storage let us down; the cause is for the log, never for the client.
     #[error("storage failed")]
     Storage(#[from] StoreError),
+}
+
+impl Failure for Error {
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Storage(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 impl From<VaultError> for Error {

@@ -18,7 +18,9 @@ use tokio::time::Instant;
 
 use super::Unknown;
 use super::claims::ClaimRules;
+use super::meter::TokenMeter;
 use crate::config;
+use crate::trace;
 
 /// How long an issuer may take to answer.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -141,7 +143,11 @@ impl Issuer {
     }
 
     /// The claims of a token that this issuer signed, and the keys that say so.
-    pub(super) async fn verify(&self, token: &str) -> Result<(Claims, Arc<KeySet>), Unknown> {
+    pub(super) async fn verify(
+        &self,
+        token: &str,
+        meter: &TokenMeter,
+    ) -> Result<(Claims, Arc<KeySet>), Unknown> {
         let n_seen = self.n_fetched();
         if let Some(keys) = self.keys() {
             match keys.verify(token) {
@@ -150,7 +156,7 @@ impl Issuer {
                 Err(BadToken::UnknownKey) => {}
             }
         }
-        self.fetch_as_requested(n_seen).await?;
+        self.fetch_as_requested(n_seen, meter).await?;
         let keys = self.keys().ok_or(Unknown::IssuerDown)?;
         let claims = keys.verify(token).map_err(|_| Unknown::NotTrusted)?;
         Ok((claims, keys))
@@ -158,7 +164,7 @@ impl Issuer {
 
     /// Fetches the keys because a token wants one that is not there, unless somebody has just done so
     /// or it has been done too often.
-    async fn fetch_as_requested(&self, n_seen: u64) -> Result<(), Unknown> {
+    async fn fetch_as_requested(&self, n_seen: u64, meter: &TokenMeter) -> Result<(), Unknown> {
         let mut requested = self.fetching.lock().await;
         if self.n_fetched() != n_seen {
             return Ok(());
@@ -166,16 +172,16 @@ impl Issuer {
         if !requested.take(Instant::now()) {
             return if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) };
         }
-        requested.has_failed = !self.fetch().await;
+        requested.has_failed = !self.fetch(meter).await;
         if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) }
     }
 
     /// Fetches the keys now, and again before they are old, for ever.
-    pub async fn keep_fresh(&self) {
+    pub(super) async fn keep_fresh(&self, meter: &TokenMeter) {
         loop {
             let fetched = {
                 let mut requested = self.fetching.lock().await;
-                requested.has_failed = !self.fetch().await;
+                requested.has_failed = !self.fetch(meter).await;
                 !requested.has_failed
             };
             let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner).fresh;
@@ -184,9 +190,11 @@ impl Issuer {
     }
 
     /// Fetches the keys and puts them in place; whether that went well.
-    async fn fetch(&self) -> bool {
+    async fn fetch(&self, meter: &TokenMeter) -> bool {
         let issuer = self.name();
-        let fetched = match self.ask().await {
+        let asked = self.ask().await;
+        meter.count_fetch(issuer, asked.is_ok());
+        let fetched = match asked {
             Ok(fetched) => fetched,
             Err(why) => {
                 tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched");
@@ -249,7 +257,8 @@ impl Issuer {
         let failed = |cause: reqwest::Error| {
             BadIssuer(format!("{url} can't be reached ({}): is it up?", root(&cause)))
         };
-        let mut response = self.client.get(url).send().await.map_err(failed)?;
+        let request = self.client.get(url).headers(trace::outgoing_headers());
+        let mut response = request.send().await.map_err(failed)?;
         let status = response.status();
         if status != reqwest::StatusCode::OK {
             return Err(BadIssuer(format!("{url} answers {status}; 200 was expected")));

@@ -33,6 +33,8 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("limits.body_bytes", Kind::Number),
     ("log.format", Kind::Text),
     ("log.level", Kind::Text),
+    ("traces.endpoint", Kind::Text),
+    ("traces.sample_percent", Kind::Number),
 ];
 
 const PREFIX: &str = "GATEHOUSE_";

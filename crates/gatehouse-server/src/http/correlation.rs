@@ -13,6 +13,7 @@ const X_CORRELATOR: HeaderName = HeaderName::from_static("x-correlator");
 /// Longest identifier that is taken from a client.
 const CHARS_MAX: usize = 128;
 
+#[derive(Clone)]
 pub(crate) struct Correlation {
     pub(crate) id: String,
     /// The client asked by its other name, and is answered by that too.

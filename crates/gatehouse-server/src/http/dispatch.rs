@@ -5,13 +5,12 @@
 //! looked up only when something lesser is wrong: a request that succeeds has found them anyway.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_core::rights::Scope;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::Full;
 use tokio_util::task::TaskTracker;
@@ -21,7 +20,6 @@ use super::address::Address;
 use super::call::Call;
 use super::correlation::Correlation;
 use super::intake;
-use super::media::JSON;
 use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
@@ -30,8 +28,10 @@ use super::resource::{ErrorStyle, Need, Operation, Resource, Thing};
 use super::routes::Found;
 use crate::app::Error;
 use crate::auth::Caller;
+use crate::metrics::{UNKNOWN_ROUTE, Watched};
 use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
+use crate::trace::{Told, Trace};
 
 /// Answers one request on a task of its own, and sees it through whatever the client does: one that goes
 /// away stops nothing that was begun, and takes no line from the log. A panic is a problem like others.
@@ -43,31 +43,59 @@ pub async fn handle<B>(
 where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
 {
-    let clock = gate.site.app.clock.clone();
-    let answered = requests.spawn(async move { answer(&gate, request).await });
+    let correlation = Correlation::of(request.headers(), gate.site.app.now());
+    let trace = Trace::begin(request.headers());
+    let method = request.method().clone();
+    let (its_correlation, its_trace) = (correlation.clone(), trace.clone());
+    let answered = requests.spawn(async move {
+        let answered = answer(&gate, &its_correlation, &its_trace, request);
+        its_trace.follow(answered).await
+    });
     answered.await.unwrap_or_else(|panic| {
-        let correlation = Correlation::of(&HeaderMap::new(), clock.now());
-        tracing::error!(correlation_id = correlation.id, %panic, "a request panicked");
+        let (correlation_id, trace_id) = (&correlation.id, trace.id());
+        tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
+        trace.tell(&Told {
+            method: &method,
+            scheme: "http",
+            route: UNKNOWN_ROUTE,
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            tenant: None,
+            correlation_id,
+        });
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
-        render(reply, &Method::GET)
+        trace.put(&mut reply.headers);
+        render(reply, &method)
     })
 }
 
-async fn answer<B>(gate: &Gate, request: Request<B>) -> Response<Full<Bytes>>
+async fn answer<B>(
+    gate: &Gate,
+    correlation: &Correlation,
+    trace: &Trace,
+    request: Request<B>,
+) -> Response<Full<Bytes>>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let began = Instant::now();
     let (parts, mut body) = request.into_parts();
-    let correlation = Correlation::of(&parts.headers, gate.site.app.now());
-    let mut seen = Seen::default();
+    let watched = gate.site.metrics.requests.begin(&parts.method);
+    let mut seen = Seen::new(watched);
     let result = respond(gate, &parts, &mut body, &mut seen).await;
+    let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
-            tracing::error!(correlation_id = correlation.id, cause, "a request failed");
+            tracing::error!(
+                cause,
+                route = seen.watched.route,
+                correlation_id,
+                trace_id,
+                tenant = seen.tenant,
+                subject = seen.subject,
+                "a request failed"
+            );
         }
-        problem.into_reply_of(seen.errors, &correlation.id)
+        problem.into_reply_of(seen.errors, correlation_id)
     });
     let is_error = reply.status.is_client_error() || reply.status.is_server_error();
     if is_error && reply.status != StatusCode::REQUEST_TIMEOUT {
@@ -77,15 +105,26 @@ where
     if let Some(allowance) = seen.allowance {
         allowance.put(&mut reply.headers);
     }
+    trace.put(&mut reply.headers);
     if let Some(names) = seen.ignored {
         reply = reply.with(X_IGNORED_PARAMS, &names);
     }
+    seen.watched.status = reply.status;
+    trace.tell(&Told {
+        method: &parts.method,
+        scheme: parts.uri.scheme_str().unwrap_or("http"),
+        route: seen.watched.route,
+        status: reply.status,
+        tenant: seen.tenant.as_deref(),
+        correlation_id,
+    });
     tracing::info!(
-        method = %parts.method,
-        route = seen.route,
+        method = shortened(parts.method.as_str()),
+        route = seen.watched.route,
         status = reply.status.as_u16(),
-        microseconds = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-        correlation_id = correlation.id,
+        microseconds = seen.watched.microseconds(),
+        correlation_id,
+        trace_id,
         tenant = seen.tenant,
         subject = seen.subject,
         "request"
@@ -94,14 +133,28 @@ where
 }
 
 /// What has been learned about a request, for the log and for every kind of answer.
-#[derive(Default)]
-struct Seen {
-    route: &'static str,
+struct Seen<'m> {
+    watched: Watched<'m>,
+    /// A tenant's name, whether there is one of that name or not. What can't be a name is nobody's, and
+    /// might be anything.
     tenant: Option<String>,
     subject: Option<String>,
     ignored: Option<String>,
     errors: ErrorStyle,
     allowance: Option<Allowance>,
+}
+
+impl<'m> Seen<'m> {
+    fn new(watched: Watched<'m>) -> Self {
+        Self {
+            watched,
+            tenant: None,
+            subject: None,
+            ignored: None,
+            errors: ErrorStyle::Problem,
+            allowance: None,
+        }
+    }
 }
 
 fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
@@ -121,7 +174,7 @@ async fn respond<B>(
     gate: &Gate,
     parts: &Parts,
     body: &mut B,
-    seen: &mut Seen,
+    seen: &mut Seen<'_>,
 ) -> Result<Reply, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -134,14 +187,15 @@ where
     let Some(Found { resource, params }) = gate.routes.find(path) else {
         return Err(refuse_unknown_path(gate, parts, path, seen).await);
     };
-    seen.route = resource.path;
+    seen.watched.route = resource.path;
     seen.errors = resource.errors();
+    seen.watched.route = resource.path;
     if parts.method == Method::OPTIONS {
         return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT).map(str::to_owned);
-    seen.tenant.clone_from(&tenant);
+    seen.tenant = tenant.clone().filter(|name| name.parse::<TenantName>().is_ok());
     if !resource.is_public() {
         let caller = authenticate(gate, parts, seen).await?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
@@ -171,13 +225,19 @@ fn show_options(resource: &Resource) -> Reply {
 }
 
 /// A path that leads nowhere. In a tenant's part of the house, only those who may be there learn that.
-async fn refuse_unknown_path(gate: &Gate, parts: &Parts, path: &str, seen: &mut Seen) -> Problem {
+async fn refuse_unknown_path(
+    gate: &Gate,
+    parts: &Parts,
+    path: &str,
+    seen: &mut Seen<'_>,
+) -> Problem {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
     if first == "-" || segments.next().is_none() {
         return Problem::unknown_path();
     }
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
+    seen.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
     let caller = authenticate(gate, parts, seen).await;
     let allowed = caller.and_then(|caller| covers(&caller, &tenant));
     allowed.err().unwrap_or_else(Problem::unknown_path)
@@ -190,14 +250,18 @@ fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
 }
 
-async fn authenticate(gate: &Gate, parts: &Parts, seen: &mut Seen) -> Result<Arc<Caller>, Problem> {
+async fn authenticate(
+    gate: &Gate,
+    parts: &Parts,
+    seen: &mut Seen<'_>,
+) -> Result<Arc<Caller>, Problem> {
     let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
     // Of two tokens, nobody can say which is meant.
     let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
     let caller = gate.site.auth.authenticate(header, gate.site.app.now()).await;
     let caller = caller.map_err(Problem::unauthorized)?;
-    seen.subject = Some(caller.subject.clone());
+    seen.subject = Some(shortened(&caller.subject));
     Ok(caller)
 }
 
@@ -236,7 +300,7 @@ async fn count(
     gate: &Gate,
     resource: &Resource,
     tenant: Option<&str>,
-    seen: &mut Seen,
+    seen: &mut Seen<'_>,
 ) -> Result<(), Problem> {
     if !resource.is_of_tenants() {
         return Ok(());
@@ -270,14 +334,14 @@ impl Entrance<'_> {
         &self,
         operation: &Operation,
         body: &mut B,
-        seen: &mut Seen,
+        seen: &mut Seen<'_>,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes> + Unpin,
     {
         let headers = &self.parts.headers;
         if operation.answers.iter().any(|answer| answer.schema.is_some()) {
-            intake::check_accept(headers, JSON)?;
+            intake::check_accept(headers, operation.media_type)?;
         }
         let body = match &operation.body {
             None => Bytes::new(),

@@ -58,6 +58,7 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
 
 /// Refuses a client that can read none of what we could answer.
 pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
+    let media_type = media_type.split(';').next().unwrap_or_default();
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     // An empty one says nothing.
     let accepts: Vec<&str> = accepts.filter(|value| !value.trim().is_empty()).collect();

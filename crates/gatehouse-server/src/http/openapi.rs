@@ -89,6 +89,7 @@ fn tag(path: &str) -> &'static str {
     match path.split('/').nth(2) {
         _ if path.starts_with("/-/admin") => "admin",
         _ if path.starts_with("/-/oauth2") => "token",
+        _ if path == "/-/metrics" => "operator",
         _ if path.starts_with("/-/") => "public",
         Some("access") => "access",
         Some("contract") => "contract",
@@ -195,7 +196,7 @@ fn success(operation: &Operation, answer: &Answer) -> Value {
         } else {
             reference(schema)
         };
-        response["content"] = json!({JSON: {"schema": schema}});
+        response["content"] = json!({operation.media_type: {"schema": schema}});
     }
     response
 }
@@ -296,6 +297,7 @@ fn schemas() -> Value {
     shown_contract["accessCount"] = json!({"type": "integer", "minimum": 0});
     json!({
         "Any": {"type": "object"},
+        "Text": {"type": "string"},
         "State": {"type": "object", "required": ["status"], "properties": {
             "status": {"type": "string"},
         }},

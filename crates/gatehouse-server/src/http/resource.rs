@@ -11,6 +11,7 @@ use http::Method;
 use serde_json::Value;
 
 use super::call::Call;
+use super::media::JSON;
 use super::problem::Problem;
 use super::reply::Reply;
 
@@ -60,6 +61,8 @@ pub(crate) struct Operation {
     pub(crate) makes: bool,
     /// In which words it tells what is wrong.
     pub(crate) errors: ErrorStyle,
+    /// What its answers are, where they have a body.
+    pub(crate) media_type: &'static str,
     /// What it answers when all is well.
     pub(crate) answers: &'static [Answer],
     /// The problems that are its own, beside those that every operation may have.
@@ -80,6 +83,7 @@ impl Operation {
         body: None,
         makes: false,
         errors: ErrorStyle::Problem,
+        media_type: JSON,
         answers: &[],
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),

@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
-use super::{access, client, contract, oauth, public, summary, tenant, verify};
+use super::{access, client, contract, metrics, oauth, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -21,6 +21,7 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}",                      Thing::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
+        at("/-/metrics",                                         Thing::Nothing,  vec![metrics::READ]),
         at("/-/admin/tenants/{tenantName}/clients",              Thing::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   Thing::Client,   vec![client::READ, client::DELETE]),
         // what clients do

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::Auth;
 use crate::config::{BasePath, Limits, PublicUrl};
+use crate::metrics::Metrics;
 use crate::rate::Rates;
 
 pub(crate) struct Site {
@@ -17,6 +18,7 @@ pub(crate) struct Site {
     pub(crate) token_lifetime_seconds: i64,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
+    pub(crate) metrics: Metrics,
     /// The OpenAPI document, but for the address of the server.
     pub(crate) document: Value,
 }

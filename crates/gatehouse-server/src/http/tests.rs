@@ -6,11 +6,13 @@ mod client;
 mod contract;
 mod coverage;
 mod list;
+mod metrics;
 mod openapi;
 mod public;
 mod rate;
 mod summary;
 mod tenant;
+mod trace;
 mod verify;
 
 use std::sync::Arc;

@@ -22,6 +22,7 @@ use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::StoreError;
+use crate::meter::{Held, StoreMeter};
 
 /// Connections that all reads share.
 const READERS: usize = 4;
@@ -118,6 +119,7 @@ pub(crate) struct Postgres {
     writers_free: Semaphore,
     lookers: Mutex<Vec<Arc<Session>>>,
     snapshots: Lane,
+    meter: Arc<StoreMeter>,
 }
 
 /// A shared connection, made when it is first needed and again when it was lost.
@@ -128,7 +130,7 @@ struct Reader {
 }
 
 impl Postgres {
-    pub(crate) fn new(url: &DatabaseUrl) -> Self {
+    pub(crate) fn new(url: &DatabaseUrl, meter: Arc<StoreMeter>) -> Self {
         Self {
             config: Arc::clone(&url.config),
             readers: Default::default(),
@@ -137,6 +139,7 @@ impl Postgres {
             writers_free: Semaphore::new(WRITERS),
             lookers: Mutex::default(),
             snapshots: Lane::new(SNAPSHOTS),
+            meter,
         }
     }
 
@@ -147,11 +150,11 @@ impl Postgres {
         read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
-        let session = self.readers[turn].session(&self.config).await?;
+        let session = self.reader(turn).await?;
         match session.rows(sql, values, read).await {
             // The server went away between two requests: a read may simply be asked again.
             Err(StoreError::Unavailable(_)) if session.is_closed() => {
-                let session = self.readers[turn].session(&self.config).await?;
+                let session = self.reader(turn).await?;
                 session.rows(sql, values, read).await
             }
             result => result,
@@ -223,13 +226,17 @@ impl Postgres {
         result
     }
 
+    async fn reader(&self, turn: usize) -> Result<Arc<Session>, StoreError> {
+        self.readers[turn].session(&self.config, &self.meter).await
+    }
+
     async fn idle(&self, pool: &Mutex<Vec<Arc<Session>>>) -> Result<Arc<Session>, StoreError> {
         loop {
             let idle = guard(pool).pop();
             match idle {
                 Some(session) if session.is_closed() => {}
                 Some(session) => return Ok(session),
-                None => return Session::connect(&self.config).await.map(Arc::new),
+                None => return Session::connect(&self.config, &self.meter).await.map(Arc::new),
             }
         }
     }
@@ -245,7 +252,11 @@ impl Postgres {
 }
 
 impl Reader {
-    async fn session(&self, config: &Config) -> Result<Arc<Session>, StoreError> {
+    async fn session(
+        &self,
+        config: &Config,
+        meter: &StoreMeter,
+    ) -> Result<Arc<Session>, StoreError> {
         if let Some(session) = self.open() {
             return Ok(session);
         }
@@ -254,7 +265,7 @@ impl Reader {
         if let Some(session) = self.open() {
             return Ok(session);
         }
-        let session = Arc::new(Session::connect(config).await?);
+        let session = Arc::new(Session::connect(config, meter).await?);
         *guard(&self.session) = Some(Arc::clone(&session));
         Ok(session)
     }
@@ -269,10 +280,11 @@ pub(crate) struct Session {
     client: Client,
     plain: Mutex<HashMap<&'static str, Statement>>,
     locking: Mutex<HashMap<&'static str, Statement>>,
+    _counted: Held,
 }
 
 impl Session {
-    async fn connect(config: &Config) -> Result<Self, StoreError> {
+    async fn connect(config: &Config, meter: &StoreMeter) -> Result<Self, StoreError> {
         let (client, connection) = config.connect(NoTls).await?;
         // Ends by itself when the client is dropped.
         tokio::spawn(async move {
@@ -280,7 +292,12 @@ impl Session {
                 tracing::warn!(%cause, "a database connection was lost");
             }
         });
-        Ok(Self { client, plain: Mutex::default(), locking: Mutex::default() })
+        Ok(Self {
+            client,
+            plain: Mutex::default(),
+            locking: Mutex::default(),
+            _counted: Held::new(&meter.connections),
+        })
     }
 
     fn is_closed(&self) -> bool {

@@ -21,6 +21,7 @@ use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::StoreError;
+use crate::meter::{Held, StoreMeter};
 
 /// Writes that may wait for the writer; those after them wait to be let in.
 const QUEUE_MAX: usize = 4096;
@@ -57,10 +58,11 @@ pub(crate) struct Sqlite {
     snapshots: Lane,
     queue: Mutex<Option<mpsc::Sender<Job>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    meter: Arc<StoreMeter>,
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
         // For its owner alone, whatever the directory allows; SQLite gives its other files the same.
         let made =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
@@ -73,20 +75,24 @@ impl Sqlite {
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let writer = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write_until_closed(Arc::new(Mutex::new(connection)), receiver))
+            .spawn({
+                let meter = Arc::clone(&meter);
+                move || write_until_closed(Arc::new(Mutex::new(connection)), receiver, &meter)
+            })
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
         let queue = Mutex::new(Some(sender));
-        Ok(Self { queue, writer: Mutex::new(Some(writer)), ..Self::attach(path) })
+        Ok(Self { queue, writer: Mutex::new(Some(writer)), ..Self::attach(path, meter) })
     }
 
     /// One that can only be read: another process may be writing it.
-    pub(crate) fn attach(path: &Path) -> Self {
+    pub(crate) fn attach(path: &Path, meter: Arc<StoreMeter>) -> Self {
         Self {
             path: path.into(),
             readers: Mutex::default(),
             snapshots: Lane::new(snapshots_at_once()),
             queue: Mutex::default(),
             writer: Mutex::default(),
+            meter,
         }
     }
 
@@ -157,7 +163,9 @@ impl Sqlite {
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
+        let waiting = Held::new(&self.meter.writer_waiting);
         let job: Job = Box::new(move |link| {
+            drop(waiting);
             let result = match link {
                 Ok(link) => in_savepoint(link, || {
                     work(Arc::clone(link)).now_or_never().expect("nothing on SQLite ever waits")
@@ -197,7 +205,7 @@ fn keep_plans(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
+fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>, meter: &StoreMeter) {
     while let Some(first) = queue.blocking_recv() {
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
@@ -208,6 +216,7 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>) {
         {
             answers.push(next(place));
         }
+        meter.writer_gathered.observe(answers.len() as f64);
         let committed = if place.is_ok() { commit(&link) } else { Ok(()) };
         for answer in answers {
             answer(committed.as_ref().copied());

@@ -139,6 +139,11 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
             No
         }
     }
+    impl crate::Failure for No {
+        fn of_store(&self) -> Option<&StoreError> {
+            None
+        }
+    }
     for case in stores("a_change_is_made_by_its_rule_or_not_at_all").await {
         set_up(&case.store).await;
         let made = create(&case.store, new("c1", "ann")).await.unwrap();

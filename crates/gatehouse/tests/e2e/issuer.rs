@@ -52,11 +52,13 @@ impl Issuer {
 
     /// A server that trusts it.
     fn serve(&self, place: &Place, audience: &str) -> Server {
-        let issuers = format!(
-            r#"[{{ issuer = "{}", audience = "{audience}", tenants_claim = "fleet.tenants" }}]"#,
+        let config = format!(
+            "[[auth.issuers]]\nissuer = \"{}\"\naudience = \"{audience}\"\n\
+             tenants_claim = \"fleet.tenants\"\n",
             self.url
         );
-        place.serve_in(&["--estate", "estate.yaml"], &[("GATEHOUSE_AUTH__ISSUERS", &issuers)])
+        std::fs::write(place.path("g.toml"), config).unwrap();
+        place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"])
     }
 }
 

@@ -4,11 +4,15 @@
 
 mod apply;
 mod client;
+mod collector;
 mod crash;
 mod doctor;
 mod hostile;
 mod issuer;
 mod keys;
+mod log;
 mod process;
+mod secrets;
 mod serve;
 mod token;
+mod traces;

@@ -74,17 +74,16 @@ impl Place {
     }
 
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
-        self.serve_in(more, &[])
-    }
-
-    /// The same with these variables.
-    pub(crate) fn serve_in(&self, more: &[&str], environment: &[(&str, &str)]) -> Server {
         let log =
             std::fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
+        self.serve_to(log, more)
+    }
+
+    /// Starts a server whose log goes there.
+    pub(crate) fn serve_to(&self, log: impl Into<Stdio>, more: &[&str]) -> Server {
         let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
         arguments.extend(more);
         let mut command = self.command(&arguments);
-        command.envs(environment.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut said = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());

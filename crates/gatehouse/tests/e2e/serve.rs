@@ -29,39 +29,6 @@ async fn a_device_is_issued_an_access_and_connects() {
 }
 
 #[tokio::test]
-async fn secrets_reach_neither_the_data_nor_the_log() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let chosen = "a chosen passphrase 77";
-    let body = format!(r#"{{"contractId": "payg", "username": "ann", "password": "{chosen}"}}"#);
-    let (_, first) = server.json(Method::POST, "/acme/access", Some(&body)).await;
-    let (_, second) =
-        server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
-    let generated = second["password"].as_str().unwrap().to_owned();
-    for (name, password) in [(&first["username"], chosen), (&second["username"], &generated)] {
-        let body = serde_json::json!({"username": name, "password": password}).to_string();
-        assert_eq!(server.json(Method::POST, "/acme/verify", Some(&body)).await.0, 200);
-    }
-    let path = format!("/acme/access/{}", first["id"].as_str().unwrap());
-    let rotated = "another passphrase 88";
-    let body = format!(r#"{{"password": "{rotated}"}}"#);
-    assert_eq!(server.json(Method::PATCH, &path, Some(&body)).await.0, 200);
-    let token = server.token.clone();
-    assert!(holds(place.dir.path(), b"ann"), "the search finds what is there");
-    assert!(place.log().contains("\"tenant\":\"acme\""), "{}", place.log());
-    for secret in [chosen, &generated, rotated, &token] {
-        assert!(
-            !holds(place.dir.path(), secret.as_bytes()),
-            "found a secret of {} bytes",
-            secret.len()
-        );
-    }
-    server.terminate();
-    assert!(server.wait().success());
-    assert!(!holds(place.dir.path(), generated.as_bytes()));
-}
-
-#[tokio::test]
 async fn a_server_that_is_asked_to_stop_finishes_what_it_began() {
     for place in Place::each("finishes_what_it_began").await {
         let server = place.serve();

@@ -205,11 +205,11 @@ async fn an_issuer_that_is_down_is_not_the_fault_of_the_token() {
     }
     far.answer_with(Answering::Well);
     // The server looks again by itself; here the test does.
-    assert!(auth.issuers[0].fetch().await);
+    assert!(auth.issuers[0].fetch(auth.meter()).await);
     let token = far.token();
     assert!(who(&auth, &token).await.is_ok());
     far.answer_with(Answering::With(503, "down again"));
-    assert!(!auth.issuers[0].fetch().await);
+    assert!(!auth.issuers[0].fetch(auth.meter()).await);
     assert!(who(&auth, &token).await.is_ok(), "the keys that are known are good for a while");
     assert!(who(&auth, &far.token()).await.is_ok(), "for new tokens too");
 }

@@ -1,0 +1,84 @@
+//! The figures of tokens: what came of those that were shown, what was issued, and how often issuers
+//! were asked.
+
+use prometheus::core::Collector;
+use prometheus::{IntCounter, IntCounterVec, Opts};
+
+use super::Unknown;
+use crate::metrics::SOUND;
+
+/// The figures of tokens.
+pub(crate) struct TokenMeter {
+    checks: IntCounterVec,
+    remembered: IntCounter,
+    issued: IntCounter,
+    fetches: IntCounterVec,
+}
+
+impl TokenMeter {
+    pub(super) fn new() -> Self {
+        let checks = Opts::new(
+            "gatehouse_token_checks_total",
+            "Requests that had to show a token, by what came of it",
+        );
+        let fetches = Opts::new(
+            "gatehouse_issuer_fetches_total",
+            "How often the keys of an issuer were fetched, and whether they came",
+        );
+        Self {
+            checks: IntCounterVec::new(checks, &["outcome"]).expect(SOUND),
+            remembered: IntCounter::new(
+                "gatehouse_tokens_remembered_total",
+                "Tokens whose signature had been checked before",
+            )
+            .expect(SOUND),
+            issued: IntCounter::new(
+                "gatehouse_tokens_issued_total",
+                "Tokens that the built-in issuer has given out",
+            )
+            .expect(SOUND),
+            // An issuer is one of those in the settings.
+            fetches: IntCounterVec::new(fetches, &["issuer", "outcome"]).expect(SOUND),
+        }
+    }
+
+    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        vec![
+            Box::new(self.checks.clone()),
+            Box::new(self.remembered.clone()),
+            Box::new(self.issued.clone()),
+            Box::new(self.fetches.clone()),
+        ]
+    }
+
+    /// Counts a token that was looked at.
+    pub(super) fn count<T>(&self, checked: &Result<T, Unknown>) {
+        let outcome = match checked {
+            Ok(_) => "accepted",
+            Err(Unknown::NoToken) => "no_token",
+            Err(Unknown::NotTrusted) => "not_trusted",
+            Err(Unknown::Expired) => "expired",
+            Err(Unknown::NotYetValid) => "not_yet_valid",
+            Err(Unknown::OtherAudience) => "other_audience",
+            Err(Unknown::OtherIssuer) => "other_issuer",
+            Err(Unknown::IssuerDown) => "issuer_down",
+        };
+        self.checks.with_label_values(&[outcome]).inc();
+    }
+
+    /// Counts a token that was remembered.
+    pub(super) fn count_remembered(&self) {
+        self.remembered.inc();
+    }
+
+    /// Counts a token that was given out.
+    pub(super) fn count_issued(&self) {
+        self.issued.inc();
+    }
+
+    /// Counts a fetch of an issuer's keys.
+    pub(super) fn count_fetch(&self, issuer: &str, has_come: bool) {
+        let outcome = if has_come { "came" } else { "failed" };
+        self.fetches.with_label_values(&[issuer, outcome]).inc();
+    }
+}

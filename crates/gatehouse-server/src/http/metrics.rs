@@ -1,0 +1,31 @@
+//! `/-/metrics`: the figures of the server, for Prometheus.
+
+use http::{StatusCode, header};
+
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, Need, Operation};
+use crate::metrics::MEDIA_TYPE;
+
+pub(super) const READ: Operation = Operation {
+    method: "GET",
+    id: "metrics",
+    summary: "The figures of the server, in Prometheus' text format",
+    need: Need::AdminOfAll,
+    media_type: MEDIA_TYPE,
+    answers: &[Answer {
+        status: 200,
+        what: "Every figure as it is now",
+        schema: Some("Text"),
+        headers: &[],
+    }],
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let body = call.site.metrics.render().into_bytes();
+    let reply = Reply { body, ..Reply::empty(StatusCode::OK) };
+    Ok(reply.with(header::CONTENT_TYPE, MEDIA_TYPE))
+}

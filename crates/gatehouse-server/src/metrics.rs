@@ -1,0 +1,63 @@
+//! What the server measures of itself, as Prometheus reads it.
+//!
+//! Store, vault and auth keep their own figures; here are those of requests and of the process,
+//! and the one registry that shows all of them. No label grows with what clients send: there is no
+//! tenant in here, no subject, no path and no identifier.
+
+mod process;
+mod requests;
+
+pub(crate) use requests::{RequestMeter, UNKNOWN_ROUTE, Watched, method_word};
+
+use prometheus::core::Collector;
+use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
+
+use crate::app::App;
+use crate::auth::Auth;
+use process::ProcessMeter;
+
+/// What Prometheus expects a text to be called.
+pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Why making a metric or registering it can't fail.
+pub(crate) const SOUND: &str = "names, labels and buckets are written soundly here, each once";
+
+/// All the figures of a server.
+pub struct Metrics {
+    registry: Registry,
+    process: ProcessMeter,
+    pub(crate) requests: RequestMeter,
+}
+
+impl Metrics {
+    pub(crate) fn new(app: &App, auth: &Auth) -> Self {
+        let metrics = Self {
+            registry: Registry::new(),
+            process: ProcessMeter::new(),
+            requests: RequestMeter::new(),
+        };
+        let about = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
+        let about = IntGaugeVec::new(about, &["version"]).expect(SOUND);
+        about.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(about)];
+        collectors.extend(metrics.process.collectors());
+        collectors.extend(metrics.requests.collectors());
+        collectors.extend(auth.meter().collectors());
+        for collector in collectors {
+            metrics.registry.register(collector).expect(SOUND);
+        }
+        app.store.meter().register(&metrics.registry).expect(SOUND);
+        app.vault.meter().register(&metrics.registry).expect(SOUND);
+        metrics
+    }
+
+    /// All figures as they are now, in Prometheus' text format.
+    pub fn render(&self) -> String {
+        self.process.look();
+        let families = self.registry.gather();
+        TextEncoder::new().encode_to_string(&families).unwrap_or_else(|cause| {
+            tracing::error!(%cause, "the metrics can't be written");
+            String::new()
+        })
+    }
+}

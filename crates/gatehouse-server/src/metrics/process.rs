@@ -1,0 +1,146 @@
+//! The figures of the process, by the names that every Prometheus client gives them. They are read
+//! from `/proc` whenever somebody looks; where there is none they stay at zero.
+
+use std::fs;
+use std::sync::{Mutex, PoisonError};
+
+use prometheus::core::Collector;
+use prometheus::{Counter, Gauge, IntGauge};
+
+use super::SOUND;
+
+/// In what Linux counts processor time towards programs, whatever it uses itself.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// The figures of the process.
+pub(super) struct ProcessMeter {
+    cpu_seconds: Counter,
+    /// Held by who looks: two at once would count the same time twice.
+    looking: Mutex<()>,
+    start_time: Gauge,
+    resident_bytes: IntGauge,
+    virtual_bytes: IntGauge,
+    open_fds: IntGauge,
+    max_fds: IntGauge,
+    threads: IntGauge,
+}
+
+impl ProcessMeter {
+    pub(super) fn new() -> Self {
+        let gauge = |name, help| IntGauge::new(name, help).expect(SOUND);
+        Self {
+            cpu_seconds: Counter::new(
+                "process_cpu_seconds_total",
+                "Processor time that the process has used, in seconds",
+            )
+            .expect(SOUND),
+            looking: Mutex::default(),
+            start_time: Gauge::new(
+                "process_start_time_seconds",
+                "When the process began, in seconds since 1970",
+            )
+            .expect(SOUND),
+            resident_bytes: gauge("process_resident_memory_bytes", "Memory that is in use"),
+            virtual_bytes: gauge("process_virtual_memory_bytes", "Memory that is reserved"),
+            open_fds: gauge("process_open_fds", "Open file descriptors"),
+            max_fds: gauge("process_max_fds", "File descriptors that may be open"),
+            threads: gauge("process_threads", "Threads of the process"),
+        }
+    }
+
+    pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        vec![
+            Box::new(self.cpu_seconds.clone()),
+            Box::new(self.start_time.clone()),
+            Box::new(self.resident_bytes.clone()),
+            Box::new(self.virtual_bytes.clone()),
+            Box::new(self.open_fds.clone()),
+            Box::new(self.max_fds.clone()),
+            Box::new(self.threads.clone()),
+        ]
+    }
+
+    /// Brings the figures up to date.
+    pub(super) fn look(&self) {
+        if let Some(seen) = Seen::of(&read("/proc/self/stat"), &read("/proc/stat")) {
+            let _looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+            let more = seen.cpu_seconds - self.cpu_seconds.get();
+            if more > 0.0 {
+                self.cpu_seconds.inc_by(more);
+            }
+            self.start_time.set(seen.start_time);
+            self.threads.set(seen.n_threads);
+        }
+        let status = read("/proc/self/status");
+        let kibibytes = |name| number_after(&status, name).map(|it| it * 1024);
+        set(&self.resident_bytes, kibibytes("VmRSS:"));
+        set(&self.virtual_bytes, kibibytes("VmSize:"));
+        set(&self.max_fds, number_after(&read("/proc/self/limits"), "Max open files"));
+        // One of them is the directory that is being read.
+        let n_open = fs::read_dir("/proc/self/fd").map(|it| it.count().saturating_sub(1)).ok();
+        set(&self.open_fds, n_open.and_then(|it| i64::try_from(it).ok()));
+    }
+}
+
+/// What the kernel tells of a process in `stat`.
+struct Seen {
+    cpu_seconds: f64,
+    start_time: f64,
+    n_threads: i64,
+}
+
+impl Seen {
+    /// Reads `/proc/self/stat`, with `/proc/stat` for when the machine began.
+    fn of(stat: &str, machine: &str) -> Option<Self> {
+        // The name stands in parentheses and may hold anything, so it is counted from its end: what
+        // follows is the third field.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        let number = |n: usize| fields.get(n - 3).and_then(|it| it.parse::<f64>().ok());
+        Some(Self {
+            cpu_seconds: (number(14)? + number(15)?) / TICKS_PER_SECOND,
+            start_time: number_after(machine, "btime")? as f64 + number(22)? / TICKS_PER_SECOND,
+            n_threads: number(20)? as i64,
+        })
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn set(gauge: &IntGauge, value: Option<i64>) {
+    if let Some(value) = value {
+        gauge.set(value);
+    }
+}
+
+/// The first number on the line that begins with `name`.
+fn number_after(text: &str, name: &str) -> Option<i64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_is() {
+        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 12 0 400 1 2 3";
+        let seen = Seen::of(stat, "cpu 1 2\nbtime 1800000000\n").unwrap();
+        assert_eq!((seen.cpu_seconds, seen.n_threads), (3.0, 12));
+        assert_eq!(seen.start_time, 1_800_000_004.0);
+        assert!(Seen::of("", "").is_none());
+    }
+
+    #[test]
+    fn this_process_is_seen() {
+        let meter = ProcessMeter::new();
+        meter.look();
+        assert!(meter.resident_bytes.get() > 1 << 20);
+        assert!(meter.virtual_bytes.get() >= meter.resident_bytes.get());
+        assert!(meter.open_fds.get() >= 3 && meter.max_fds.get() >= meter.open_fds.get());
+        assert!(meter.threads.get() >= 1 && meter.start_time.get() > 1_700_000_000.0);
+    }
+}

@@ -1,0 +1,99 @@
+use super::*;
+use std::sync::{Arc, Mutex};
+
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is written while something is said.
+fn written(json: bool, say: impl FnOnce()) -> String {
+    let paper = Paper::default();
+    let writer = {
+        let paper = paper.clone();
+        move || paper.clone()
+    };
+    let layer = if json { for_programs(writer) } else { for_people(writer, false) };
+    let layer = layer.with_filter(of_ours(LogLevel::Info).and(filter_fn(is_said)));
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), say);
+    let bytes = paper.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Whatever a token's subject may hold.
+const UNRULY: &str = "a\nb\r\u{1b}[31mred\u{85}\u{2028}\u{202e}x\0 \"q\" {\"level\":\"ERROR\"}";
+
+#[test]
+fn nothing_breaks_a_line() {
+    let cause = std::io::Error::other(UNRULY);
+    let say = || {
+        tracing::info!(subject = UNRULY, %cause, other = ?UNRULY, "request");
+        tracing::info!("a message with {UNRULY}");
+    };
+    let text = written(false, say);
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(
+        text.ends_with('\n') && !text.trim_end_matches('\n').contains(is_unruly_but_line),
+        "{text:?}"
+    );
+    let json = written(true, say);
+    let lines: Vec<&str> = json.split_terminator('\n').collect();
+    assert_eq!(lines.len(), 2, "{json}");
+    let first: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
+    assert_eq!((&first["level"], &first["subject"]), (&"INFO".into(), &UNRULY.into()));
+}
+
+fn is_unruly_but_line(c: char) -> bool {
+    is_unruly(c) && c != '\n'
+}
+
+#[test]
+fn a_line_for_programs_has_time_level_and_message() {
+    let line = written(true, || {
+        let nothing: Option<&str> = None;
+        tracing::warn!(status = 503, tenant = "acme", subject = nothing, "request");
+    });
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let time = line["timestamp"].as_str().unwrap();
+    assert!(time.ends_with('Z') && time.parse::<jiff::Timestamp>().is_ok(), "{time}");
+    assert_eq!(line["level"], "WARN");
+    assert_eq!(line["message"], "request");
+    assert_eq!((&line["status"], &line["tenant"]), (&503.into(), &"acme".into()));
+    assert_eq!(line.get("subject"), None, "what isn't known is left out");
+}
+
+#[test]
+fn a_line_for_people_is_easy_to_read() {
+    let line = written(false, || {
+        let route = "/{tenantName}/access";
+        tracing::info!(method = "GET", route, status = 200, subject = "ann b", "request");
+    });
+    let (time, rest) = line.split_once(' ').unwrap();
+    assert!(time.parse::<jiff::Timestamp>().is_ok(), "{line}");
+    let expected =
+        " INFO request method=GET route=/{tenantName}/access status=200 subject=\"ann b\"\n";
+    assert_eq!(rest, expected);
+}
+
+#[test]
+fn spans_are_for_traces_alone() {
+    for json in [false, true] {
+        let line = written(json, || {
+            let span = tracing::info_span!("a span", colour = "blue");
+            assert!(span.is_disabled(), "it costs nothing where nobody listens");
+            span.in_scope(|| tracing::info!("said"));
+            tracing::error!(name: "BatchSpanProcessor.ExportError", "told elsewhere");
+        });
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(line.contains("said") && !line.contains("blue"), "{line}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Exporting traces: OTLP over HTTP, in batches, from a thread of its own. A queue that is full drops
+//! spans; a collector that can't be reached is told about now and then. No request waits for either.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gatehouse_server::config::Traces;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_otlp::{Protocol, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{
+    BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanData, SpanExporter,
+};
+use tracing::Metadata;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::{Layer, Registry};
+
+/// Spans that may wait to be exported.
+const QUEUE_MAX: usize = 4096;
+
+/// Spans in one export.
+const BATCH_MAX: usize = 512;
+
+/// How long spans wait for others to go with them.
+const BATCH_DELAY: Duration = Duration::from_secs(5);
+
+/// How long an export may take.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the last export may take when the server stops.
+const LAST_EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long there is silence after a complaint.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The export of traces, until it is told to finish.
+pub(crate) struct Exporting(SdkTracerProvider);
+
+type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Begins to export, where there is somewhere to export to.
+pub(crate) fn start(traces: &Traces) -> Result<Option<(Boxed, Exporting)>, String> {
+    let Some(endpoint) = &traces.endpoint else { return Ok(None) };
+    let exporter = opentelemetry_otlp::SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(format!("{}/v1/traces", endpoint.as_str()))
+        .with_timeout(EXPORT_TIMEOUT)
+        .build();
+    let exporter = exporter.map_err(|cause| format!("traces.endpoint: {cause}"))?;
+    let batches = BatchConfigBuilder::default()
+        .with_max_queue_size(QUEUE_MAX)
+        .with_max_export_batch_size(BATCH_MAX)
+        .with_scheduled_delay(BATCH_DELAY)
+        .build();
+    let exporter = Patient { exporter, complaint: Mutex::default() };
+    let processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
+    let share = traces.sample_percent as f64 / 100.0;
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let resource = Resource::builder().with_service_name("gatehouse").with_attribute(version);
+    let provider = SdkTracerProvider::builder()
+        .with_span_processor(processor)
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(share))))
+        .with_resource(resource.build())
+        .build();
+    let layer = tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("gatehouse"))
+        .with_context_activation(false)
+        .with_level(false)
+        .with_location(false)
+        .with_target(false)
+        .with_threads(false)
+        .with_tracked_inactivity(false)
+        .with_filter(filter_fn(is_ours));
+    Ok(Some((layer.boxed(), Exporting(provider))))
+}
+
+/// Spans of our own. What is said in the log stays there.
+fn is_ours(metadata: &Metadata<'_>) -> bool {
+    metadata.is_span() && metadata.target().starts_with("gatehouse")
+}
+
+impl Exporting {
+    /// Exports what is left, within this time.
+    pub(crate) fn finish(self, within: Duration) {
+        if let Err(cause) = self.0.shutdown_with_timeout(within.min(LAST_EXPORT_TIMEOUT)) {
+            tracing::warn!(%cause, "the last traces may not have been exported");
+        }
+    }
+}
+
+/// An exporter that complains now and then instead of every time.
+#[derive(Debug)]
+struct Patient<Exporter> {
+    exporter: Exporter,
+    complaint: Mutex<Complaint>,
+}
+
+#[derive(Debug, Default)]
+struct Complaint {
+    said_at: Option<Instant>,
+    n_spans: usize,
+}
+
+impl<Exporter: SpanExporter> SpanExporter for Patient<Exporter> {
+    async fn export(&self, spans: Vec<SpanData>) -> OTelSdkResult {
+        let n_spans = spans.len();
+        let result = self.exporter.export(spans).await;
+        if let Err(cause) = &result {
+            let mut complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+            complaint.n_spans += n_spans;
+            if complaint.said_at.is_none_or(|at| at.elapsed() >= SILENCE) {
+                let n_spans = std::mem::take(&mut complaint.n_spans);
+                complaint.said_at = Some(Instant::now());
+                tracing::warn!(%cause, n_spans, "traces can't be exported, and are lost");
+            }
+        }
+        result
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn shutdown(&self) -> OTelSdkResult {
+        self.exporter.shutdown()
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
+}

@@ -1,0 +1,99 @@
+//! The log as others read it, or don't.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use super::process::*;
+use reqwest::Method;
+use serde_json::Value;
+
+#[tokio::test]
+async fn every_line_about_a_request_says_which_and_whose() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    for (path, token) in [("/acme/contract", Some(&server.token)), ("/acme/contract", None)] {
+        let mut request = server.client.get(format!("{}{path}", server.url));
+        request = request.header("x-correlation-id", "it's/\"mine\"\\");
+        request = request.header("traceparent", format!("00-{trace}-b7ad6b7169203331-01"));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        request.send().await.unwrap();
+    }
+    server.terminate();
+    assert!(server.wait().success());
+    let log = place.log();
+    let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    for line in &lines {
+        for name in ["timestamp", "level", "message"] {
+            assert!(line[name].is_string(), "{line}");
+        }
+    }
+    let requests: Vec<&Value> = lines.iter().filter(|it| it["message"] == "request").collect();
+    let [known, unknown] = requests[..] else { panic!("{log}") };
+    for line in [known, unknown] {
+        assert_eq!(line["correlation_id"], "it's/\"mine\"\\");
+        assert_eq!(line["trace_id"], trace);
+        assert_eq!(line["tenant"], "acme");
+        assert_eq!(line["route"], "/{tenantName}/contract");
+    }
+    assert_eq!((&known["subject"], unknown.get("subject")), (&"cli".into(), None));
+}
+
+/// Standard error may be a full disk, a reader who went away, or one who doesn't read.
+#[tokio::test]
+async fn a_log_that_cannot_be_written_holds_up_nothing() {
+    let full_disk = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let (gone, writer) = std::io::pipe().unwrap();
+    drop(gone);
+    let (mut still, slow) = std::io::pipe().unwrap();
+    for (case, log) in
+        [("a full disk", full_disk()), ("nobody", writer.into()), ("a pipe", slow.into())]
+    {
+        let place = Place::sqlite();
+        // At this level every request says something, far more than a pipe holds.
+        let server = place.serve_to(log, &["--estate", "estate.yaml"]);
+        for _ in 0..1000 {
+            let (status, _) = server.json(Method::GET, "/acme/contract", None).await;
+            assert_eq!(status, 200, "{case}");
+        }
+        server.terminate();
+        assert!(server.wait().success(), "{case}");
+    }
+    let mut read = Vec::new();
+    still.read_to_end(&mut read).unwrap();
+    assert!(read.starts_with(b"{\"timestamp\""), "what a pipe holds is there");
+}
+
+/// Whoever may choose a subject, a path or a method must not be able to write lines of the log.
+#[tokio::test]
+async fn nobody_else_writes_lines_of_the_log() {
+    for format in ["json", "text"] {
+        let place = Place::sqlite();
+        std::fs::write(place.path("g.toml"), format!("log.format = '{format}'")).unwrap();
+        let mut server = place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
+        let subject = "ann\r\n2026-01-01T00:00:00Z ERROR \u{1b}[2Jforged\n{\"level\":\"ERROR\"}";
+        let arguments = ["token", "--tenant", "*", "--scope", "access:read", "--subject", subject];
+        server.token = String::from_utf8(place.run(&arguments).stdout).unwrap().trim().to_owned();
+        for (method, path) in [
+            ("GET", "/acme/contract"),
+            ("GET", "/ac%0A%1B%5B2Jme/contract"),
+            ("GET", "/acme/contract/x%0Aforged"),
+            ("FORGED", "/acme/contract?x=%0Aforged"),
+        ] {
+            server.ask(method.parse().unwrap(), path, None).await;
+        }
+        server.terminate();
+        assert!(server.wait().success());
+        let log = place.log();
+        let requests = log.split_terminator('\n').filter(|it| it.contains("microseconds"));
+        assert_eq!(requests.count(), 4, "{log}");
+        for line in log.split_terminator('\n') {
+            let begins = if format == "json" { "{\"timestamp\":\"20" } else { "20" };
+            assert!(line.starts_with(begins) && line.contains("INFO"), "{line}");
+            assert!(!line.contains(char::is_control), "{line:?}");
+        }
+        assert!(log.contains("ann\\r\\n2026"), "{format}: {log}");
+    }
+}

@@ -1,0 +1,215 @@
+//! One of everything, with as much said about it as can be; and then every secret that was used is
+//! searched for wherever something is said.
+
+use super::collector::Collector;
+use super::process::*;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// A wrong password, or a part of a request that is no password at all, may be somebody's secret too.
+const CHOSEN: &str = "pw-chosen-01";
+const ROTATED: &str = "pw-rotated-02";
+const WRONG: &str = "pw-wrong-03";
+const IN_QUERY: &str = "pw-in-query-04";
+const IN_BASIC: [&str; 2] = ["pw-in-basic-05", "YW5uOnB3LWluLWJhc2ljLTA1"];
+const MISTYPED: &str = "pw-mistyped-06";
+const BROKEN: &str = "pw-in-broken-json-07";
+const MISPLACED: &str = "pw-misplaced-08";
+const OF_NOBODY: &str = "pw-of-nobody-09";
+const JUNK_TOKEN: &str = "junk-token-10";
+const IN_WRONG_TYPE: &str = "pw-in-a-form-11";
+const OF_DATABASE: &str = "pw-of-database-12";
+
+/// The place with a password in its database's address; on SQLite there is none.
+async fn places() -> [Place; 2] {
+    let mut places = Place::each("secrets").await;
+    for url in places.iter_mut().filter_map(|it| it.database_url.as_mut()) {
+        let (scheme, rest) = url.split_once("://").unwrap();
+        let (user, host) = rest.split_once('@').unwrap();
+        // The throw-away server trusts everyone, whatever password is shown.
+        let user = user.split(':').next().unwrap();
+        *url = format!("{scheme}://{user}:{OF_DATABASE}@{host}");
+    }
+    places
+}
+
+#[tokio::test]
+async fn nothing_that_is_said_holds_a_secret() {
+    for place in places().await {
+        let collector = Collector::start();
+        let settings = format!(
+            "[log]\nlevel = 'trace'\nformat = 'json'\n[traces]\nendpoint = '{}'\n",
+            collector.endpoint
+        );
+        std::fs::write(place.path("g.toml"), settings).unwrap();
+        let server = place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
+        let mut secrets = use_them_all(&server).await;
+        let metrics = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
+        let tokens = [server.token.clone(), place.token("acme", "access:read")];
+        for token in &tokens {
+            secrets.push(token.clone());
+            secrets.extend(token.split('.').map(str::to_owned));
+        }
+        let check_disk = || {
+            for secret in &secrets {
+                assert!(!holds(place.dir.path(), secret.as_bytes()), "`{secret}` is on the disk");
+            }
+        };
+        check_disk();
+        server.terminate();
+        assert!(server.wait().success(), "{}", place.log());
+        check_disk();
+
+        let (log, traces) = (place.log(), collector.bytes());
+        assert!(log.contains("\"tenant\":\"acme\"") && log.contains("\"status\":401"), "{log}");
+        assert!(metrics.contains("gatehouse_vault_hash_duration_seconds_count"), "{metrics}");
+        assert!(is_in(&traces, "gatehouse.tenant"), "the search finds what is there");
+        let keys = ["master.key", "token.key"].map(|it| place.path("gatehouse-data").join(it));
+        let keys = keys.iter().filter_map(|it| std::fs::read_to_string(it).ok());
+        let keys: Vec<String> = keys.map(|it| it.trim().to_owned()).collect();
+        assert_eq!(keys.len(), if place.kind == "SQLite" { 2 } else { 0 });
+        for secret in
+            secrets.iter().chain(&keys).map(String::as_str).chain([MASTER_KEY, OF_DATABASE])
+        {
+            for (what, said) in
+                [("log", log.as_bytes()), ("metrics", metrics.as_bytes()), ("traces", &traces)]
+            {
+                assert!(!is_in(said, secret), "{}: `{secret}` is in the {what}", place.kind);
+            }
+        }
+    }
+}
+
+/// Does one of everything, well and badly, and tells the secrets that took part.
+async fn use_them_all(server: &Server) -> Vec<String> {
+    let status = async |method: Method, path: &str, body: Option<Value>| {
+        let body = body.map(|it| it.to_string());
+        server.json(method, path, body.as_deref()).await
+    };
+    let verify = async |username: &Value, password: &str| {
+        let body = json!({"username": username, "password": password});
+        status(Method::POST, "/acme/verify", Some(body)).await.0
+    };
+    let new =
+        json!({"contractId": "payg", "username": "ann", "password": CHOSEN, "deviceName": "d"});
+    let (made, ann) = status(Method::POST, "/acme/access", Some(new.clone())).await;
+    assert_eq!(made, 201, "{ann}");
+    assert_eq!(status(Method::POST, "/acme/access", Some(new)).await.0, 409);
+    let (_, other) = status(Method::POST, "/acme/access", Some(json!({"contractId": "pre"}))).await;
+    let generated = other["password"].as_str().unwrap();
+    assert_eq!(verify(&ann["username"], CHOSEN).await, 200);
+    assert_eq!(verify(&ann["username"], CHOSEN).await, 200);
+    assert_eq!(verify(&other["username"], generated).await, 200);
+    assert_eq!(verify(&ann["username"], WRONG).await, 401);
+    assert_eq!(verify(&"nobody".into(), OF_NOBODY).await, 401);
+    let path = format!("/acme/access/{}", ann["id"].as_str().unwrap());
+    assert_eq!(status(Method::PATCH, &path, Some(json!({"password": ROTATED}))).await.0, 200);
+    assert_eq!(status(Method::PATCH, &path, Some(json!({"status": "SUSPENDED"}))).await.0, 200);
+    assert_eq!(verify(&ann["username"], ROTATED).await, 401);
+
+    for query in [
+        "",
+        "?contractId=payg&createdAt%3E=2026-01-01;username=ann",
+        "?name=d&pageSize=1",
+        &format!("?password={IN_QUERY}&access_token={}", server.token),
+        &format!("?filter=name={IN_QUERY}"),
+        &format!("?createdAt={IN_QUERY}"),
+        &format!("?pageSize={IN_QUERY}"),
+    ] {
+        server.ask(Method::GET, &format!("/acme/access{query}"), None).await;
+    }
+    let long = format!("{MISTYPED}{}", "x".repeat(80));
+    for body in [
+        json!({"contractId": "payg", "password": {"x": MISTYPED}}),
+        json!({"contractId": "payg", "password": long}),
+        json!({"contractId": "payg", "passwort": MISTYPED}),
+        json!({"contractId": "payg", MISTYPED: 1}),
+        json!([MISTYPED]),
+    ] {
+        let (refused, _) = status(Method::POST, "/acme/access", Some(body.clone())).await;
+        assert_eq!(refused, 400, "{body}");
+        assert_eq!(status(Method::PATCH, &path, Some(body.clone())).await.0, 400, "{body}");
+        assert_eq!(status(Method::POST, "/acme/verify", Some(body)).await.0, 400);
+    }
+    let broken = format!(r#"{{"contractId": "payg", "password": "{BROKEN}"#);
+    for path in ["/acme/access", "/acme/verify"] {
+        assert_eq!(server.json(Method::POST, path, Some(&broken)).await.0, 400);
+    }
+    let form = server.client.post(format!("{}/acme/verify", server.url)).bearer_auth(&server.token);
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let form = form.body(format!("password={IN_WRONG_TYPE}")).send().await.unwrap();
+    assert_eq!(form.status(), 415);
+
+    let forged = format!("{}x", server.token);
+    for authorization in [
+        format!("Bearer {JUNK_TOKEN}"),
+        format!("Bearer {forged}"),
+        format!("Bearer {JUNK_TOKEN}.{JUNK_TOKEN}.{JUNK_TOKEN}"),
+        format!("Basic {}", IN_BASIC[1]),
+        server.token.clone(),
+    ] {
+        let asked = server.client.get(format!("{}{path}", server.url));
+        let asked = asked.header("authorization", authorization).send().await.unwrap();
+        assert_eq!(asked.status(), 401);
+    }
+    for path in [
+        format!("/{}/access", server.token),
+        format!("/acme/{MISPLACED}"),
+        format!("/acme/access/{MISPLACED}"),
+        format!("/acme/contract/{MISPLACED}"),
+        format!("/-/{MISPLACED}"),
+        format!("/acme%20{MISPLACED}/access"),
+    ] {
+        assert_eq!(server.json(Method::GET, &path, None).await.0, 404, "{path}");
+    }
+
+    let tenant = "/-/admin/tenants/other";
+    assert_eq!(status(Method::PUT, tenant, Some(json!({"timeZone": MISTYPED}))).await.0, 400);
+    assert_eq!(status(Method::PUT, tenant, Some(json!({}))).await.0, 201);
+    let contract = json!({"productOfferingId": "po", "billingModel": "PAY_PER_USE"});
+    let (put, _) = status(Method::PUT, &format!("{tenant}/contracts/c"), Some(contract)).await;
+    assert_eq!(put, 201);
+    for path in
+        ["/-/admin/tenants", &format!("{tenant}/contracts"), "/acme/contract", "/acme/summary"]
+    {
+        assert_eq!(server.json(Method::GET, path, None).await.0, 200, "{path}");
+    }
+    assert_eq!(server.ask(Method::DELETE, tenant, None).await.status(), 204);
+    for path in ["/-/live", "/-/ready", "/-/openapi.json", "/-/jwks.json"] {
+        assert_eq!(server.ask(Method::GET, path, None).await.status(), 200);
+    }
+
+    let used = [
+        CHOSEN,
+        ROTATED,
+        WRONG,
+        IN_QUERY,
+        MISTYPED,
+        BROKEN,
+        MISPLACED,
+        OF_NOBODY,
+        JUNK_TOKEN,
+        IN_WRONG_TYPE,
+        generated,
+        &forged,
+    ];
+    used.into_iter().chain(IN_BASIC).map(str::to_owned).collect()
+}
+
+fn is_in(bytes: &[u8], needle: &str) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
+
+#[test]
+fn a_start_that_fails_does_not_repeat_the_password() {
+    let place = Place::sqlite();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://ann:{OF_DATABASE}@{closed}/fleet?options=-c%20x%3D{OF_DATABASE}");
+    let mut command = place.command(&["serve", "--database-url", &url]);
+    command.env("GATEHOUSE_LOG__LEVEL", "trace").env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    let shown = said(&output);
+    assert!(shown.contains("database"), "{shown}");
+    assert!(!shown.contains(OF_DATABASE) && !shown.contains(MASTER_KEY), "{shown}");
+}
