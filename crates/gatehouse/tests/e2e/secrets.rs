@@ -3,6 +3,8 @@
 
 use super::collector::Collector;
 use super::process::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -179,6 +181,7 @@ async fn use_them_all(server: &Server) -> Vec<String> {
         assert_eq!(server.ask(Method::GET, path, None).await.status(), 200);
     }
 
+    let mut of_clients = use_clients(server).await;
     let used = [
         CHOSEN,
         ROTATED,
@@ -193,7 +196,49 @@ async fn use_them_all(server: &Server) -> Vec<String> {
         generated,
         &forged,
     ];
-    used.into_iter().chain(IN_BASIC).map(str::to_owned).collect()
+    of_clients.extend(used.into_iter().chain(IN_BASIC).map(str::to_owned));
+    of_clients
+}
+
+/// Gets tokens for a client, well and badly.
+async fn use_clients(server: &Server) -> Vec<String> {
+    let clients = "/-/admin/tenants/acme/clients";
+    let (made, client) =
+        server.json(Method::POST, clients, Some(r#"{"scope": "access:read"}"#)).await;
+    assert_eq!(made, 201, "{client}");
+    let text = |name: &str| client[name].as_str().unwrap().to_owned();
+    let (id, secret) = (text("clientId"), text("clientSecret"));
+    let url = format!("{}/-/oauth2/token", server.url);
+    let ask = async |basic: Option<&str>, form: String| {
+        let request = server.client.post(&url).body(form);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let request = match basic {
+            Some(secret) => request.basic_auth(&id, Some(secret)),
+            None => request,
+        };
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let grant = "grant_type=client_credentials";
+    let (status, token) = ask(Some(&secret), grant.to_owned()).await;
+    assert_eq!(status, 200, "{token}");
+    for (basic, form, expected) in [
+        (Some(WRONG), grant.to_owned(), 401),
+        (None, format!("{grant}&client_id={id}&client_secret={secret}"), 200),
+        (None, format!("{grant}&client_id={id}&client_secret={WRONG}"), 401),
+        (None, format!("{grant}&client_id={secret}&client_secret={id}"), 401),
+        (Some(&secret), format!("{grant}&client_secret={secret}"), 400),
+        (Some(&secret), format!("{grant}&scope={MISTYPED}"), 400),
+        (Some(&secret), format!("grant_type={MISTYPED}"), 400),
+    ] {
+        assert_eq!(ask(basic, form.clone()).await.0, expected, "{form}");
+    }
+    let asked = server.client.post(format!("{url}?client_secret={secret}")).send().await.unwrap();
+    assert_eq!(asked.status(), 400);
+    server.ask(Method::GET, clients, None).await;
+    let token = token["access_token"].as_str().unwrap();
+    let parts = token.split('.').map(str::to_owned);
+    parts.chain([secret.clone(), BASE64.encode(format!("{id}:{secret}"))]).collect()
 }
 
 fn is_in(bytes: &[u8], needle: &str) -> bool {
