@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod arrival;
 mod call;
 mod conditional;
 mod contract;
@@ -20,27 +21,31 @@ mod params;
 mod problem;
 mod public;
 mod query;
-mod refusal;
+pub(crate) mod refusal;
 mod reply;
 mod resource;
 mod routes;
 mod site;
+mod slots;
 mod summary;
 mod tenant;
 mod verify;
 
 pub use address::SEGMENT;
+pub use arrival::{Arrival, Door};
 pub use contract::ContractBody;
 pub use dispatch::handle;
-pub use refusal::Explained;
+pub(crate) use intake::HEADER_BYTES_MAX;
 pub use tenant::TenantBody;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::app::App;
 use crate::auth::Auth;
 use routes::Routes;
 use site::Site;
+use slots::Slots;
 
 /// Everything that answering a request needs. Cheap to clone.
 #[derive(Clone)]
@@ -57,7 +62,10 @@ impl Gate {
             document: openapi::document(routes.resources(), &config.limits),
             app,
             auth,
+            slots: Slots::new(&config.limits),
             limits: config.limits.clone(),
+            has_operator_door: config.operator_listen.is_some(),
+            stopping: AtomicBool::new(false),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
         };
@@ -67,6 +75,11 @@ impl Gate {
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
         &self.site.auth
+    }
+
+    /// From now on the server is not ready for more, whatever it still answers.
+    pub fn begin_to_stop(&self) {
+        self.site.stopping.store(true, Ordering::Relaxed);
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
+use gatehouse_server::serve::check_tls;
 use gatehouse_store::{Clock, Store};
 
 use crate::serve::Settings;
@@ -50,6 +51,11 @@ impl Doctor {
     }
 
     async fn examine(&self, config: &Config, findings: &mut Findings) {
+        match check_tls(config) {
+            Ok(true) => findings.good("the certificate and its key belong together"),
+            Ok(false) => {}
+            Err(why) => findings.wrong(&why.to_string()),
+        }
         let clock = Clock::machine();
         match keys::open_token_key(config, clock.clone()).await {
             Ok(_) => findings.good("the key that signs tokens can be read"),

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Gate;
 use super::address::Address;
+use super::arrival::{Arrival, Door};
 use super::call::Call;
 use super::correlation::Correlation;
 use super::intake;
@@ -37,13 +38,14 @@ use crate::reader::{Fault, shortened};
 pub async fn handle<B>(
     requests: &TaskTracker,
     gate: Gate,
+    arrival: Arrival,
     request: Request<B>,
 ) -> Response<Full<Bytes>>
 where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
 {
     let clock = gate.site.app.clock.clone();
-    let answered = requests.spawn(async move { answer(&gate, request).await });
+    let answered = requests.spawn(async move { answer(&gate, arrival, request).await });
     answered.await.unwrap_or_else(|panic| {
         let correlation = Correlation::of(&HeaderMap::new(), clock.now());
         tracing::error!(correlation_id = correlation.id, %panic, "a request panicked");
@@ -53,7 +55,7 @@ where
     })
 }
 
-async fn answer<B>(gate: &Gate, request: Request<B>) -> Response<Full<Bytes>>
+async fn answer<B>(gate: &Gate, arrival: Arrival, request: Request<B>) -> Response<Full<Bytes>>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -61,7 +63,7 @@ where
     let (parts, mut body) = request.into_parts();
     let correlation = Correlation::of(&parts.headers, gate.site.app.now());
     let mut seen = Seen::default();
-    let result = respond(gate, &parts, &mut body, &mut seen).await;
+    let result = respond(gate, arrival, &parts, &mut body, &mut seen).await;
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
             tracing::error!(correlation_id = correlation.id, cause, "a request failed");
@@ -113,6 +115,7 @@ fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
 
 async fn respond<B>(
     gate: &Gate,
+    arrival: Arrival,
     parts: &Parts,
     body: &mut B,
     seen: &mut Seen,
@@ -125,8 +128,13 @@ where
     let path = normal_form(parts.uri.path());
     let path = path.strip_prefix(gate.site.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
-    let Some(Found { resource, params }) = gate.routes.find(path) else {
-        return Err(refuse_unknown_path(gate, parts, path, seen));
+    let found = gate.routes.find(path);
+    let is_here = |it: &Found<'_>| it.resource.served.at(arrival.door, gate.site.has_operator_door);
+    let Some(Found { resource, params }) = found.filter(is_here) else {
+        return Err(match arrival.door {
+            Door::Main => refuse_unknown_path(gate, parts, path, seen),
+            Door::Operator => Problem::not_for_operators(),
+        });
     };
     seen.route = resource.path;
     if parts.method == Method::OPTIONS {
@@ -135,11 +143,11 @@ where
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT).map(str::to_owned);
     seen.tenant.clone_from(&tenant);
-    if !resource.is_public() {
+    if !resource.is_public() && arrival.door == Door::Main {
         let caller = authenticate(gate, parts, seen)?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
     }
-    let entrance = Entrance { gate, parts, path, resource, params };
+    let entrance = Entrance { gate, arrival, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -235,6 +243,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 /// A request of somebody who may, on its way to the handler.
 struct Entrance<'a> {
     gate: &'a Gate,
+    arrival: Arrival,
     parts: &'a Parts,
     path: &'a str,
     resource: &'a Resource,
@@ -255,12 +264,13 @@ impl Entrance<'_> {
         if operation.answers.iter().any(|answer| answer.schema.is_some()) {
             intake::check_accept(headers, JSON)?;
         }
+        let limits = &self.gate.site.limits;
         let body = match &operation.body {
             None => Bytes::new(),
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_type)?;
-                let max = self.gate.site.limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
-                intake::read(headers, body, max).await?
+                let max = limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
+                intake::read(headers, body, max, limits.body_timeout).await?
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();
@@ -276,7 +286,12 @@ impl Entrance<'_> {
             query,
             headers: headers.clone(),
             body,
-            address: Address::of(&self.gate.site, self.parts, self.path),
+            address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
+        };
+        // Only now, so that a body that arrives slowly takes no room from others.
+        let _slot = match operation.need {
+            Need::Nothing => None,
+            _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
         (operation.run)(call).await
     }
@@ -293,6 +308,7 @@ impl Entrance<'_> {
     async fn missing(&self, makes: bool) -> Result<Option<Problem>, Problem> {
         let store = &self.gate.site.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
+        let _slot = self.gate.site.slots.take(self.arrival.door)?;
         if makes && self.resource.thing == Thing::Tenant {
             return Ok(None);
         }

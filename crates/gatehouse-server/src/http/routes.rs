@@ -1,13 +1,14 @@
 //! Every route, on one screen.
 
 use super::params::{Params, TENANT};
-use super::resource::{Resource, Thing};
+use super::resource::{Resource, Served, Thing};
 use super::{access, contract, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Resource> {
-    let at = |path, thing, operations| Resource { path, thing, operations };
+    let at = |path, thing, operations| Resource { path, thing, served: Served::Main, operations };
+    let at_both = |path, operations| Resource { served: Served::Both, ..at(path, Thing::Nothing, operations) };
     vec![
         // what tenants do
         at("/{tenantName}/access",                               Thing::Tenant,   vec![access::LIST, access::CREATE]),
@@ -22,8 +23,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
         // what anyone may see
-        at("/-/live",                                            Thing::Nothing,  vec![public::LIVE]),
-        at("/-/ready",                                           Thing::Nothing,  vec![public::READY]),
+        at_both("/-/live",                                                        vec![public::LIVE]),
+        at_both("/-/ready",                                                       vec![public::READY]),
         at("/-/openapi.json",                                    Thing::Nothing,  vec![public::OPENAPI]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]

@@ -1,7 +1,10 @@
 //! What every handler may use: the service itself, and how it is set up.
 
+use std::sync::atomic::AtomicBool;
+
 use serde_json::Value;
 
+use super::slots::Slots;
 use crate::app::App;
 use crate::auth::Auth;
 use crate::config::{BasePath, Limits, PublicUrl};
@@ -10,6 +13,12 @@ pub(crate) struct Site {
     pub(crate) app: App,
     pub(crate) auth: Auth,
     pub(crate) limits: Limits,
+    /// Room for the requests that are worked on.
+    pub(crate) slots: Slots,
+    /// Whether operators have a listener of their own.
+    pub(crate) has_operator_door: bool,
+    /// Whether the server has been asked to end.
+    pub(crate) stopping: AtomicBool,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
     /// The OpenAPI document, but for the address of the server.
