@@ -39,7 +39,8 @@ pub(crate) use intake::HEADER_BYTES_MAX;
 pub use tenant::TenantBody;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::auth::Auth;
@@ -65,7 +66,7 @@ impl Gate {
             slots: Slots::new(&config.limits),
             limits: config.limits.clone(),
             has_operator_door: config.operator_listen.is_some(),
-            stopping: AtomicBool::new(false),
+            stopping: CancellationToken::new(),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
         };
@@ -79,7 +80,7 @@ impl Gate {
 
     /// From now on the server is not ready for more, whatever it still answers.
     pub fn begin_to_stop(&self) {
-        self.site.stopping.store(true, Ordering::Relaxed);
+        self.site.stopping.cancel();
     }
 }
 

@@ -21,7 +21,7 @@ use super::address::Address;
 use super::arrival::{Arrival, Door};
 use super::call::Call;
 use super::correlation::Correlation;
-use super::intake;
+use super::intake::{self, BodyLimits};
 use super::media::JSON;
 use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
@@ -270,7 +270,12 @@ impl Entrance<'_> {
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_type)?;
                 let max = limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
-                intake::read(headers, body, max, limits.body_timeout).await?
+                let limits = BodyLimits {
+                    max,
+                    timeout: limits.body_timeout,
+                    stopping: &self.gate.site.stopping,
+                };
+                intake::read(headers, body, limits).await?
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();

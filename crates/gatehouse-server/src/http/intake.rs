@@ -8,6 +8,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
+use tokio_util::sync::CancellationToken;
 
 use super::media::MERGE_PATCH;
 use super::problem::Problem;
@@ -24,6 +25,9 @@ pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
 
 /// Most bytes in the body of a request about a single thing.
 pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
+
+/// How long a body that is on its way may take to arrive when the server ends.
+const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is read, for politeness, of a body that nobody wants: who is still writing does not see
 /// the answer.
@@ -139,16 +143,26 @@ fn is_kind(given: &str, expected: &str) -> bool {
         })
 }
 
-/// Reads a body of at most `max` bytes, which may take so long to arrive.
+/// What bounds a body.
+pub(crate) struct BodyLimits<'a> {
+    /// Most bytes.
+    pub(crate) max: u64,
+    /// How long it may take to arrive.
+    pub(crate) timeout: config::Duration,
+    /// Set when the server is about to end: then it has to be quick.
+    pub(crate) stopping: &'a CancellationToken,
+}
+
+/// Reads a body within its limits.
 pub(crate) async fn read<B>(
     headers: &HeaderMap,
     body: &mut B,
-    max: u64,
-    timeout: config::Duration,
+    limits: BodyLimits<'_>,
 ) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    let BodyLimits { max, timeout, stopping } = limits;
     let too_large = || {
         let detail = format!("the body is too large; {max} bytes are allowed");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Body too large", detail)
@@ -173,10 +187,18 @@ where
         }
         Ok(read.freeze())
     };
-    tokio::time::timeout(timeout.get(), all).await.unwrap_or_else(|_| {
-        let detail = format!("the body did not arrive within {timeout}");
-        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
-    })
+    let last_call = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(LAST_BODY_TIMEOUT).await;
+    };
+    let detail = tokio::select! {
+        read = all => return read,
+        () = tokio::time::sleep(timeout.get()) => {
+            format!("the body did not arrive within {timeout}")
+        }
+        () = last_call => "the server is about to end, and the body was not there in time".to_owned(),
+    };
+    Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
 }
 
 /// Reads what is left of a body and forgets it, for a while.

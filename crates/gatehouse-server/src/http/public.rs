@@ -1,7 +1,5 @@
 //! `/-/…`: what anyone may see of the server itself, without a token.
 
-use std::sync::atomic::Ordering;
-
 use http::StatusCode;
 use serde_json::json;
 
@@ -65,7 +63,7 @@ async fn live(_: Call) -> Result<Reply, Problem> {
 }
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
-    if call.site.stopping.load(Ordering::Relaxed) {
+    if call.site.stopping.is_cancelled() {
         return Err(Problem::unavailable(
             "Stopping",
             "the server is about to end, ask another one",

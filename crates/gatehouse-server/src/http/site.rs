@@ -1,8 +1,7 @@
 //! What every handler may use: the service itself, and how it is set up.
 
-use std::sync::atomic::AtomicBool;
-
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::slots::Slots;
 use crate::app::App;
@@ -17,8 +16,8 @@ pub(crate) struct Site {
     pub(crate) slots: Slots,
     /// Whether operators have a listener of their own.
     pub(crate) has_operator_door: bool,
-    /// Whether the server has been asked to end.
-    pub(crate) stopping: AtomicBool,
+    /// Set when the server has been asked to end.
+    pub(crate) stopping: CancellationToken,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
     /// The OpenAPI document, but for the address of the server.

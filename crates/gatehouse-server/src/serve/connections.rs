@@ -1,6 +1,7 @@
 //! The connections that are held, and which of them give way when there is no room for another.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
@@ -45,7 +46,7 @@ impl Connections {
     pub(super) fn close_idle(&self) {
         for activity in self.lock().connections.values() {
             if activity.idle_since().is_some() {
-                activity.close();
+                activity.close_at_once();
             }
         }
     }
@@ -62,7 +63,7 @@ impl Registry {
         let Some((_, id)) = idle.min() else { return false };
         // It is no longer counted: it has no way to stay.
         if let Some(activity) = self.connections.remove(&id) {
-            activity.close();
+            activity.close_at_once();
         }
         true
     }
@@ -85,6 +86,8 @@ impl Drop for Held {
 pub(super) struct Activity {
     state: Mutex<State>,
     closing: CancellationToken,
+    /// Whether somebody else needs the place.
+    hurried: AtomicBool,
 }
 
 struct State {
@@ -103,7 +106,11 @@ pub(super) struct Busy(Arc<Activity>);
 impl Activity {
     fn new() -> Self {
         let state = State { n_requests: 0, n_begun: 0, blocked: false, since: Instant::now() };
-        Self { state: Mutex::new(state), closing: CancellationToken::new() }
+        Self {
+            state: Mutex::new(state),
+            closing: CancellationToken::new(),
+            hurried: AtomicBool::new(false),
+        }
     }
 
     /// Notes that a request has begun.
@@ -140,6 +147,17 @@ impl Activity {
     /// Asks for the connection to be closed, by whoever serves it.
     pub(super) fn close(&self) {
         self.closing.cancel();
+    }
+
+    /// The same, without ceremony.
+    fn close_at_once(&self) {
+        self.hurried.store(true, Ordering::Release);
+        self.close();
+    }
+
+    /// Whether the connection is to be closed without ceremony.
+    pub(super) fn is_hurried(&self) -> bool {
+        self.hurried.load(Ordering::Acquire)
     }
 
     /// Comes when the connection is to be closed.

@@ -38,6 +38,9 @@ const REFUSALS_MAX: usize = 64;
 /// How long a head that is on its way may take to arrive when the listener ends.
 const LAST_HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How long a client of HTTP/2 may take to agree that a connection ends which nobody else needs.
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How often a connection that is to be closed is asked whether its last request is done.
 const LAST_REQUEST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -233,8 +236,10 @@ impl Desk {
         }
         // What began in the meantime is finished, and a client of HTTP/2 is told that it ends.
         connection.as_mut().graceful_shutdown();
-        // An idle one is not waited for: somebody else may need its place at once.
-        let mut patience = Duration::ZERO;
+        let mut patience = match activity.is_hurried() {
+            true => Duration::ZERO,
+            false => GOODBYE_TIMEOUT,
+        };
         loop {
             let ended = tokio::time::timeout(patience, &mut connection).await.is_ok();
             if ended || activity.idle_since().is_some() {

@@ -180,6 +180,8 @@ async fn slow_clients_do_not_hold_up_the_end() {
     idle.ask_live();
     let mut half = Socket::open(server.address());
     half.send("GET /-/live HTTP/1.1\r\nhost: x\r\n");
+    let mut stalled = Socket::open(server.address());
+    stalled.begin(&server);
     let mut late = Socket::open(server.address());
     late.ask_live();
     let rest = late.begin(&server);
@@ -190,6 +192,7 @@ async fn slow_clients_do_not_hold_up_the_end() {
     }
     late.send(rest);
     assert!(late.rest().starts_with("HTTP/1.1 201 "), "what was begun is finished");
+    assert_problem(&stalled.rest(), 408);
     assert!(server.wait().success(), "{}", place.log());
     assert!(began.elapsed() < Duration::from_secs(15), "it took {:?}", began.elapsed());
 }
