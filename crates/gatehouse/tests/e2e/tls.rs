@@ -1,12 +1,20 @@
 //! TLS: what is spoken, and certificates that change while the server runs.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use super::hostile::assert_problem;
 use super::process::*;
 use super::socket::Socket;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use reqwest::tls::{self, TlsInfo};
 use reqwest::{Certificate, Client, ClientBuilder, Version};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// A certificate for this machine, and its key.
 struct Pair {
@@ -91,6 +99,59 @@ async fn who_does_not_speak_tls_is_not_answered() {
     assert_eq!(silent.rest_of_bytes(), b"");
     server.terminate();
     assert!(server.wait().success());
+}
+
+/// An encrypted connection that decides about every byte.
+async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(pair.der.clone().into()).unwrap();
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(server.address()).await?;
+    let name = "127.0.0.1".try_into().unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_408_by_tls_too() {
+    let place = Place::sqlite();
+    let pair = Pair::new();
+    pair.put(&place.path("tls"));
+    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__HEADER_TIMEOUT", "200ms")]);
+    let mut stream = open(&pair, &server).await.unwrap();
+    stream.write_all(b"GET /-/live HTTP/1.1\r\nhost:").await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert_problem(&said, 408);
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_closed_without_a_handshake() {
+    let place = Place::sqlite();
+    let pair = Pair::new();
+    pair.put(&place.path("tls"));
+    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
+    let mut busy = open(&pair, &server).await.unwrap();
+    let body = r#"{"contractId": "payg"}"#;
+    let head = format!(
+        "POST /acme/access HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\
+         expect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        server.token,
+        body.len()
+    );
+    busy.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    busy.read_exact(&mut go_on).await.unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100 "));
+    assert!(open(&pair, &server).await.is_err(), "there is no room");
+    busy.write_all(body.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    busy.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 201 "), "who was inside is not disturbed: {said}");
+    drop(busy);
+    assert!(seen_by(&pair.trusting().build().unwrap(), &server).await.is_some());
 }
 
 #[tokio::test]
