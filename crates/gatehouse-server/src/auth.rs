@@ -112,9 +112,10 @@ impl Auth {
         Self { issuers, ..self }
     }
 
-    /// Fetches the keys of all issuers, now and before they are old, for ever.
+    /// Fetches the keys of all issuers, now and before they are old. It never ends, also without any.
     pub async fn keep_fresh(&self) {
         join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter))).await;
+        std::future::pending().await
     }
 
     /// What is counted about tokens.

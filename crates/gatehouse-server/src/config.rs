@@ -4,20 +4,22 @@
 //! refused. A setting that is not in [`SETTINGS`] doesn't exist, and a test holds the example file
 //! against it.
 
+mod auth;
+mod duration;
+mod limits;
 mod load;
 
+pub use auth::{Auth, Issuer, IssuerUrl};
+pub use duration::{BadDuration, Duration};
+pub use limits::{BODY_BYTES_MAX, Limits};
 pub use load::{BadConfig, SETTINGS};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use gatehouse_core::page::PAGE_SIZE_MAX;
-use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use gatehouse_store::DatabaseUrl;
 use gatehouse_vault::MasterKey;
 use serde::{Deserialize, Serialize};
-
-use crate::auth::is_safe;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -26,6 +28,9 @@ pub struct Config {
     /// Where the API listens; port 0 picks a free one.
     #[serde(deserialize_with = "load::socket_address")]
     pub listen: SocketAddr,
+    /// Where operators see live, ready and metrics, beside the API and without a token.
+    #[serde(deserialize_with = "load::operator_address", skip_serializing_if = "Option::is_none")]
+    pub operator_listen: Option<SocketAddr>,
     /// The whole address that clients use, when it is not the one that they connect to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<PublicUrl>,
@@ -39,6 +44,9 @@ pub struct Config {
     /// A file with the master key; needed with PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_key_file: Option<PathBuf>,
+    /// What the API is encrypted with.
+    #[serde(skip_serializing_if = "Tls::is_off")]
+    pub tls: Tls,
     /// Who may call.
     pub auth: Auth,
     /// How much may be asked for.
@@ -52,49 +60,16 @@ pub struct Config {
     pub master_key: Option<MasterKey>,
 }
 
-/// Who may call.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// What the API is encrypted with: both files, or neither.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Auth {
-    /// The audience (`aud`) that a token of the built-in issuer must name.
-    pub audience: String,
-    /// The issuers that are trusted beside the built-in one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub issuers: Vec<Issuer>,
-}
-
-/// An OpenID Connect issuer whose tokens are trusted.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Issuer {
-    /// Its name as its tokens carry it (`iss`), which is its address too.
-    pub issuer: IssuerUrl,
-    /// The audience (`aud`) that its tokens must name; `auth.audience` where none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audience: Option<String>,
-    /// The claim that names tenants; one inside others with dots between.
-    #[serde(default = "Issuer::tenants_claim")]
-    pub tenants_claim: String,
-    /// The claim that names scopes.
-    #[serde(default = "Issuer::scope_claim")]
-    pub scope_claim: String,
-}
-
-/// An issuer's address: https, or on this machine.
-#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(try_from = "String", into = "String")]
-pub struct IssuerUrl(String);
-
-/// How much may be asked for.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Most things on a page of a list, 1 to 1000.
-    pub page_size_max: u64,
-    /// Requests that a tenant may send in a second; 0 for any number.
-    pub requests_per_second: u64,
-    /// Most bytes in a request's body; a single object has at most 1 MiB of them.
-    pub body_bytes: u64,
+pub struct Tls {
+    /// A file with the certificate and those that lead from it to one that clients trust, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// A file with the certificate's private key, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
 }
 
 /// What is written down about the work.
@@ -157,36 +132,23 @@ pub struct TracesEndpoint(String);
 #[serde(try_from = "String", into = "String")]
 pub struct BasePath(String);
 
-/// Most bytes that any body can be allowed.
-pub const BODY_BYTES_MAX: u64 = 1 << 30;
-
 impl Default for Config {
     fn default() -> Self {
         Self {
             listen: ([127, 0, 0, 1], 8080).into(),
+            operator_listen: None,
             public_url: None,
             base_path: BasePath::default(),
             data_dir: "gatehouse-data".into(),
             database_url: None,
             master_key_file: None,
+            tls: Tls::default(),
             auth: Auth::default(),
             limits: Limits::default(),
             log: Log::default(),
             traces: Traces::default(),
             master_key: None,
         }
-    }
-}
-
-impl Default for Auth {
-    fn default() -> Self {
-        Self { audience: "gatehouse".into(), issuers: Vec::new() }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { page_size_max: PAGE_SIZE_MAX, requests_per_second: 0, body_bytes: 32 << 20 }
     }
 }
 
@@ -215,18 +177,7 @@ impl Config {
 
     /// Checks what no single setting can tell by itself.
     fn check(self) -> Result<Self, String> {
-        let Limits { page_size_max, requests_per_second, body_bytes } = self.limits;
-        if !(1..=PAGE_SIZE_MAX).contains(&page_size_max) {
-            return Err(format!("limits.page_size_max must be 1 to {PAGE_SIZE_MAX}"));
-        }
-        if requests_per_second > REQUESTS_PER_SECOND_MAX {
-            return Err(format!(
-                "limits.requests_per_second must be 0 to {REQUESTS_PER_SECOND_MAX}, where 0 is no limit"
-            ));
-        }
-        if !(1024..=BODY_BYTES_MAX).contains(&body_bytes) {
-            return Err(format!("limits.body_bytes must be 1024 to {BODY_BYTES_MAX}"));
-        }
+        self.limits.check()?;
         if self.data_dir.as_os_str().is_empty() {
             return Err("data_dir must not be empty; `.` is the present directory".into());
         }
@@ -237,74 +188,32 @@ impl Config {
             return Err("traces.sample_percent must be 0 to 100".into());
         }
         self.auth.check()?;
+        let tls = [("tls.certificate", &self.tls.certificate), ("tls.key", &self.tls.key)];
+        for (name, path) in tls {
+            if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+                return Err(format!("{name} must not be empty"));
+            }
+        }
         Ok(self)
     }
-}
 
-impl Auth {
-    fn check(&self) -> Result<(), String> {
-        if self.audience.is_empty() {
-            return Err("auth.audience must not be empty".into());
-        }
-        for (n, issuer) in self.issuers.iter().enumerate() {
-            let Issuer { issuer: url, audience, tenants_claim, scope_claim } = issuer;
-            let name = url.as_str();
-            if self.issuers[..n].iter().any(|other| other.issuer == *url) {
-                return Err(format!("auth.issuers names `{name}` twice"));
+    /// Checks what only all layers together can tell.
+    fn check_whole(&self) -> Result<(), String> {
+        match (&self.tls.certificate, &self.tls.key) {
+            (Some(_), None) => {
+                Err("tls.certificate is set and tls.key is not: TLS needs both".into())
             }
-            if audience.as_ref().is_some_and(String::is_empty)
-                || tenants_claim.is_empty()
-                || scope_claim.is_empty()
-            {
-                return Err(format!(
-                    "auth.issuers, `{name}`: audience, tenants_claim and scope_claim must not be \
-                     empty; leave them out for their defaults"
-                ));
+            (None, Some(_)) => {
+                Err("tls.key is set and tls.certificate is not: TLS needs both".into())
             }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
-impl Issuer {
-    fn tenants_claim() -> String {
-        "tenants".into()
-    }
-
-    fn scope_claim() -> String {
-        "scope".into()
-    }
-}
-
-impl IssuerUrl {
-    /// The address, letter by letter as it was written: tokens must carry the same.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for IssuerUrl {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let is_address = reqwest::Url::parse(&text).is_ok_and(|url| {
-            is_safe(&url)
-                && url.query().is_none()
-                && url.fragment().is_none()
-                && url.username().is_empty()
-                && url.password().is_none()
-        });
-        if is_address {
-            return Ok(Self(text));
-        }
-        let expected = "issuer must be an address such as `https://id.example/realms/fleet`";
-        Err(format!("{expected} (http only on this machine), not `{text}`"))
-    }
-}
-
-impl From<IssuerUrl> for String {
-    fn from(url: IssuerUrl) -> Self {
-        url.0
+impl Tls {
+    fn is_off(&self) -> bool {
+        self.certificate.is_none() && self.key.is_none()
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod arrival;
 mod call;
 mod client;
 mod conditional;
@@ -24,23 +25,27 @@ mod problem;
 mod public;
 mod query;
 mod rate;
-mod refusal;
+pub(crate) mod refusal;
 mod reply;
 mod resource;
 mod routes;
 mod site;
+mod slots;
 mod summary;
 mod tenant;
 mod verify;
 
 pub use address::SEGMENT;
+pub use arrival::{Arrival, Door};
 pub use client::ClientBody;
 pub use contract::ContractBody;
 pub use dispatch::handle;
-pub use refusal::Explained;
+pub(crate) use intake::HEADER_BYTES_MAX;
 pub use tenant::TenantBody;
 
 use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::auth::Auth;
@@ -48,6 +53,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use routes::Routes;
 use site::Site;
+use slots::Slots;
 
 /// Everything that answering a request needs. Cheap to clone.
 #[derive(Clone)]
@@ -66,8 +72,11 @@ impl Gate {
             app,
             auth,
             rates: Rates::new(config.limits.requests_per_second),
+            token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
+            slots: Slots::new(&config.limits),
             limits: config.limits.clone(),
-            token_lifetime_seconds: 15 * 60,
+            has_operator_door: config.operator_listen.is_some(),
+            stopping: CancellationToken::new(),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
         };
@@ -82,6 +91,11 @@ impl Gate {
     /// What the server measures of itself.
     pub fn metrics(&self) -> &Metrics {
         &self.site.metrics
+    }
+
+    /// From now on the server is not ready for more, whatever it still answers.
+    pub fn begin_to_stop(&self) {
+        self.site.stopping.cancel();
     }
 }
 

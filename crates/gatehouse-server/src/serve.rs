@@ -1,6 +1,16 @@
 //! Starting the server and stopping it again.
+//!
+//! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
+//! the bytes of each, `tls` encrypts them, and `open_files` says how many the system allows.
 
-use std::convert::Infallible;
+mod connections;
+mod listener;
+mod open_files;
+mod tls;
+mod wire;
+
+pub use tls::TlsError;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
@@ -10,25 +20,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_store::{Clock, Store, StoreError};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::estate::NotApplied;
 use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
 use crate::estate::Estate;
-use crate::http::{Explained, Gate, handle};
+use crate::http::{Door, Gate};
 use crate::keys::{self, KeysError};
+use listener::{Listener, Setup};
+use tls::Tls;
 
 /// How long everything that is under way may take to finish when the server stops.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a client may take to send the headers of a request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Most connections of operators at a time. They have their own, so that they see a server that is full.
+const OPERATOR_CONNECTIONS_MAX: usize = 64;
 
 /// Why the server did not start. It says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -63,15 +71,21 @@ pub enum StartError {
     /// Somebody listens there already, or nobody may.
     #[error("can't listen on {0} ({1}): give another address with --listen")]
     Listen(SocketAddr, io::Error),
+    /// The same for operators.
+    #[error("can't listen on {0} ({1}): give another address in operator_listen")]
+    OperatorListen(SocketAddr, io::Error),
+    /// The certificate or its key is no good.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// A server that listens.
 pub struct Server {
     gate: Gate,
     app: App,
-    listener: TcpListener,
-    /// The requests that are under way, also those whose clients have gone.
-    requests: TaskTracker,
+    listener: Listener,
+    operator_listener: Option<Listener>,
+    tls: Option<Arc<Tls>>,
     /// Held as long as the server runs, so that no other one takes the data directory.
     _lock: Option<File>,
 }
@@ -82,8 +96,16 @@ impl Server {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
         let given = keys::given_master_key(config)?;
         let issuers = Issuer::all(&config.auth)?;
-        let listener = TcpListener::bind(config.listen).await;
-        let listener = listener.map_err(|cause| StartError::Listen(config.listen, cause))?;
+        let tls = Tls::load(&config.tls)?.map(Arc::new);
+        let socket = listener::listen(config.listen);
+        let socket = socket.map_err(|cause| StartError::Listen(config.listen, cause))?;
+        let operator_socket = match config.operator_listen {
+            Some(address) => {
+                let socket = listener::listen(address);
+                Some(socket.map_err(|cause| StartError::OperatorListen(address, cause))?)
+            }
+            None => None,
+        };
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
         let keys = keys::open(config, &store, given).await?;
@@ -93,12 +115,35 @@ impl Server {
         }
         let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
         let gate = Gate::new(app.clone(), auth, config);
-        Ok(Self { gate, app, listener, requests: TaskTracker::new(), _lock: lock })
+        let setup = |door, capacity, tls| Setup {
+            gate: gate.clone(),
+            clock: app.clock.clone(),
+            door,
+            capacity,
+            limits: config.limits.clone(),
+            tls,
+        };
+        let capacity = open_files::capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
+        let listener = Listener::new(socket, setup(Door::Main, capacity, tls.clone()));
+        let operator_listener = operator_socket.map(|socket| {
+            Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
+        });
+        Ok(Self { gate, app, listener, operator_listener, tls, _lock: lock })
     }
 
     /// Where it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.listener.address()
+    }
+
+    /// What the addresses of the API begin with: `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.listener.is_encrypted() { "https" } else { "http" }
+    }
+
+    /// Where operators find it, when they have a listener of their own.
+    pub fn operator_address(&self) -> Option<io::Result<SocketAddr>> {
+        self.operator_listener.as_ref().map(Listener::address)
     }
 
     /// Checks and issues tokens.
@@ -113,62 +158,51 @@ impl Server {
 
     /// Answers requests until `stop`, then finishes those that are under way.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let gate = self.gate.clone();
-        let _fresh =
-            AbortOnDropHandle::new(tokio::spawn(async move { gate.auth().keep_fresh().await }));
-        let graceful = GracefulShutdown::new();
-        let mut stop = std::pin::pin!(stop);
-        loop {
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                () = &mut stop => break,
-            };
-            match accepted {
-                Ok((stream, _)) => self.spawn_connection(stream, &graceful),
-                Err(cause) => {
-                    // Out of file descriptors, say: those who are here go on, and free some.
-                    tracing::warn!(%cause, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
+        let (stopping, drained) = (CancellationToken::new(), CancellationToken::new());
+        let stop = async {
+            stop.await;
+            tracing::info!("stopping: requests that are under way are finished");
+            self.gate.begin_to_stop();
+            stopping.cancel();
+        };
+        let main = async {
+            self.listener.serve(stop).await;
+            drained.cancel();
+        };
+        // Operators may watch until the end.
+        let operator = async {
+            if let Some(listener) = self.operator_listener {
+                listener.serve(drained.cancelled()).await;
             }
-        }
-        drop(self.listener);
-        tracing::info!("stopping: requests that are under way are finished");
-        self.requests.close();
-        let finish = async {
-            graceful.shutdown().await;
-            self.requests.wait().await;
+        };
+        let finished = async {
+            tokio::join!(main, operator);
             self.app.store.close().await;
         };
-        if tokio::time::timeout(STOP_TIMEOUT, finish).await.is_err() {
-            tracing::warn!("some requests took too long and were cut off");
+        let out_of_time = async {
+            stopping.cancelled().await;
+            tokio::time::sleep(STOP_TIMEOUT).await;
+        };
+        let keep_fresh = async {
+            match self.tls {
+                Some(tls) => tls.keep_fresh().await,
+                None => std::future::pending().await,
+            }
+        };
+        let gate = self.gate.clone();
+        tokio::select! {
+            () = finished => {}
+            () = out_of_time => tracing::warn!("some requests took too long and were cut off"),
+            () = keep_fresh => {}
+            () = gate.auth().keep_fresh() => {}
         }
         tracing::info!("stopped");
     }
+}
 
-    fn spawn_connection(&self, stream: TcpStream, graceful: &GracefulShutdown) {
-        // Answers are small and whole: waiting to fill a packet only makes them late.
-        let _ = stream.set_nodelay(true);
-        let (gate, requests) = (self.gate.clone(), self.requests.clone());
-        let io = Explained::new(TokioIo::new(stream), self.app.clock.clone());
-        let service = service_fn(move |request| {
-            let (gate, requests) = (gate.clone(), requests.clone());
-            async move { Ok::<_, Infallible>(handle(&requests, gate, request).await) }
-        });
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADER_TIMEOUT)
-            // Who has said all it has to say still wants to hear the answer.
-            .half_close(true)
-            .serve_connection(io, service);
-        let connection = graceful.watch(connection);
-        // Awaited by the graceful shutdown.
-        tokio::spawn(async move {
-            if let Err(cause) = connection.await {
-                tracing::debug!(%cause, "a connection ended badly");
-            }
-        });
-    }
+/// Checks that certificate and key can be used, if the settings name any; tells whether they do.
+pub fn check_tls(config: &Config) -> Result<bool, TlsError> {
+    Tls::load(&config.tls).map(|tls| tls.is_some())
 }
 
 /// Opens the store that the settings name. SQLite's directory is made, and held.

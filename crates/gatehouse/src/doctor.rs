@@ -5,6 +5,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
+use gatehouse_server::serve::check_tls;
 use gatehouse_store::{Clock, Store, StoreError};
 
 use crate::serve::Settings;
@@ -55,6 +56,11 @@ impl Doctor {
     }
 
     async fn examine(&self, config: &Config, findings: &mut Findings) {
+        match check_tls(config) {
+            Ok(true) => findings.good("the certificate and its key belong together"),
+            Ok(false) => {}
+            Err(why) => findings.wrong(&why.to_string()),
+        }
         let clock = Clock::machine();
         examine_issuers(config, &clock, findings).await;
         let place = place(config);

@@ -104,14 +104,19 @@ impl Serve {
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
         let server = Server::start(config, estate.as_ref()).await.map_err(|why| why.to_string())?;
         let address = server.address().map_err(|cause| cause.to_string())?;
-        println!("listening on http://{address}");
+        let scheme = server.scheme();
+        println!("listening on {scheme}://{address}");
+        if let Some(address) = server.operator_address() {
+            let address = address.map_err(|cause| cause.to_string())?;
+            println!("operator listening on http://{address}");
+        }
         if self.demo {
             let mut reached = address;
             if reached.ip().is_unspecified() {
                 // Everywhere is a place to listen, not one to connect to.
                 reached.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
             }
-            let url = format!("http://{reached}{}", config.base_path.as_str());
+            let url = format!("{scheme}://{reached}{}", config.base_path.as_str());
             println!("{}", demo::invitation(&server, &url));
         }
         let stop = async {

@@ -1,8 +1,10 @@
 //! Putting the layers together: defaults, file, environment, flags.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use gatehouse_vault::MasterKey;
+use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
 use super::Config;
@@ -21,16 +23,25 @@ pub enum Kind {
 /// Every setting there is.
 pub const SETTINGS: &[(&str, Kind)] = &[
     ("listen", Kind::Text),
+    ("operator_listen", Kind::Text),
     ("public_url", Kind::Text),
     ("base_path", Kind::Text),
     ("data_dir", Kind::Text),
     ("database_url", Kind::Text),
     ("master_key_file", Kind::Text),
+    ("tls.certificate", Kind::Text),
+    ("tls.key", Kind::Text),
     ("auth.audience", Kind::Text),
+    ("auth.token_lifetime", Kind::Text),
     ("auth.issuers", Kind::List),
     ("limits.page_size_max", Kind::Number),
     ("limits.requests_per_second", Kind::Number),
     ("limits.body_bytes", Kind::Number),
+    ("limits.connections", Kind::Number),
+    ("limits.concurrent_requests", Kind::Number),
+    ("limits.header_timeout", Kind::Text),
+    ("limits.body_timeout", Kind::Text),
+    ("limits.idle_timeout", Kind::Text),
     ("log.format", Kind::Text),
     ("log.level", Kind::Text),
     ("traces.endpoint", Kind::Text),
@@ -86,6 +97,7 @@ impl Config {
             check(&table).map_err(|why| BadConfig(format!("--{flag}: {why}")))?;
         }
         let mut config = check(&table).map_err(BadConfig)?;
+        config.check_whole().map_err(BadConfig)?;
         if master_key.is_some() && config.master_key_file.is_some() {
             let why = "give the master key in one way: master_key_file or the variable";
             return Err(BadConfig(format!("{why} {MASTER_KEY}, not both")));
@@ -167,13 +179,27 @@ fn check(table: &Table) -> Result<Config, String> {
 }
 
 /// The address to listen on.
-pub(super) fn socket_address<'de, D: serde::Deserializer<'de>>(
+pub(super) fn socket_address<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<std::net::SocketAddr, D::Error> {
-    let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+) -> Result<SocketAddr, D::Error> {
+    read_address("listen", deserializer)
+}
+
+/// The address to listen on for operators.
+pub(super) fn operator_address<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    read_address("operator_listen", deserializer).map(Some)
+}
+
+fn read_address<'de, D: Deserializer<'de>>(
+    setting: &str,
+    deserializer: D,
+) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
     text.parse().map_err(|_| {
         let expected = "must be an IP address and a port such as `127.0.0.1:8080`";
-        serde::de::Error::custom(format!("listen {expected}, not `{text}`"))
+        serde::de::Error::custom(format!("{setting} {expected}, not `{text}`"))
     })
 }
 

@@ -61,6 +61,15 @@ fn a_bad_value_is_known_by_its_variable() {
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "0", "1 to 1000"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "1001", "1 to 1000"),
         ("GATEHOUSE_LIMITS__BODY_BYTES", "1023", "1024"),
+        ("GATEHOUSE_LIMITS__CONNECTIONS", "0", "1 to 1000000"),
+        ("GATEHOUSE_LIMITS__CONNECTIONS", "1000001", "1 to 1000000"),
+        ("GATEHOUSE_LIMITS__CONCURRENT_REQUESTS", "0", "1 to 1000000"),
+        ("GATEHOUSE_LIMITS__HEADER_TIMEOUT", "9ms", "10ms to 1h, not 9ms"),
+        ("GATEHOUSE_LIMITS__BODY_TIMEOUT", "61m", "10ms to 1h, not 61m"),
+        ("GATEHOUSE_LIMITS__IDLE_TIMEOUT", "60", "such as `10s`, not `60`"),
+        ("GATEHOUSE_OPERATOR_LISTEN", "9090", "operator_listen must be an IP address"),
+        ("GATEHOUSE_TLS__CERTIFICATE", "", "tls.certificate must not be empty"),
+        ("GATEHOUSE_TLS__KEY", "", "tls.key must not be empty"),
         ("GATEHOUSE_LOG__LEVEL", "loud", "debug"),
         ("GATEHOUSE_LOG__FORMAT", "xml", "json"),
         ("GATEHOUSE_TRACES__ENDPOINT", "127.0.0.1:4318", "http://127.0.0.1:4318"),
@@ -81,6 +90,30 @@ fn a_bad_value_is_known_by_its_variable() {
         let error = load(None, &[(variable, value)]).unwrap_err();
         assert!(error.starts_with(variable) && error.contains(what), "{variable}={value}: {error}");
     }
+}
+
+#[test]
+fn a_length_of_time_needs_its_unit() {
+    let error = load(Some("\n[limits]\nidle_timeout = 60"), &[]).unwrap_err();
+    assert!(error.contains("line 3") && error.contains("such as `10s`"), "{error}");
+    let config = load(Some("[limits]\nidle_timeout = '10ms'\nbody_timeout = '1h'"), &[]).unwrap();
+    let shown = config.show();
+    assert!(shown.contains("idle_timeout = \"10ms\""), "{shown}");
+    assert!(shown.contains("body_timeout = \"1h\""), "{shown}");
+}
+
+#[test]
+fn tls_needs_both_files() {
+    let [certificate, key] =
+        [("GATEHOUSE_TLS__CERTIFICATE", "c.pem"), ("GATEHOUSE_TLS__KEY", "k.pem")];
+    let error = load(None, &[certificate]).unwrap_err();
+    assert!(error.contains("tls.key is not"), "{error}");
+    let error = load(Some("tls.key = 'k.pem'"), &[]).unwrap_err();
+    assert!(error.contains("tls.certificate is not"), "{error}");
+    // The file may have one and the environment the other.
+    let config = load(Some("tls.key = 'k.pem'"), &[certificate]).unwrap();
+    assert!(load(Some(&config.show()), &[]).is_ok(), "{}", config.show());
+    assert!(load(None, &[key, certificate]).is_ok());
 }
 
 #[test]

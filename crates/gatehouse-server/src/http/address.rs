@@ -5,6 +5,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::arrival::Arrival;
 use super::site::Site;
 
 /// What must be encoded in a segment of a path.
@@ -19,10 +20,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn of(site: &Site, parts: &Parts, path: &str) -> Self {
+    pub(crate) fn of(site: &Site, arrival: Arrival, parts: &Parts, path: &str) -> Self {
         let base = match &site.public_url {
             Some(url) => url.as_str().to_owned(),
-            None => format!("http://{}{}", host(parts), site.base_path.as_str()),
+            None => {
+                let (scheme, base_path) = (arrival.scheme(), site.base_path.as_str());
+                format!("{scheme}://{}{base_path}", host(parts))
+            }
         };
         Self { base, path: path.to_owned() }
     }

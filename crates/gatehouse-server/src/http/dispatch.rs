@@ -17,9 +17,10 @@ use tokio_util::task::TaskTracker;
 
 use super::Gate;
 use super::address::Address;
+use super::arrival::{Arrival, Door};
 use super::call::Call;
 use super::correlation::Correlation;
-use super::intake;
+use super::intake::{self, BodyLimits};
 use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
@@ -38,6 +39,7 @@ use crate::trace::{Told, Trace};
 pub async fn handle<B>(
     requests: &TaskTracker,
     gate: Gate,
+    arrival: Arrival,
     request: Request<B>,
 ) -> Response<Full<Bytes>>
 where
@@ -48,7 +50,7 @@ where
     let method = request.method().clone();
     let (its_correlation, its_trace) = (correlation.clone(), trace.clone());
     let answered = requests.spawn(async move {
-        let answered = answer(&gate, &its_correlation, &its_trace, request);
+        let answered = answer(&gate, arrival, &its_correlation, &its_trace, request);
         its_trace.follow(answered).await
     });
     answered.await.unwrap_or_else(|panic| {
@@ -56,7 +58,7 @@ where
         tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
         trace.tell(&Told {
             method: &method,
-            scheme: "http",
+            scheme: arrival.scheme(),
             route: UNKNOWN_ROUTE,
             status: StatusCode::INTERNAL_SERVER_ERROR,
             tenant: None,
@@ -71,6 +73,7 @@ where
 
 async fn answer<B>(
     gate: &Gate,
+    arrival: Arrival,
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
@@ -81,7 +84,7 @@ where
     let (parts, mut body) = request.into_parts();
     let watched = gate.site.metrics.requests.begin(&parts.method);
     let mut seen = Seen::new(watched);
-    let result = respond(gate, &parts, &mut body, &mut seen).await;
+    let result = respond(gate, arrival, &parts, &mut body, &mut seen).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
@@ -112,7 +115,7 @@ where
     seen.watched.status = reply.status;
     trace.tell(&Told {
         method: &parts.method,
-        scheme: parts.uri.scheme_str().unwrap_or("http"),
+        scheme: arrival.scheme(),
         route: seen.watched.route,
         status: reply.status,
         tenant: seen.tenant.as_deref(),
@@ -172,6 +175,7 @@ fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
 
 async fn respond<B>(
     gate: &Gate,
+    arrival: Arrival,
     parts: &Parts,
     body: &mut B,
     seen: &mut Seen<'_>,
@@ -184,24 +188,28 @@ where
     let path = normal_form(parts.uri.path());
     let path = path.strip_prefix(gate.site.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
-    let Some(Found { resource, params }) = gate.routes.find(path) else {
-        return Err(refuse_unknown_path(gate, parts, path, seen).await);
+    let found = gate.routes.find(path);
+    let is_here = |it: &Found<'_>| it.resource.served.at(arrival.door, gate.site.has_operator_door);
+    let Some(Found { resource, params }) = found.filter(is_here) else {
+        return Err(match arrival.door {
+            Door::Main => refuse_unknown_path(gate, parts, path, seen).await,
+            Door::Operator => Problem::not_for_operators(),
+        });
     };
     seen.watched.route = resource.path;
     seen.errors = resource.errors();
-    seen.watched.route = resource.path;
     if parts.method == Method::OPTIONS {
         return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT).map(str::to_owned);
     seen.tenant = tenant.clone().filter(|name| name.parse::<TenantName>().is_ok());
-    if !resource.is_public() {
+    if !resource.is_public() && arrival.door == Door::Main {
         let caller = authenticate(gate, parts, seen).await?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
         count(gate, resource, tenant.as_deref(), seen).await?;
     }
-    let entrance = Entrance { gate, parts, path, resource, params };
+    let entrance = Entrance { gate, arrival, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -323,6 +331,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 /// A request of somebody who may, on its way to the handler.
 struct Entrance<'a> {
     gate: &'a Gate,
+    arrival: Arrival,
     parts: &'a Parts,
     path: &'a str,
     resource: &'a Resource,
@@ -343,12 +352,18 @@ impl Entrance<'_> {
         if operation.answers.iter().any(|answer| answer.schema.is_some()) {
             intake::check_accept(headers, operation.media_type)?;
         }
+        let limits = &self.gate.site.limits;
         let body = match &operation.body {
             None => Bytes::new(),
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_type)?;
-                let max = self.gate.site.limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
-                intake::read(headers, body, max).await?
+                let max = limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
+                let limits = BodyLimits {
+                    max,
+                    timeout: limits.body_timeout,
+                    stopping: &self.gate.site.stopping,
+                };
+                intake::read(headers, body, limits).await?
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();
@@ -364,7 +379,12 @@ impl Entrance<'_> {
             query,
             headers: headers.clone(),
             body,
-            address: Address::of(&self.gate.site, self.parts, self.path),
+            address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
+        };
+        // Only now, so that a body that arrives slowly takes no room from others.
+        let _slot = match operation.need {
+            Need::Nothing => None,
+            _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
         (operation.run)(call).await
     }
@@ -381,6 +401,7 @@ impl Entrance<'_> {
     async fn missing(&self, makes: bool) -> Result<Option<Problem>, Problem> {
         let store = &self.gate.site.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
+        let _slot = self.gate.site.slots.take(self.arrival.door)?;
         if makes && self.resource.thing == Thing::Tenant {
             return Ok(None);
         }

@@ -8,12 +8,17 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
+use tokio_util::sync::CancellationToken;
 
 use super::media::MERGE_PATCH;
 use super::problem::Problem;
+use crate::config;
 use crate::reader::shortened;
 
 pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
+
+/// Most headers. What HTTP/1.1 has more of is refused before it comes here.
+const HEADERS_MAX: usize = 100;
 
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -21,8 +26,8 @@ pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// Most bytes in the body of a request about a single thing.
 pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
 
-/// How long a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a body that is on its way may take to arrive when the server ends.
+const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is read, for politeness, of a body that nobody wants: who is still writing does not see
 /// the answer.
@@ -33,26 +38,37 @@ const UNWANTED_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     let n_bytes: usize =
         headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if n_bytes <= HEADER_BYTES_MAX {
+    let n_headers = headers.len();
+    if n_bytes <= HEADER_BYTES_MAX && n_headers <= HEADERS_MAX {
         return Ok(());
     }
-    let detail = format!("the headers have {n_bytes} bytes; {HEADER_BYTES_MAX} are allowed");
+    let detail = format!(
+        "there are {n_headers} headers with {n_bytes} bytes; {HEADERS_MAX} with {HEADER_BYTES_MAX} are allowed"
+    );
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers too large", detail))
 }
 
-/// Refuses a request of HTTP/1.1 that doesn't name its host once, as RFC 9112 wants.
+/// Refuses a request that doesn't name its host once: HTTP/1.1 in `Host`, as RFC 9112 wants, and HTTP/2 in
+/// `:authority` or, as RFC 9113 allows, in `Host`, or the same in both.
 pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
     let hosts: Vec<_> = parts.headers.get_all(header::HOST).iter().collect();
     let is_host = |value: &HeaderValue| {
         let authority = value.to_str().ok().and_then(|it| it.parse::<Authority>().ok());
         authority.is_some_and(|it| !it.as_str().contains('@'))
     };
-    match hosts[..] {
-        [] if parts.version != Version::HTTP_11 => return Ok(()),
-        [host] if is_host(host) => return Ok(()),
+    let authority = match parts.version {
+        Version::HTTP_2 => parts.uri.authority().map(Authority::as_str),
+        _ => None,
+    };
+    match (authority, &hosts[..]) {
+        (None, []) if parts.version < Version::HTTP_11 => return Ok(()),
+        (None, [host]) if is_host(host) => return Ok(()),
+        (Some(authority), []) if !authority.contains('@') => return Ok(()),
+        (Some(authority), [host]) if is_host(host) && *host == authority => return Ok(()),
         _ => {}
     }
-    let detail = "a request needs the header Host once, with a name or address and perhaps a port";
+    let detail = "a request needs the header Host (in HTTP/2, :authority) once, with a name or address \
+                  and perhaps a port";
     Err(Problem::new(StatusCode::BAD_REQUEST, "Malformed request", detail))
 }
 
@@ -128,11 +144,26 @@ fn is_kind(given: &str, expected: &str) -> bool {
         })
 }
 
-/// Reads a body of at most `max` bytes.
-pub(crate) async fn read<B>(headers: &HeaderMap, body: &mut B, max: u64) -> Result<Bytes, Problem>
+/// What bounds a body.
+pub(crate) struct BodyLimits<'a> {
+    /// Most bytes.
+    pub(crate) max: u64,
+    /// How long it may take to arrive.
+    pub(crate) timeout: config::Duration,
+    /// Set when the server is about to end: then it has to be quick.
+    pub(crate) stopping: &'a CancellationToken,
+}
+
+/// Reads a body within its limits.
+pub(crate) async fn read<B>(
+    headers: &HeaderMap,
+    body: &mut B,
+    limits: BodyLimits<'_>,
+) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    let BodyLimits { max, timeout, stopping } = limits;
     let too_large = || {
         let detail = format!("the body is too large; {max} bytes are allowed");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Body too large", detail)
@@ -157,10 +188,18 @@ where
         }
         Ok(read.freeze())
     };
-    tokio::time::timeout(BODY_TIMEOUT, all).await.unwrap_or_else(|_| {
-        let detail = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
-        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
-    })
+    let last_call = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(LAST_BODY_TIMEOUT).await;
+    };
+    let detail = tokio::select! {
+        read = all => return read,
+        () = tokio::time::sleep(timeout.get()) => {
+            format!("the body did not arrive within {timeout}")
+        }
+        () = last_call => "the server is about to end, and the body was not there in time".to_owned(),
+    };
+    Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
 }
 
 /// Reads what is left of a body and forgets it, for a while.
@@ -183,3 +222,6 @@ where
     };
     let _ = tokio::time::timeout(UNWANTED_TIMEOUT, rest).await;
 }
+
+#[cfg(test)]
+mod tests;

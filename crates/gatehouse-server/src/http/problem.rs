@@ -65,6 +65,13 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
+    /// A path that leads nowhere from where operators come in.
+    pub(crate) fn not_for_operators() -> Self {
+        let detail = "nothing is at this path; this address is for operators, who find /-/live, \
+                      /-/ready and /-/metrics here";
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+    }
+
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -200,7 +207,8 @@ impl Problem {
         }
     }
 
-    fn unavailable(title: &'static str, detail: impl Into<String>) -> Self {
+    /// What can't be done now, and may be tried again.
+    pub(crate) fn unavailable(title: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, title, detail)
             .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
     }

@@ -21,7 +21,7 @@ pub(super) const LIVE: Operation = Operation {
 pub(super) const READY: Operation = Operation {
     method: "GET",
     id: "ready",
-    summary: "Whether the server can do its work: its store answers",
+    summary: "Whether the server can do its work: its store answers, and it is not about to end",
     need: Need::Nothing,
     answers: &[Answer { status: 200, what: "It can", schema: Some("State"), headers: &[] }],
     run: |call| Box::pin(ready(call)),
@@ -63,6 +63,12 @@ async fn live(_: Call) -> Result<Reply, Problem> {
 }
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
+    if call.site.stopping.is_cancelled() {
+        return Err(Problem::unavailable(
+            "Stopping",
+            "the server is about to end, ask another one",
+        ));
+    }
     call.app().store.ping().await?;
     Ok(Reply::json(StatusCode::OK, &json!({"status": "ready"})))
 }

@@ -10,6 +10,7 @@ use gatehouse_core::rights::Scope;
 use http::Method;
 use serde_json::Value;
 
+use super::arrival::Door;
 use super::call::Call;
 use super::media::JSON;
 use super::problem::Problem;
@@ -21,8 +22,32 @@ pub(crate) struct Resource {
     pub(crate) path: &'static str,
     /// What the path names, which must be there before anything else is looked at.
     pub(crate) thing: Thing,
+    /// Where it is found.
+    pub(crate) served: Served,
     /// What can be done with it.
     pub(crate) operations: Vec<Operation>,
+}
+
+/// Through which door a path is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// The API's.
+    Main,
+    /// The API's and the operator's.
+    Both,
+    /// The operator's, where there is one, and there without a token; else the API's.
+    Operator,
+}
+
+impl Served {
+    /// Whether it is found at this door of a server that has one for operators, or doesn't.
+    pub(crate) fn at(self, door: Door, has_operator_door: bool) -> bool {
+        match self {
+            Self::Main => door == Door::Main,
+            Self::Both => true,
+            Self::Operator => door == Door::Operator || !has_operator_door,
+        }
+    }
 }
 
 /// What a path names.

@@ -1,13 +1,15 @@
 //! Every route, on one screen.
 
 use super::params::{Params, TENANT};
-use super::resource::{Resource, Thing};
+use super::resource::{Resource, Served, Thing};
 use super::{access, client, contract, metrics, oauth, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Resource> {
-    let at = |path, thing, operations| Resource { path, thing, operations };
+    let at = |path, thing, operations| Resource { path, thing, served: Served::Main, operations };
+    let at_both = |path, operations| Resource { served: Served::Both, ..at(path, Thing::Nothing, operations) };
+    let at_operators = |path, operations| Resource { served: Served::Operator, ..at(path, Thing::Nothing, operations) };
     vec![
         // what tenants do
         at("/{tenantName}/access",                               Thing::Tenant,   vec![access::LIST, access::CREATE]),
@@ -21,14 +23,15 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}",                      Thing::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
-        at("/-/metrics",                                         Thing::Nothing,  vec![metrics::READ]),
         at("/-/admin/tenants/{tenantName}/clients",              Thing::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   Thing::Client,   vec![client::READ, client::DELETE]),
+        // what operators watch
+        at_operators("/-/metrics",                                                vec![metrics::READ]),
         // what clients do
         at("/-/oauth2/token",                                    Thing::Nothing,  vec![oauth::TOKEN]),
         // what anyone may see
-        at("/-/live",                                            Thing::Nothing,  vec![public::LIVE]),
-        at("/-/ready",                                           Thing::Nothing,  vec![public::READY]),
+        at_both("/-/live",                                                        vec![public::LIVE]),
+        at_both("/-/ready",                                                       vec![public::READY]),
         at("/-/openapi.json",                                    Thing::Nothing,  vec![public::OPENAPI]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]

@@ -1,7 +1,9 @@
 //! What every handler may use: the service itself, and how it is set up.
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
+use super::slots::Slots;
 use crate::app::App;
 use crate::auth::Auth;
 use crate::config::{BasePath, Limits, PublicUrl};
@@ -16,6 +18,12 @@ pub(crate) struct Site {
     pub(crate) limits: Limits,
     /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,
+    /// Room for the requests that are worked on.
+    pub(crate) slots: Slots,
+    /// Whether operators have a listener of their own.
+    pub(crate) has_operator_door: bool,
+    /// Set when the server has been asked to end.
+    pub(crate) stopping: CancellationToken,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
     pub(crate) metrics: Metrics,

@@ -5,6 +5,7 @@ mod bad_input;
 mod client;
 mod contract;
 mod coverage;
+mod doors;
 mod list;
 mod metrics;
 mod openapi;
@@ -28,12 +29,15 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use super::{Gate, handle};
+use super::{Arrival, Door, Gate, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant};
 use crate::config::Config;
 
 const EVERYTHING: &str = "access:read access:write access:verify admin";
+
+/// As most requests of these tests come in.
+const PLAIN: Arrival = Arrival { door: Door::Main, encrypted: false };
 
 /// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
 /// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
@@ -125,7 +129,7 @@ impl Gatehouse {
         }
         let body = Full::new(Bytes::copy_from_slice(body));
         let request = request.body(body).unwrap();
-        let response = handle(&TaskTracker::new(), self.gate.clone(), request).await;
+        let response = handle(&TaskTracker::new(), self.gate.clone(), PLAIN, request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Seen {

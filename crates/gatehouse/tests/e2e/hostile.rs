@@ -21,7 +21,7 @@ fn send(server: &Server, parts: &[&[u8]]) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-fn assert_problem(answer: &str, status: u16) {
+pub(crate) fn assert_problem(answer: &str, status: u16) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
     assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     assert!(head.contains("content-type: application/problem+json"), "{answer}");

@@ -73,17 +73,33 @@ impl Place {
         self.serve_with(&["--estate", "estate.yaml"])
     }
 
+    /// Starts a server with the test's estate and these settings, by their variables without `GATEHOUSE_`.
+    pub(crate) fn serve_set(&self, settings: &[(&str, &str)]) -> Server {
+        self.start(&["--estate", "estate.yaml"], settings)
+    }
+
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
+        self.start(more, &[])
+    }
+
+    fn start(&self, more: &[&str], settings: &[(&str, &str)]) -> Server {
         let log =
             std::fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
-        self.serve_to(log, more)
+        self.start_to(log.into(), more, settings)
     }
 
     /// Starts a server whose log goes there.
     pub(crate) fn serve_to(&self, log: impl Into<Stdio>, more: &[&str]) -> Server {
+        self.start_to(log.into(), more, &[])
+    }
+
+    fn start_to(&self, log: Stdio, more: &[&str], settings: &[(&str, &str)]) -> Server {
         let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
         arguments.extend(more);
         let mut command = self.command(&arguments);
+        for (name, value) in settings {
+            command.env(format!("GATEHOUSE_{name}"), value);
+        }
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut said = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -126,7 +142,15 @@ impl Server {
     }
 
     pub(crate) fn address(&self) -> &str {
-        self.url.strip_prefix("http://").unwrap()
+        self.url.split_once("://").unwrap().1
+    }
+
+    /// The address of the operator's listener, from the line that tells it.
+    pub(crate) fn operator_url(&mut self) -> String {
+        let mut said = String::new();
+        self.stdout.read_line(&mut said).unwrap();
+        let url = said.trim().strip_prefix("operator listening on ");
+        url.unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&str>) -> Response {

@@ -1,0 +1,129 @@
+//! Who may call: the built-in issuer, and those of your own.
+
+use serde::{Deserialize, Serialize};
+
+use super::Duration;
+use crate::auth::is_safe;
+
+/// How long the tokens of clients may be good for.
+const TOKEN_LIFETIME: std::ops::RangeInclusive<Duration> =
+    Duration::minutes(1)..=Duration::hours(24);
+
+/// Who may call.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Auth {
+    /// The audience (`aud`) that a token of the built-in issuer must name.
+    pub audience: String,
+    /// How long a token is good for that a client has fetched.
+    pub token_lifetime: Duration,
+    /// The issuers that are trusted beside the built-in one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub issuers: Vec<Issuer>,
+}
+
+/// An OpenID Connect issuer whose tokens are trusted.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Issuer {
+    /// Its name as its tokens carry it (`iss`), which is its address too.
+    pub issuer: IssuerUrl,
+    /// The audience (`aud`) that its tokens must name; `auth.audience` where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
+    /// The claim that names tenants; one inside others with dots between.
+    #[serde(default = "Issuer::tenants_claim")]
+    pub tenants_claim: String,
+    /// The claim that names scopes.
+    #[serde(default = "Issuer::scope_claim")]
+    pub scope_claim: String,
+}
+
+/// An issuer's address: https, or on this machine.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(try_from = "String", into = "String")]
+pub struct IssuerUrl(String);
+
+impl Default for Auth {
+    fn default() -> Self {
+        Self {
+            audience: "gatehouse".into(),
+            token_lifetime: Duration::minutes(15),
+            issuers: Vec::new(),
+        }
+    }
+}
+
+impl Auth {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.audience.is_empty() {
+            return Err("auth.audience must not be empty".into());
+        }
+        let (lifetime, shortest, longest) =
+            (self.token_lifetime, TOKEN_LIFETIME.start(), TOKEN_LIFETIME.end());
+        if !(shortest.get()..=longest.get()).contains(&lifetime.get()) {
+            return Err(format!(
+                "auth.token_lifetime must be {shortest} to {longest}, not {lifetime}"
+            ));
+        }
+        for (n, issuer) in self.issuers.iter().enumerate() {
+            let Issuer { issuer: url, audience, tenants_claim, scope_claim } = issuer;
+            let name = url.as_str();
+            if self.issuers[..n].iter().any(|other| other.issuer == *url) {
+                return Err(format!("auth.issuers names `{name}` twice"));
+            }
+            if audience.as_ref().is_some_and(String::is_empty)
+                || tenants_claim.is_empty()
+                || scope_claim.is_empty()
+            {
+                return Err(format!(
+                    "auth.issuers, `{name}`: audience, tenants_claim and scope_claim must not be \
+                     empty; leave them out for their defaults"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Issuer {
+    fn tenants_claim() -> String {
+        "tenants".into()
+    }
+
+    fn scope_claim() -> String {
+        "scope".into()
+    }
+}
+
+impl IssuerUrl {
+    /// The address, letter by letter as it was written: tokens must carry the same.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for IssuerUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_address = reqwest::Url::parse(&text).is_ok_and(|url| {
+            is_safe(&url)
+                && url.query().is_none()
+                && url.fragment().is_none()
+                && url.username().is_empty()
+                && url.password().is_none()
+        });
+        if is_address {
+            return Ok(Self(text));
+        }
+        let expected = "issuer must be an address such as `https://id.example/realms/fleet`";
+        Err(format!("{expected} (http only on this machine), not `{text}`"))
+    }
+}
+
+impl From<IssuerUrl> for String {
+    fn from(url: IssuerUrl) -> Self {
+        url.0
+    }
+}

@@ -1,0 +1,26 @@
+//! How a request came in: through which door, and whether on the way it could be read by others.
+
+/// A listener, by whom it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The API's own.
+    Main,
+    /// The operator's, who needs no token there and finds little.
+    Operator,
+}
+
+/// How a request came in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Where.
+    pub door: Door,
+    /// Whether by TLS.
+    pub encrypted: bool,
+}
+
+impl Arrival {
+    /// What the address of the request begins with.
+    pub fn scheme(self) -> &'static str {
+        if self.encrypted { "https" } else { "http" }
+    }
+}

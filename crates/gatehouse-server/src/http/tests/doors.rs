@@ -1,0 +1,74 @@
+//! Where a path is found, and what its addresses begin with.
+
+use super::*;
+use crate::http::resource::Served;
+
+const OPERATOR: Arrival = Arrival { door: Door::Operator, encrypted: false };
+
+impl Gatehouse {
+    async fn knock(&self, arrival: Arrival, path: &str) -> (u16, String) {
+        let request = Request::get(path).header("host", "gate.example");
+        let request = request.header("authorization", format!("Bearer {}", self.token));
+        let request = request.body(Full::<Bytes>::default()).unwrap();
+        let response = handle(&TaskTracker::new(), self.gate.clone(), arrival, request).await;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+}
+
+#[test]
+fn a_path_is_found_at_its_doors() {
+    use Door::{Main, Operator};
+    #[rustfmt::skip]
+    let cases = [
+        // served           // door   // is there one for operators?
+        (Served::Main,      Main,     false, true),
+        (Served::Main,      Main,     true,  true),
+        (Served::Main,      Operator, true,  false),
+        (Served::Both,      Main,     false, true),
+        (Served::Both,      Main,     true,  true),
+        (Served::Both,      Operator, true,  true),
+        (Served::Operator,  Main,     false, true),
+        (Served::Operator,  Main,     true,  false),
+        (Served::Operator,  Operator, true,  true),
+    ];
+    for (served, door, has_operator_door, expected) in cases {
+        let found = served.at(door, has_operator_door);
+        assert_eq!(found, expected, "{served:?} {door:?} {has_operator_door}");
+    }
+}
+
+#[tokio::test]
+async fn operators_find_what_is_theirs() {
+    let gate = Gatehouse::new().await;
+    for (path, status) in [("/-/live", 200), ("/-/ready", 200), ("/-/jwks.json", 404), ("/", 404)] {
+        assert_eq!(gate.knock(OPERATOR, path).await.0, status, "{path}");
+    }
+    let (status, body) = gate.knock(OPERATOR, "/acme/contract").await;
+    assert!(status == 404 && body.contains("for operators"), "{body}");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_is_live_and_not_ready() {
+    let gate = Gatehouse::new().await;
+    gate.gate.begin_to_stop();
+    for arrival in [PLAIN, OPERATOR] {
+        assert_eq!(gate.knock(arrival, "/-/live").await.0, 200);
+        let (status, body) = gate.knock(arrival, "/-/ready").await;
+        assert!(status == 503 && body.contains("Stopping"), "{body}");
+    }
+    assert_eq!(gate.knock(PLAIN, "/acme/contract").await.0, 200, "what comes is still answered");
+}
+
+#[tokio::test]
+async fn addresses_begin_as_the_connection_did() {
+    let gate = Gatehouse::new().await;
+    for (encrypted, begin) in [(false, "http://gate.example/"), (true, "https://gate.example/")] {
+        let arrival = Arrival { encrypted, ..PLAIN };
+        let (_, contracts) = gate.knock(arrival, "/acme/contract").await;
+        let contracts: Value = serde_json::from_str(&contracts).unwrap();
+        let href = contracts[0]["href"].as_str().unwrap();
+        assert!(href.starts_with(begin), "{href}");
+    }
+}

@@ -1,0 +1,182 @@
+//! The connections that are held, and which of them give way when there is no room for another.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// The connections of one listener. There are never more than it has room for.
+pub(super) struct Connections {
+    capacity: usize,
+    held: Mutex<Registry>,
+}
+
+#[derive(Default)]
+struct Registry {
+    next: u64,
+    connections: HashMap<u64, Arc<Activity>>,
+}
+
+impl Connections {
+    pub(super) fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, held: Mutex::default() })
+    }
+
+    /// Takes one more, if need be in place of the one that has been idle for longest. Nothing when all of
+    /// them are busy.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<Held> {
+        let mut held = self.lock();
+        if held.connections.len() >= self.capacity && !held.close_longest_idle() {
+            return None;
+        }
+        let (id, activity) = (held.next, Arc::new(Activity::new()));
+        held.next += 1;
+        held.connections.insert(id, Arc::clone(&activity));
+        Some(Held { connections: Arc::clone(self), id, activity })
+    }
+
+    /// Closes the connection that has been idle for longest; tells whether there was one.
+    pub(super) fn make_room(&self) -> bool {
+        self.lock().close_longest_idle()
+    }
+
+    /// Closes all that have no request under way.
+    pub(super) fn close_idle(&self) {
+        for activity in self.lock().connections.values() {
+            if activity.idle_since().is_some() {
+                activity.close_at_once();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registry {
+    // Looks at all of them, but only when all places are taken.
+    fn close_longest_idle(&mut self) -> bool {
+        let idle = self.connections.iter().filter_map(|(id, it)| Some((it.idle_since()?, *id)));
+        let Some((_, id)) = idle.min() else { return false };
+        // It is no longer counted: it has no way to stay.
+        if let Some(activity) = self.connections.remove(&id) {
+            activity.close_at_once();
+        }
+        true
+    }
+}
+
+/// The place of a connection, which is free again when this is dropped.
+pub(super) struct Held {
+    connections: Arc<Connections>,
+    id: u64,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.connections.lock().connections.remove(&self.id);
+    }
+}
+
+/// What a connection is doing, shared by those who serve it and those who might close it.
+pub(super) struct Activity {
+    state: Mutex<State>,
+    closing: CancellationToken,
+    /// Whether somebody else needs the place.
+    hurried: AtomicBool,
+}
+
+struct State {
+    n_requests: usize,
+    /// How many requests there have ever been.
+    n_begun: u64,
+    /// Whether an answer waits for the client to read.
+    blocked: bool,
+    /// Since when it has been idle, if it is.
+    since: Instant,
+}
+
+/// A request that is under way, until this is dropped.
+pub(super) struct Busy(Arc<Activity>);
+
+impl Activity {
+    fn new() -> Self {
+        let state = State { n_requests: 0, n_begun: 0, blocked: false, since: Instant::now() };
+        Self {
+            state: Mutex::new(state),
+            closing: CancellationToken::new(),
+            hurried: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that a request has begun.
+    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+        let mut state = self.lock();
+        state.n_requests += 1;
+        state.n_begun += 1;
+        Busy(Arc::clone(self))
+    }
+
+    /// How many requests there have ever been.
+    pub(super) fn n_begun(&self) -> u64 {
+        self.lock().n_begun
+    }
+
+    /// Notes whether an answer waits for the client to read.
+    pub(super) fn set_blocked(&self, blocked: bool) {
+        let mut state = self.lock();
+        state.blocked = blocked;
+        state.since = Instant::now();
+    }
+
+    /// Notes that part of an answer went out.
+    pub(super) fn touch(&self) {
+        self.lock().since = Instant::now();
+    }
+
+    /// Since when nothing has been under way; nothing when something is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (state.n_requests == 0 && !state.blocked).then_some(state.since)
+    }
+
+    /// Asks for the connection to be closed, by whoever serves it.
+    pub(super) fn close(&self) {
+        self.closing.cancel();
+    }
+
+    /// The same, without ceremony.
+    fn close_at_once(&self) {
+        self.hurried.store(true, Ordering::Release);
+        self.close();
+    }
+
+    /// Whether the connection is to be closed without ceremony.
+    pub(super) fn is_hurried(&self) -> bool {
+        self.hurried.load(Ordering::Acquire)
+    }
+
+    /// Comes when the connection is to be closed.
+    pub(super) async fn closing(&self) {
+        self.closing.cancelled().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.n_requests -= 1;
+        state.since = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests;

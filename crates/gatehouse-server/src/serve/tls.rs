@@ -1,0 +1,150 @@
+//! Certificate and key of the API's listener, read anew when the files change.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+use tokio_rustls::rustls::{Error as RustlsError, InconsistentKeys, ServerConfig};
+
+use crate::config;
+
+/// How often the files are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Why there is no TLS. It names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file can't be read, or doesn't hold what it should.
+    #[error("{setting} {}: {why}", path.display())]
+    File {
+        /// The setting that names it.
+        setting: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The key is another certificate's.
+    #[error(
+        "tls.key {} is not the key of the certificate in tls.certificate {}",
+        key.display(), certificate.display()
+    )]
+    Mismatch {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+}
+
+/// What new connections are encrypted with.
+pub(super) struct Tls {
+    certificate: PathBuf,
+    key: PathBuf,
+    present: RwLock<Loaded>,
+}
+
+/// What the files gave, when they were as they were.
+struct Loaded {
+    stamps: [Stamp; 2],
+    config: Arc<ServerConfig>,
+}
+
+/// By what a file is known to be another one: device, inode, size and time of change.
+type Stamp = Option<(u64, u64, u64, i64, i64)>;
+
+impl Tls {
+    /// Reads the files that the settings name; nothing when they name none.
+    pub(super) fn load(settings: &config::Tls) -> Result<Option<Self>, TlsError> {
+        let (Some(certificate), Some(key)) = (&settings.certificate, &settings.key) else {
+            return Ok(None);
+        };
+        let (certificate, key) = (certificate.clone(), key.clone());
+        let stamps = [stamp(&certificate), stamp(&key)];
+        let config = read_pair(&certificate, &key)?;
+        let present = RwLock::new(Loaded { stamps, config });
+        Ok(Some(Self { certificate, key, present }))
+    }
+
+    /// Agrees on TLS with a client, with what is valid now.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+        TlsAcceptor::from(Arc::clone(&present.config))
+    }
+
+    /// Looks at the files for ever, and takes what has changed.
+    pub(super) async fn keep_fresh(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            let tls = Arc::clone(&self);
+            // A disk may be slow, and a network's disk slower.
+            let _ = tokio::task::spawn_blocking(move || tls.refresh()).await;
+        }
+    }
+
+    /// Reads the files anew if they have changed. A pair that is no good leaves the old one in place: it may
+    /// be half written, and is then looked at again when it has changed once more.
+    fn refresh(&self) {
+        // Before reading: what changes while it is read is noticed the next time.
+        let stamps = [stamp(&self.certificate), stamp(&self.key)];
+        if self.present.read().unwrap_or_else(PoisonError::into_inner).stamps == stamps {
+            return;
+        }
+        let read = read_pair(&self.certificate, &self.key);
+        let mut present = self.present.write().unwrap_or_else(PoisonError::into_inner);
+        present.stamps = stamps;
+        match read {
+            Ok(config) => {
+                present.config = config;
+                tracing::info!("new connections get the new certificate");
+            }
+            Err(why) => tracing::warn!(%why, "the certificate has changed, and the old one stays"),
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+}
+
+fn read_pair(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let bad =
+        |setting, path: &Path, why: String| TlsError::File { setting, path: path.to_owned(), why };
+    let bad_certificate = |why: String| bad("tls.certificate", certificate, why);
+    let bad_key = |why: String| bad("tls.key", key, why);
+
+    let pem = std::fs::read(certificate).map_err(|cause| bad_certificate(cause.to_string()))?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let chain = chain.ok().filter(|chain| !chain.is_empty());
+    let chain = chain.ok_or_else(|| bad_certificate("holds no certificate in PEM".into()))?;
+    let pem = std::fs::read(key).map_err(|cause| bad_key(cause.to_string()))?;
+    // Not the error's own words: they may hold a line of the key.
+    let private_key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
+        bad_key("holds no private key in PEM; one with a passphrase can't be used".into())
+    })?;
+
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let pair =
+        CertifiedKey::from_der(chain, private_key, &provider).map_err(|error| match error {
+            RustlsError::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() }
+            }
+            RustlsError::InvalidCertificate(_) => bad_certificate(error.to_string()),
+            _ => bad_key(error.to_string()),
+        })?;
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider knows TLS 1.2 and 1.3")
+        .with_no_client_auth();
+    // With sessions of its own: one that began under the old certificate is not taken up again.
+    let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

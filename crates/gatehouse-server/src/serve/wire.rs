@@ -1,0 +1,314 @@
+//! The bytes of a connection, watched on their way: who is too slow is noticed here.
+//!
+//! hyper waits for a request's head without a word and closes without one. Here a head that does not arrive
+//! in time is answered with 408, a connection without a request is closed after a while, and a client
+//! that doesn't read its answer is cut off. What hyper refuses by itself gets the problem body.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use gatehouse_store::Clock;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use super::connections::Activity;
+use crate::config::Limits;
+use crate::http::refusal;
+
+/// How long a client may let an answer wait before it reads any more of it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client that was refused may go on talking: cut off at once, it might not read why.
+const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a client of HTTP/2 says first.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Fewer bytes than this are no part of an answer in HTTP/2, but the small talk of a connection.
+const FRAME_OF_ANSWER_BYTES: usize = 64;
+
+/// A connection whose client is watched.
+pub(super) struct Wire<Io> {
+    io: Io,
+    clock: Clock,
+    activity: Arc<Activity>,
+    limits: Limits,
+    protocol: Protocol,
+    /// When the first byte of a head came, and how many requests there had been by then.
+    head: Option<(Instant, u64)>,
+    /// Runs while nothing comes. It may be early: what it stands for is looked up when it comes.
+    read_timer: Option<Pin<Box<Sleep>>>,
+    /// Runs while the client doesn't read.
+    write_timer: Option<Pin<Box<Sleep>>>,
+    /// What goes out in place of hyper's words, and how much of it has gone.
+    instead: Option<(Vec<u8>, usize)>,
+    /// Set when the last word has been said, or is about to be.
+    farewell: Option<Farewell>,
+}
+
+enum Protocol {
+    /// As much of the preface has come.
+    Unknown(usize),
+    Http1,
+    Http2,
+}
+
+enum Farewell {
+    Speaking,
+    Listening(Pin<Box<Sleep>>),
+    Over,
+}
+
+impl<Io> Wire<Io> {
+    pub(super) fn new(io: Io, clock: Clock, activity: Arc<Activity>, limits: Limits) -> Self {
+        Self {
+            io,
+            clock,
+            activity,
+            limits,
+            protocol: Protocol::Unknown(0),
+            head: None,
+            read_timer: None,
+            write_timer: None,
+            instead: None,
+            farewell: None,
+        }
+    }
+
+    fn is_http2(&self) -> bool {
+        matches!(self.protocol, Protocol::Http2)
+    }
+
+    /// Learns from what has come.
+    fn note(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Protocol::Unknown(n_matched) = self.protocol {
+            let expected = &PREFACE[n_matched..];
+            let n = expected.len().min(bytes.len());
+            self.protocol = match bytes[..n] == expected[..n] {
+                true if n == expected.len() => Protocol::Http2,
+                true => Protocol::Unknown(n_matched + n),
+                false => Protocol::Http1,
+            };
+        }
+        if self.activity.idle_since().is_some() {
+            let n_begun = self.activity.n_begun();
+            if self.head.is_none_or(|(_, before)| before != n_begun) {
+                self.head = Some((Instant::now(), n_begun));
+            }
+        }
+    }
+
+    /// Until when the client may be silent, and whether it is in the middle of a head. Nothing while
+    /// something is under way, which has limits of its own.
+    fn patience(&self) -> Option<(Instant, bool)> {
+        let idle_since = self.activity.idle_since()?;
+        match self.head {
+            Some((since, before)) if before == self.activity.n_begun() && !self.is_http2() => {
+                Some((since + self.limits.header_timeout.get(), true))
+            }
+            _ => Some((idle_since + self.limits.idle_timeout.get(), false)),
+        }
+    }
+}
+
+impl<Io: AsyncRead + AsyncWrite + Unpin> Wire<Io> {
+    /// Nothing has come. For how long will that do?
+    fn poll_silence(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let Some((deadline, in_head)) = self.patience() else { return Poll::Pending };
+            let timer =
+                self.read_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            // Setting a timer has its price, and most requests come long before it: early will do.
+            if timer.deadline() > deadline || timer.is_elapsed() {
+                timer.as_mut().reset(deadline);
+            }
+            ready!(timer.as_mut().poll(cx));
+            if Instant::now() < deadline {
+                continue;
+            }
+            // Four bytes of the preface are no method of HTTP/1.1.
+            let speaks_http1 = !matches!(self.protocol, Protocol::Unknown(4..));
+            if !in_head || !speaks_http1 {
+                self.activity.close();
+                return Poll::Pending;
+            }
+            let message = refusal::too_slow(self.limits.header_timeout, self.clock.now());
+            self.instead = Some((message, 0));
+            self.farewell = Some(Farewell::Speaking);
+            return self.poll_farewell(cx, buffer);
+        }
+    }
+
+    /// Says the last word and listens a little longer; then the connection has ended.
+    fn poll_farewell(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(Farewell::Speaking) = self.farewell {
+            ready!(self.poll_instead(cx))?;
+            let flushed = Pin::new(&mut self.io).poll_flush(cx);
+            ready!(self.watch(cx, flushed))?;
+            let shut = Pin::new(&mut self.io).poll_shutdown(cx);
+            ready!(self.watch(cx, shut))?;
+            let timer = tokio::time::sleep(FAREWELL_TIMEOUT);
+            self.farewell = Some(Farewell::Listening(Box::pin(timer)));
+        }
+        if let Some(Farewell::Listening(timer)) = &mut self.farewell {
+            let n_filled = buffer.filled().len();
+            while timer.as_mut().poll(cx).is_pending() {
+                let heard = ready!(Pin::new(&mut self.io).poll_read(cx, buffer));
+                let n_heard = buffer.filled().len() - n_filled;
+                buffer.set_filled(n_filled);
+                if heard.is_err() || n_heard == 0 {
+                    break;
+                }
+            }
+            self.farewell = Some(Farewell::Over);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<Io: AsyncWrite + Unpin> Wire<Io> {
+    /// Watches whether the client reads what is written.
+    fn watch<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            if self.write_timer.take().is_some() {
+                self.activity.set_blocked(false);
+            }
+            return written;
+        }
+        if self.write_timer.is_none() {
+            self.activity.set_blocked(true);
+        }
+        let timer =
+            self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_TIMEOUT)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn poll_instead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some((message, n_gone)) = &mut self.instead {
+            if *n_gone == message.len() {
+                self.instead = None;
+                break;
+            }
+            let written = Pin::new(&mut self.io).poll_write(cx, &message[*n_gone..]);
+            match ready!(self.watch(cx, written))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                n => {
+                    if let Some((_, n_gone)) = &mut self.instead {
+                        *n_gone += n;
+                    }
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if self.is_http2() && matches!(written, Poll::Ready(Ok(FRAME_OF_ANSWER_BYTES..))) {
+            self.activity.touch();
+        }
+        written
+    }
+}
+
+impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<Io> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.farewell.is_some() {
+            return self.poll_farewell(cx, buffer);
+        }
+        let n_filled = buffer.filled().len();
+        match Pin::new(&mut self.io).poll_read(cx, buffer) {
+            Poll::Pending => self.poll_silence(cx, buffer),
+            Poll::Ready(result) => {
+                self.note(&buffer.filled()[n_filled..]);
+                Poll::Ready(result)
+            }
+        }
+    }
+}
+
+impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.farewell.is_some() {
+            // The last word has been said.
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if self.instead.is_none() {
+            let explained = match self.protocol {
+                Protocol::Http2 => None,
+                _ => refusal::explain(buffer, || self.clock.now()),
+            };
+            match explained {
+                Some(message) => self.instead = Some((message, 0)),
+                None => {
+                    let written = Pin::new(&mut self.io).poll_write(cx, buffer);
+                    let written = self.watch(cx, written);
+                    return self.count(written);
+                }
+            }
+        }
+        // hyper offers the same bytes again until they are taken.
+        ready!(self.poll_instead(cx))?;
+        Poll::Ready(Ok(buffer.len()))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if !self.is_write_vectored() {
+            let first = buffers.iter().find(|buffer| !buffer.is_empty());
+            return self.poll_write(cx, first.map_or(&[], |buffer| &**buffer));
+        }
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, buffers);
+        let written = self.watch(cx, written);
+        self.count(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_instead(cx))?;
+        let flushed = Pin::new(&mut self.io).poll_flush(cx);
+        self.watch(cx, flushed)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.io).poll_shutdown(cx);
+        self.watch(cx, shut)
+    }
+
+    // Without vectored writes hyper sends head and body of HTTP/1.1 as one buffer, which is what is looked
+    // at. In HTTP/2 nothing is.
+    fn is_write_vectored(&self) -> bool {
+        self.is_http2() && self.io.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests;

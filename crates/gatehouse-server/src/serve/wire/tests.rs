@@ -1,0 +1,145 @@
+use super::*;
+use crate::serve::connections::{Connections, Held};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+/// A wire with its client's end, on a clock that stands still until everyone waits.
+struct Line {
+    wire: Wire<DuplexStream>,
+    client: DuplexStream,
+    held: Held,
+    began: Instant,
+}
+
+impl Line {
+    fn new() -> Self {
+        let (server, client) = tokio::io::duplex(1024);
+        let held = Connections::new(1).admit().unwrap();
+        let activity = Arc::clone(&held.activity);
+        let wire = Wire::new(server, Clock::machine(), activity, Limits::default());
+        Self { wire, client, held, began: Instant::now() }
+    }
+
+    /// Reads as hyper would, until the connection ends or is to be closed; gives the time of that.
+    async fn read_to_end(&mut self) -> u64 {
+        let mut read = Vec::new();
+        tokio::select! {
+            read = self.wire.read_to_end(&mut read) => { read.unwrap(); }
+            () = self.held.activity.closing() => {}
+        }
+        self.began.elapsed().as_secs()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_connection_is_closed_after_a_while() {
+    let mut line = Line::new();
+    assert_eq!(line.read_to_end().await, 60);
+    assert!(line.wire.farewell.is_none(), "without a word");
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_head_is_told_that_it_is_too_slow() {
+    let mut line = Line::new();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    line.client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    // Ten seconds from the first byte, and one in which the client could have gone.
+    assert_eq!(line.read_to_end().await, 5 + 10 + 1);
+    drop(line.wire);
+    let mut said = String::new();
+    line.client.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 408 ") && said.contains("within 10s"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_one_by_one_give_no_more_time() {
+    let mut line = Line::new();
+    let dribble = async {
+        while line.client.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let mut read = Vec::new();
+    tokio::select! {
+        () = dribble => unreachable!("the server listens until it has gone"),
+        read = line.wire.read_to_end(&mut read) => { read.unwrap(); }
+    }
+    assert_eq!(line.began.elapsed().as_secs(), 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_under_way_has_limits_of_its_own() {
+    let mut line = Line::new();
+    line.client.write_all(b"POST / HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut head = [0; 19];
+    line.wire.read_exact(&mut head).await.unwrap();
+    let busy = line.held.activity.begin();
+    let waited = tokio::time::timeout(Duration::from_secs(3600), line.read_to_end()).await;
+    assert!(waited.is_err(), "as long as it takes");
+    drop(busy);
+    assert_eq!(line.read_to_end().await, 3600 + 60, "and then it is idle");
+}
+
+#[tokio::test(start_paused = true)]
+async fn http2_is_never_answered_in_text() {
+    for (sent, time) in [(PREFACE, 60), (b"PRI * HT", 10)] {
+        let mut line = Line::new();
+        line.client.write_all(sent).await.unwrap();
+        assert_eq!(line.read_to_end().await, time);
+        drop(line.wire);
+        let mut said = Vec::new();
+        line.client.read_to_end(&mut said).await.unwrap();
+        assert!(said.is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn part_of_an_answer_keeps_a_connection_of_http2_and_small_talk_does_not() {
+    for (n_bytes, time) in [(FRAME_OF_ANSWER_BYTES, 40 + 60), (FRAME_OF_ANSWER_BYTES - 1, 60)] {
+        let mut line = Line::new();
+        line.client.write_all(PREFACE).await.unwrap();
+        let mut preface = [0; 24];
+        line.wire.read_exact(&mut preface).await.unwrap();
+        tokio::time::advance(Duration::from_secs(40)).await;
+        line.wire.write_all(&vec![0; n_bytes]).await.unwrap();
+        assert_eq!(line.read_to_end().await, time);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let mut line = Line::new();
+    let answer = vec![b'x'; 2048];
+    let error = line.wire.write_all(&answer).await.unwrap_err();
+    assert_eq!((error.kind(), line.began.elapsed()), (io::ErrorKind::TimedOut, WRITE_TIMEOUT));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_slowly_is_waited_for() {
+    let mut line = Line::new();
+    let answer = vec![b'x'; 4096];
+    let mut part = [0; 512];
+    let slow = async {
+        for _ in 0..8 {
+            tokio::time::sleep(WRITE_TIMEOUT - Duration::from_secs(1)).await;
+            line.client.read_exact(&mut part).await.unwrap();
+        }
+    };
+    let (written, ()) = tokio::join!(line.wire.write_all(&answer), slow);
+    written.unwrap();
+    assert!(line.held.activity.idle_since().is_some());
+}
+
+#[tokio::test]
+async fn a_bare_refusal_is_explained() {
+    let mut line = Line::new();
+    line.client.write_all(b"GARBAGE\r\n\r\n").await.unwrap();
+    let mut garbage = [0; 11];
+    line.wire.read_exact(&mut garbage).await.unwrap();
+    assert!(!line.wire.is_write_vectored());
+    let bare = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    assert_eq!(line.wire.write(bare).await.unwrap(), bare.len(), "as hyper sees it");
+    drop(line.wire);
+    let mut said = String::new();
+    line.client.read_to_string(&mut said).await.unwrap();
+    assert!(said.contains("\"title\":\"Malformed request\""), "{said}");
+}

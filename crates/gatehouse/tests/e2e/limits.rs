@@ -1,0 +1,208 @@
+//! Clients that are slow, and too many of them: what is refused, and that nobody else is held up.
+
+use std::time::{Duration, Instant};
+
+use super::hostile::assert_problem;
+use super::process::*;
+use super::socket::Socket;
+use reqwest::Method;
+
+#[tokio::test]
+async fn a_head_that_dribbles_in_is_408_and_holds_nobody_up() {
+    let place = Place::sqlite();
+    let server = place
+        .serve_set(&[("LIMITS__HEADER_TIMEOUT", "500ms"), ("LIMITS__CONCURRENT_REQUESTS", "1")]);
+    for first in ["GET /-/live HTTP/1.1\r\nx: ", "G", "P"] {
+        let mut slow = Socket::open(server.address());
+        slow.send(first);
+        let (mut answer, mut n_others) = (Vec::new(), 0);
+        let said = loop {
+            if let Some(said) = slow.dribble(&mut answer) {
+                break said;
+            }
+            assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+            n_others += 1;
+        };
+        assert_problem(&said, 408);
+        assert!(said.contains("connection: close") && said.contains("within 500ms"), "{said}");
+        assert!(n_others > 3, "others were answered in the meantime: {n_others}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_request_that_dribbles_in_is_408_too() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "200ms")]);
+    let mut slow = Socket::open(server.address());
+    slow.ask_live();
+    slow.ask_live();
+    slow.send("GET /-/li");
+    assert_problem(&slow.rest(), 408);
+}
+
+#[tokio::test]
+async fn a_head_that_comes_in_time_is_answered_however_many_pieces_it_has() {
+    let place = Place::sqlite();
+    let server =
+        place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
+    let mut slow = Socket::open(server.address());
+    for piece in ["G", "ET /-/live HTTP/1.1\r\n", "host", ": x\r\n", "connection: close\r\n\r\n"] {
+        slow.send(piece);
+        assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+    }
+    assert!(slow.rest().starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test]
+async fn a_body_that_dribbles_in_is_408_and_holds_nobody_up() {
+    let place = Place::sqlite();
+    let server =
+        place.serve_set(&[("LIMITS__BODY_TIMEOUT", "500ms"), ("LIMITS__CONCURRENT_REQUESTS", "1")]);
+    let mut slow = Socket::open(server.address());
+    // So long that it can't be whole in time.
+    slow.send(&format!(
+        "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 1000000\r\n\r\n",
+        server.token
+    ));
+    let (mut answer, mut n_others) = (Vec::new(), 0);
+    let said = loop {
+        if let Some(said) = slow.dribble(&mut answer) {
+            break said;
+        }
+        assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+        n_others += 1;
+    };
+    assert!(n_others > 3, "others were answered in the meantime: {n_others}");
+    assert_problem(&said, 408);
+    assert!(said.contains("within 500ms"), "{said}");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_without_a_word() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__IDLE_TIMEOUT", "200ms")]);
+    assert_eq!(Socket::open(server.address()).rest(), "", "it never said anything");
+    let mut once = Socket::open(server.address());
+    once.ask_live();
+    assert_eq!(once.rest(), "", "it had one request");
+}
+
+#[tokio::test]
+async fn the_connection_that_was_idle_for_longest_gives_way() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "3")]);
+    let open = || {
+        let mut socket = Socket::open(server.address());
+        socket.ask_live();
+        socket
+    };
+    let [mut first, second, mut third] = [open(), open(), open()];
+    // Who has just asked has been idle for the shortest time.
+    first.ask_live();
+    let mut fourth = open();
+    assert_eq!(second.rest(), "", "it was closed");
+    for socket in [&mut third, &mut first, &mut fourth] {
+        socket.ask_live();
+    }
+    // Half a head is no request: it gives way as well.
+    third.send("GET /-/live HT");
+    first.ask_live();
+    fourth.ask_live();
+    open();
+    assert_eq!(third.rest(), "");
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_refused_when_all_are_busy() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "2")]);
+    let [mut first, mut second] = [(); 2].map(|()| Socket::open(server.address()));
+    let rest = first.begin(&server);
+    second.begin(&server);
+    for _ in 0..3 {
+        let refused = Socket::open(server.address()).rest();
+        assert_problem(&refused, 503);
+        assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
+        assert!(refused.contains("connection: close\r\n"), "{refused}");
+    }
+    first.send(rest);
+    assert!(first.answer().starts_with("HTTP/1.1 201 "), "who was inside is not disturbed");
+    Socket::open(server.address()).ask_live();
+    second.send(rest);
+    assert!(second.answer().starts_with("HTTP/1.1 201 "));
+}
+
+/// Somebody else holds the row that a creation needs, so that it takes as long as we like.
+#[tokio::test]
+async fn a_request_too_many_is_refused_at_once() {
+    let place = Place::postgres("request_too_many").await;
+    let server = place.serve_set(&[("LIMITS__CONCURRENT_REQUESTS", "1")]);
+    let url = place.database_url.as_ref().unwrap();
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("BEGIN; SELECT 1 FROM counter FOR UPDATE").await.unwrap();
+    let stuck = server.client.post(format!("{}/acme/access", server.url));
+    let stuck = stuck.bearer_auth(&server.token).header("content-type", "application/json");
+    let stuck = tokio::spawn(stuck.body(r#"{"contractId": "payg"}"#).send());
+    loop {
+        let waiting = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                       JOIN pg_stat_activity a USING (pid) WHERE c.relname = 'counter' AND \
+                       a.wait_event_type = 'Lock' AND \
+                       c.relnamespace = 'e2e_request_too_many'::regnamespace";
+        let n_waiting: i64 = client.query_one(waiting, &[]).await.unwrap().get(0);
+        if n_waiting > 0 {
+            break;
+        }
+    }
+    let refused = server.ask(Method::GET, "/acme/contract", None).await;
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"]),
+        (503, &"1".parse().unwrap())
+    );
+    let body: serde_json::Value = refused.json().await.unwrap();
+    assert_eq!((&body["title"], &body["@type"]), (&"Busy".into(), &"problem".into()));
+    for path in ["/-/live", "/-/ready", "/-/openapi.json"] {
+        assert_eq!(server.json(Method::GET, path, None).await.0, 200, "{path} needs no room");
+    }
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(stuck.await.unwrap().unwrap().status(), 201);
+    assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+}
+
+#[tokio::test]
+async fn slow_clients_do_not_hold_up_the_end() {
+    let place = Place::sqlite();
+    let server =
+        place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
+    let silent = Socket::open(server.address());
+    let mut idle = Socket::open(server.address());
+    idle.ask_live();
+    let mut half = Socket::open(server.address());
+    half.send("GET /-/live HTTP/1.1\r\nhost: x\r\n");
+    let mut stalled = Socket::open(server.address());
+    stalled.begin(&server);
+    let mut late = Socket::open(server.address());
+    late.ask_live();
+    let rest = late.begin(&server);
+    server.terminate();
+    let began = Instant::now();
+    for socket in [silent, idle, half] {
+        assert_eq!(socket.rest(), "", "it was closed");
+    }
+    late.send(rest);
+    assert!(late.rest().starts_with("HTTP/1.1 201 "), "what was begun is finished");
+    assert_problem(&stalled.rest(), 408);
+    assert!(server.wait().success(), "{}", place.log());
+    assert!(began.elapsed() < Duration::from_secs(15), "it took {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn too_few_open_files_are_told_of() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "1000000")]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let n_files: usize = line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX);
+    assert_eq!(place.log().contains("limits.connections is 1000000"), n_files <= 1_000_000);
+}

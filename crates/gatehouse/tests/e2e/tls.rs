@@ -1,0 +1,236 @@
+//! TLS: what is spoken, and certificates that change while the server runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::hostile::assert_problem;
+use super::process::*;
+use super::socket::Socket;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use reqwest::tls::{self, TlsInfo};
+use reqwest::{Certificate, Client, ClientBuilder, Version};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// A certificate for this machine, and its key.
+struct Pair {
+    certificate: String,
+    key: String,
+    der: Vec<u8>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let names = vec!["127.0.0.1".to_owned()];
+        let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
+        Self { certificate: cert.pem(), key: signing_key.serialize_pem(), der: cert.der().to_vec() }
+    }
+
+    /// Writes both files in a directory of this name.
+    fn put(&self, dir: &Path) {
+        std::fs::create_dir_all(dir).unwrap();
+        std::fs::write(dir.join("c.pem"), &self.certificate).unwrap();
+        std::fs::write(dir.join("k.pem"), &self.key).unwrap();
+    }
+
+    fn trusting(&self) -> ClientBuilder {
+        let certificate = Certificate::from_pem(self.certificate.as_bytes()).unwrap();
+        let builder = Client::builder().timeout(std::time::Duration::from_secs(60));
+        builder.tls_certs_only([certificate]).tls_info(true)
+    }
+}
+
+const FILES: [(&str, &str); 2] = [("TLS__CERTIFICATE", "tls/c.pem"), ("TLS__KEY", "tls/k.pem")];
+
+/// The certificate that a client gets to see; nothing when it doesn't trust it.
+async fn seen_by(client: &Client, server: &Server) -> Option<Vec<u8>> {
+    let response = client.get(format!("{}/-/live", server.url)).send().await.ok()?;
+    assert_eq!(response.status(), 200);
+    let info = response.extensions().get::<TlsInfo>().unwrap();
+    info.peer_certificate().map(<[u8]>::to_vec)
+}
+
+/// Asks on new connections until the server shows this certificate.
+async fn until_seen(pair: &Pair, server: &Server) {
+    let began = std::time::Instant::now();
+    while seen_by(&pair.trusting().build().unwrap(), server).await.as_ref() != Some(&pair.der) {
+        assert!(began.elapsed().as_secs() < 60, "the certificate never came");
+    }
+}
+
+#[tokio::test]
+async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
+    let place = Place::sqlite();
+    let pair = Pair::new();
+    pair.put(&place.path("tls"));
+    let mut server = place.serve_set(&FILES);
+    assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
+    for (client, version) in [
+        (pair.trusting(), Version::HTTP_2),
+        (pair.trusting().http1_only(), Version::HTTP_11),
+        (pair.trusting().tls_version_max(tls::Version::TLS_1_2), Version::HTTP_2),
+        (pair.trusting().tls_version_min(tls::Version::TLS_1_3), Version::HTTP_2),
+    ] {
+        server.client = client.build().unwrap();
+        let body = r#"{"contractId": "payg"}"#;
+        let created = server.ask(reqwest::Method::POST, "/acme/access", Some(body)).await;
+        assert_eq!((created.version(), created.status().as_u16()), (version, 201));
+        let location = created.headers()["location"].to_str().unwrap().to_owned();
+        assert!(location.starts_with(&format!("{}/acme/access/", server.url)), "{location}");
+    }
+    assert!(seen_by(&Pair::new().trusting().build().unwrap(), &server).await.is_none());
+}
+
+#[tokio::test]
+async fn who_does_not_speak_tls_is_not_answered() {
+    let place = Place::sqlite();
+    Pair::new().put(&place.path("tls"));
+    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
+    let mut plain = Socket::open(server.address());
+    plain.send("GET /-/live HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert!(!plain.rest_of_bytes().starts_with(b"HTTP"), "no text on an encrypted connection");
+    // A handshake that was never begun gives way.
+    let silent = Socket::open(server.address());
+    let _next = Socket::open(server.address());
+    assert_eq!(silent.rest_of_bytes(), b"");
+    server.terminate();
+    assert!(server.wait().success());
+}
+
+/// An encrypted connection that decides about every byte.
+async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(pair.der.clone().into()).unwrap();
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(server.address()).await?;
+    let name = "127.0.0.1".try_into().unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_408_by_tls_too() {
+    let place = Place::sqlite();
+    let pair = Pair::new();
+    pair.put(&place.path("tls"));
+    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__HEADER_TIMEOUT", "200ms")]);
+    let mut stream = open(&pair, &server).await.unwrap();
+    stream.write_all(b"GET /-/live HTTP/1.1\r\nhost:").await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert_problem(&said, 408);
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_closed_without_a_handshake() {
+    let place = Place::sqlite();
+    let pair = Pair::new();
+    pair.put(&place.path("tls"));
+    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
+    let mut busy = open(&pair, &server).await.unwrap();
+    let body = r#"{"contractId": "payg"}"#;
+    let head = format!(
+        "POST /acme/access HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\
+         expect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        server.token,
+        body.len()
+    );
+    busy.write_all(head.as_bytes()).await.unwrap();
+    let mut go_on = [0; 25];
+    busy.read_exact(&mut go_on).await.unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100 "));
+    assert!(open(&pair, &server).await.is_err(), "there is no room");
+    busy.write_all(body.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    busy.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 201 "), "who was inside is not disturbed: {said}");
+    drop(busy);
+    assert!(seen_by(&pair.trusting().build().unwrap(), &server).await.is_some());
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_taken_while_the_server_runs() {
+    let place = Place::sqlite();
+    let [old, new] = [Pair::new(), Pair::new()];
+    old.put(&place.path("v1"));
+    new.put(&place.path("v2"));
+    // As those do who change both files at once: by a link.
+    std::os::unix::fs::symlink("v1", place.path("tls")).unwrap();
+    let server = place.serve_set(&FILES);
+    let before = old.trusting().build().unwrap();
+    assert_eq!(seen_by(&before, &server).await.as_ref(), Some(&old.der));
+
+    std::os::unix::fs::symlink("v2", place.path("next")).unwrap();
+    std::fs::rename(place.path("next"), place.path("tls")).unwrap();
+    until_seen(&new, &server).await;
+    assert!(seen_by(&old.trusting().build().unwrap(), &server).await.is_none());
+    assert_eq!(seen_by(&before, &server).await.as_ref(), Some(&old.der), "its connection goes on");
+}
+
+#[tokio::test]
+async fn a_broken_certificate_leaves_the_old_one_in_place() {
+    let place = Place::sqlite();
+    let [old, new] = [Pair::new(), Pair::new()];
+    old.put(&place.path("tls"));
+    let server = place.serve_set(&FILES);
+    let logged = |text: &str| place.log().matches(text).count();
+
+    std::fs::write(place.path("tls/c.pem"), "half a certif").unwrap();
+    until("it is noticed", || logged("holds no certificate") > 0).await;
+    until_seen(&old, &server).await;
+    std::fs::write(place.path("tls/c.pem"), &new.certificate).unwrap();
+    until("the key is still the old one", || logged("is not the key of") > 0).await;
+    until_seen(&old, &server).await;
+    std::fs::write(place.path("tls/k.pem"), &new.key).unwrap();
+    until_seen(&new, &server).await;
+    std::fs::remove_file(place.path("tls/k.pem")).unwrap();
+    until("it is gone", || logged("tls.key tls/k.pem") > 0).await;
+    until_seen(&new, &server).await;
+    assert_eq!(logged("holds no certificate"), 1, "once for each change: {}", place.log());
+    assert_eq!(logged("new connections get the new certificate"), 1);
+}
+
+#[test]
+fn files_that_are_no_good_are_named_before_anything_is_made() {
+    let place = Place::sqlite();
+    let [one, other] = [Pair::new(), Pair::new()];
+    one.put(&place.path("one"));
+    other.put(&place.path("other"));
+    std::fs::write(place.path("nonsense.pem"), "nonsense").unwrap();
+    let broken = one.certificate.replace("MII", "AII");
+    std::fs::write(place.path("broken.pem"), broken).unwrap();
+    for (certificate, key, expected) in [
+        ("missing.pem", "one/k.pem", "tls.certificate missing.pem"),
+        ("one/c.pem", "missing.pem", "tls.key missing.pem"),
+        ("nonsense.pem", "one/k.pem", "tls.certificate nonsense.pem: holds no certificate"),
+        ("one/c.pem", "nonsense.pem", "tls.key nonsense.pem: holds no private key"),
+        ("one/c.pem", "one/c.pem", "tls.key one/c.pem: holds no private key"),
+        ("broken.pem", "one/k.pem", "tls.certificate broken.pem"),
+        ("one/c.pem", "other/k.pem", "tls.key other/k.pem is not the key"),
+        ("one/c.pem", "", "tls.key must not be empty"),
+    ] {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.env("GATEHOUSE_TLS__CERTIFICATE", certificate).env("GATEHOUSE_TLS__KEY", key);
+        let output = command.output().unwrap();
+        let shown = said(&output);
+        assert!(!output.status.success() && shown.contains(expected), "{expected}: {shown}");
+        assert!(!place.path("gatehouse-data").exists(), "{expected}: something was made");
+    }
+    for (key, expected) in
+        [("one/k.pem", "ok     the certificate"), ("other/k.pem", "WRONG  tls.key")]
+    {
+        let mut command = place.command(&["doctor"]);
+        command.env("GATEHOUSE_TLS__CERTIFICATE", "one/c.pem").env("GATEHOUSE_TLS__KEY", key);
+        let shown = said(&command.output().unwrap());
+        assert!(shown.contains(expected), "{shown}");
+    }
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let output = command.env("GATEHOUSE_TLS__KEY", "one/k.pem").output().unwrap();
+    assert!(said(&output).contains("tls.certificate is not"), "{}", said(&output));
+}
