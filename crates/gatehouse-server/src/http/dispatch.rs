@@ -21,7 +21,6 @@ use super::address::Address;
 use super::call::Call;
 use super::correlation::Correlation;
 use super::intake;
-use super::media::JSON;
 use super::params::{Params, TENANT, normal_form};
 use super::problem::Problem;
 use super::query::{Query, X_IGNORED_PARAMS};
@@ -101,8 +100,8 @@ struct Seen {
 fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
     let length = reply.body.len();
     // The length of what a GET would have got.
-    let body = if method == Method::HEAD { Vec::new() } else { reply.body };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+    let body = if method == Method::HEAD { Bytes::new() } else { reply.body };
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     if length > 0 {
@@ -252,8 +251,8 @@ impl Entrance<'_> {
         B: Body<Data = Bytes> + Unpin,
     {
         let headers = &self.parts.headers;
-        if operation.answers.iter().any(|answer| answer.schema.is_some()) {
-            intake::check_accept(headers, JSON)?;
+        if let Some(media_type) = operation.answers_with() {
+            intake::check_accept(headers, media_type)?;
         }
         let body = match &operation.body {
             None => Bytes::new(),

@@ -61,9 +61,10 @@ pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), 
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     // An empty one says nothing.
     let accepts: Vec<&str> = accepts.filter(|value| !value.trim().is_empty()).collect();
+    let essence = media_type.split(';').next().unwrap_or_default();
     // Of the ranges that cover the type, the most specific one decides.
     let ranges = accepts.iter().flat_map(|it| it.split(','));
-    let decisive = ranges.filter_map(|it| cover(it, media_type)).max_by_key(|(rank, _)| *rank);
+    let decisive = ranges.filter_map(|it| cover(it, essence)).max_by_key(|(rank, _)| *rank);
     if accepts.is_empty() || decisive.is_some_and(|(_, accepted)| accepted) {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Thing};
-use super::{access, contract, public, summary, tenant, verify};
+use super::{access, contract, docs, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -25,6 +25,9 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/live",                                            Thing::Nothing,  vec![public::LIVE]),
         at("/-/ready",                                           Thing::Nothing,  vec![public::READY]),
         at("/-/openapi.json",                                    Thing::Nothing,  vec![public::OPENAPI]),
+        at("/-/docs",                                            Thing::Nothing,  vec![docs::PAGE]),
+        at("/-/docs/",                                           Thing::Nothing,  vec![docs::PAGE_WITH_SLASH]),
+        at("/-/docs/{file}",                                     Thing::Nothing,  vec![docs::FILE]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
 }
