@@ -3,14 +3,19 @@
 //! This file says what each command does, step by step; how a step is done lives in the other
 //! files. Only the standard library is used, so that the chores build in a moment.
 
+mod api;
+mod api_server;
+mod api_tools;
 mod cargo;
 mod command_line;
 mod failure;
+mod packages;
 mod postgres_binaries;
 mod throwaway_postgres;
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use command_line::{Chore, USAGE};
@@ -33,6 +38,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
             Ok(())
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
+        Chore::TestApi => test_api(),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
@@ -48,10 +54,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let binaries = PostgresBinaries::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&binaries)?;
 
-    // The crash tests kill and restart the program that people run, not a debug build of it.
-    cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
-    let binary = cargo::find_release_binary("gatehouse")?;
-
+    let binary = build_server()?;
     let url = postgres.url();
     let mut environment = vec![
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
@@ -64,10 +67,22 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     arguments.extend(cargo_arguments.iter().map(String::as_str));
     cargo::run(&arguments, &environment)?;
     if cargo_arguments.is_empty() {
+        api::test(&binary, &url)?;
         let version = binaries.version();
         eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     }
     Ok(())
+}
+
+fn test_api() -> Result<(), Failure> {
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    api::test(&build_server()?, &postgres.url())
+}
+
+/// Builds the program that people run: a debug build is another one to kill, to drive and to wait for.
+fn build_server() -> Result<PathBuf, Failure> {
+    cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
+    cargo::find_release_binary("gatehouse")
 }
 
 fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
