@@ -38,10 +38,7 @@ pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<
 
 /// The absolute path of a binary that `cargo build --release` has just built.
 pub(crate) fn find_release_binary(name: &str) -> Result<PathBuf, Failure> {
-    // Joining keeps an absolute CARGO_TARGET_DIR as it is; a relative one counts from the
-    // directory that `run` runs cargo in.
-    let target = workspace_root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()));
-    let binary = target.join("release").join(name);
+    let binary = target_directory().join("release").join(name);
     if binary.is_file() {
         Ok(binary)
     } else {
@@ -53,13 +50,21 @@ pub(crate) fn find_release_binary(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Where cargo builds, and where chores may leave what can be made again.
+pub(crate) fn target_directory() -> PathBuf {
+    // Joining keeps an absolute CARGO_TARGET_DIR as it is; a relative one counts from the
+    // directory that `run` runs cargo in.
+    workspace_root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
+}
+
 /// Makes a directory of the workspace, unless it is there.
 pub(crate) fn make_directory(path: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(workspace_root().join(path))
         .map_err(|cause| Failure::Trouble(format!("{path} can't be made: {cause}")))
 }
 
-fn workspace_root() -> PathBuf {
+/// The directory of the whole workspace.
+pub(crate) fn workspace_root() -> PathBuf {
     // `cargo run` says where the package is now; what was compiled in serves a direct start.
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -12,7 +12,9 @@ Usage: cargo xtask COMMAND
 
 Commands:
   test [--long] [-- ARGS]  run all tests against a throw-away PostgreSQL and the release binary;
-                           --long also runs the tests that take minutes, ARGS go to `cargo test`
+                           --long also runs the tests that take minutes, ARGS go to `cargo test`,
+                           which then runs alone
+  test --api               run only the tests that are made from the OpenAPI document
   bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
                            --store sqlite or postgres, --strict fails where a goal is missed
@@ -23,8 +25,9 @@ Commands:
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres. When its server
-programs are missing, they are installed with apt-get.
+PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres; test and ci also
+need Node.js and Python 3.10 or later. What is missing is installed with apt-get, and what the tests
+take from npm and PyPI goes below target/.
 ";
 
 /// One command, completely read.
@@ -32,6 +35,7 @@ programs are missing, they are installed with apt-get.
 pub(crate) enum Chore {
     Help,
     Test { long: bool, cargo_arguments: Vec<String> },
+    TestApi,
     Bench { with_postgres: bool, arguments: Vec<String> },
     Fuzz { seconds: u32 },
     Postgres,
@@ -73,6 +77,14 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
 }
 
 fn parse_test(words: &[String]) -> Result<Chore, Failure> {
+    match words.iter().position(|word| word == "--api") {
+        Some(_) if words.len() == 1 => return Ok(Chore::TestApi),
+        Some(position) if !words[..position].contains(&"--".to_owned()) => {
+            let alone = "`test --api` takes nothing else: cargo xtask test --api";
+            return Err(Failure::Usage(alone.to_owned()));
+        }
+        _ => {}
+    }
     let mut long = false;
     for (position, word) in words.iter().enumerate() {
         match word.as_str() {
@@ -166,6 +178,15 @@ mod tests {
             parse_line("test --long"),
             Ok(Chore::Test { long: true, cargo_arguments: Vec::new() })
         );
+    }
+
+    #[test]
+    fn the_tests_of_the_document_run_alone() {
+        assert_eq!(parse_line("test --api"), Ok(Chore::TestApi));
+        for line in ["test --api --long", "test --long --api", "test --api -- x"] {
+            assert!(parse_line(line).is_err_and(|what| what.contains("nothing else")), "{line}");
+        }
+        assert!(matches!(parse_line("test -- --api"), Ok(Chore::Test { .. })));
     }
 
     #[test]

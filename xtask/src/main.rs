@@ -3,14 +3,19 @@
 //! This file says what each command does, step by step; how a step is done lives in the other
 //! files. Only the standard library is used, so that the chores build in a moment.
 
+mod api;
+mod api_server;
 mod cargo;
 mod command_line;
 mod failure;
+mod packages;
 mod postgres_binaries;
+mod test_tools;
 mod throwaway_postgres;
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use command_line::{Chore, USAGE};
@@ -33,6 +38,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
             Ok(())
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
+        Chore::TestApi => test_api(),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
@@ -48,12 +54,11 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let binaries = PostgresBinaries::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&binaries)?;
 
-    // The crash tests kill and restart the program that people run, not a debug build of it.
-    cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
-    let binary = cargo::find_release_binary("gatehouse")?;
-
+    let issuer = test_tools::find_or_install_issuer()?;
+    let binary = build_server()?;
     let url = postgres.url();
     let mut environment = vec![
+        ("TEST_ISSUER", issuer.as_os_str()),
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
         ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
     ];
@@ -64,10 +69,22 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     arguments.extend(cargo_arguments.iter().map(String::as_str));
     cargo::run(&arguments, &environment)?;
     if cargo_arguments.is_empty() {
+        api::test(&binary, &url)?;
         let version = binaries.version();
         eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     }
     Ok(())
+}
+
+fn test_api() -> Result<(), Failure> {
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    api::test(&build_server()?, &postgres.url())
+}
+
+/// Builds the program that people run: a debug build is another one to kill, to drive and to wait for.
+fn build_server() -> Result<PathBuf, Failure> {
+    cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
+    cargo::find_release_binary("gatehouse")
 }
 
 fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
@@ -107,6 +124,7 @@ fn fuzz(seconds: u32) -> Result<(), Failure> {
 fn offer_postgres() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
+    println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
     let _ = io::stdin().read_line(&mut String::new());

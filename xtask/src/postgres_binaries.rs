@@ -1,12 +1,12 @@
 //! Where PostgreSQL's server programs are on this machine, and installing them when they are
 //! missing, so that the tests run on a fresh machine without preparation.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::failure::Failure;
+use crate::packages::{self, read_output, search_directories};
 
 const OLDEST_USABLE_VERSION: u32 = 15;
 
@@ -47,11 +47,6 @@ impl PostgresBinaries {
     }
 }
 
-/// Whether this process runs as root, as it does in many containers.
-pub(crate) fn is_root() -> bool {
-    read_output(Command::new("id").arg("-u")).is_some_and(|user| user.trim() == "0")
-}
-
 /// What somebody has put into PATH comes first; of the distribution's versions, the newest.
 fn find() -> Option<PostgresBinaries> {
     let configured = read_output(Command::new("pg_config").arg("--bindir"));
@@ -90,36 +85,10 @@ fn parse_major_version(answer: &str) -> Option<u32> {
 }
 
 fn install() -> Result<(), Failure> {
-    let by_hand = |obstacle: &str| {
-        Failure::Trouble(format!(
-            "the tests need the PostgreSQL server, {OLDEST_USABLE_VERSION} or newer, and \
-             {obstacle}; {}",
-            explain_manual_installation()
-        ))
-    };
-    if !is_in_path("apt-get") {
-        return Err(by_hand("there is no apt-get to install it with"));
-    }
-    let as_root: &[&str] = match (is_root(), is_in_path("sudo")) {
-        (true, _) => &[],
-        (false, true) => &["sudo"],
-        (false, false) => return Err(by_hand("installing it takes root or sudo")),
-    };
-
-    eprintln!(
-        "xtask: no PostgreSQL server, {OLDEST_USABLE_VERSION} or newer, is installed; the tests \
-         need one, so the distribution's package `postgresql` is installed now"
-    );
     // The package may also start a server of its own. The throw-away one has its own directory
     // and port, so the two do not meet.
-    let apt_get = [as_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
-    if let Err(failure) = run_aloud(&[&apt_get, &["update"][..]].concat()) {
-        // One unreachable package source fails the whole update, and need not matter here.
-        failure.report();
-        eprintln!("xtask: going on with the package lists that are there");
-    }
-    let packages = ["install", "--yes", "--no-install-recommends", "postgresql"];
-    run_aloud(&[&apt_get, &packages[..]].concat())
+    let what = format!("a PostgreSQL server, {OLDEST_USABLE_VERSION} or newer,");
+    packages::install(&what, &["postgresql"], &explain_manual_installation())
 }
 
 fn explain_manual_installation() -> String {
@@ -127,35 +96,6 @@ fn explain_manual_installation() -> String {
         "install the PostgreSQL server {OLDEST_USABLE_VERSION} or newer by hand (the programs \
          initdb and postgres) and put their directory into PATH"
     )
-}
-
-/// Says a command before running it: it changes the machine outside of the workspace.
-fn run_aloud(words: &[&str]) -> Result<(), Failure> {
-    let line = words.join(" ");
-    eprintln!("xtask: {line}");
-    let (program, arguments) = words
-        .split_first()
-        .ok_or_else(|| Failure::Trouble("no command to run; name a program".to_owned()))?;
-    let status = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|error| Failure::Trouble(format!("cannot run {program}: {error}")))?;
-    if status.success() { Ok(()) } else { Err(Failure::Program { name: line, status }) }
-}
-
-fn is_in_path(program: &str) -> bool {
-    search_directories().iter().any(|directory| directory.join(program).is_file())
-}
-
-fn search_directories() -> Vec<PathBuf> {
-    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
-}
-
-/// What a program prints, if it is there and succeeds.
-fn read_output(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

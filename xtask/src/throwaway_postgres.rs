@@ -17,7 +17,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::postgres_binaries::{PostgresBinaries, is_root};
+use crate::packages::is_root;
+use crate::postgres_binaries::PostgresBinaries;
 
 /// Creating the data takes a second or two; a busy machine gets much longer.
 const START_LIMIT: Duration = Duration::from_secs(120);

@@ -14,6 +14,7 @@ mod conditional;
 mod contract;
 mod correlation;
 mod dispatch;
+mod docs;
 mod intake;
 mod media;
 mod metrics;

@@ -234,9 +234,18 @@ pub fn number(min: u64, max: u64) -> impl FnOnce(Json) -> Result<u64, String> {
         };
         given
             .as_u64()
+            .or_else(|| whole(given.as_f64()?))
             .filter(|number| (min..=max).contains(number))
             .ok_or_else(|| format!("must be a whole number from {min} to {max}, not {given}"))
     }
+}
+
+/// A whole number that is written with a point or an exponent: to JSON Schema, `5.0` is an integer like `5`.
+fn whole(number: f64) -> Option<u64> {
+    // Beyond this, neighbours can't be told apart.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    let is_whole = number.fract() == 0.0 && (0.0..=EXACT_MAX).contains(&number);
+    is_whole.then_some(number as u64)
 }
 
 /// As much of a value as an error may repeat.

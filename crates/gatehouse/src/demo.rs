@@ -48,7 +48,8 @@ from the first connection). In another terminal, with a token that is good for a
   curl -si "$GATEHOUSE_URL/demo/access?contractId=C-PAYG&pageSize=10" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
   curl -s $GATEHOUSE_URL/demo/summary -H "Authorization: Bearer $GATEHOUSE_TOKEN"
 
-To look at: {url}/-/openapi.json (every operation), {url}/-/ready
+To look at: {url}/-/docs (every operation, to read and to try; Authorize takes the token from above),
+{url}/-/openapi.json (the same for programs), {url}/-/ready
 "#
     )
 }

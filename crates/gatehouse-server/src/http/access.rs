@@ -28,10 +28,10 @@ pub(super) const LIST: Operation = Operation {
     query: paging::PARAMS,
     filter: Some(&filter::VOCABULARY),
     answers: &[Answer {
-        status: 200,
         what: "A page of accesses, without their passwords",
         schema: Some("Access"),
         headers: paging::HEADERS,
+        ..Answer::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -50,8 +50,9 @@ pub(super) const CREATE: Operation = Operation {
     answers: &[Answer {
         status: 201,
         what: "The access, with its password",
-        schema: Some("Access"),
+        schema: Some("IssuedAccess"),
         headers: &["Location", "ETag", "Cache-Control"],
+        ..Answer::BASE
     }],
     problems: &[409, 422],
     run: |call| Box::pin(create(call)),
@@ -66,16 +67,16 @@ pub(super) const READ: Operation = Operation {
     headers: &["If-None-Match"],
     answers: &[
         Answer {
-            status: 200,
             what: "The access, without its password",
             schema: Some("Access"),
             headers: &["ETag"],
+            ..Answer::BASE
         },
         Answer {
             status: 304,
             what: "The client has this version already",
-            schema: None,
             headers: &["ETag"],
+            ..Answer::BASE
         },
     ],
     run: |call| Box::pin(read(call)),
@@ -94,10 +95,10 @@ pub(super) const UPDATE: Operation = Operation {
         example: || json!({"status": "SUSPENDED"}),
     }),
     answers: &[Answer {
-        status: 200,
         what: "The access as it is now, with its password where the request set one",
-        schema: Some("Access"),
-        headers: &["ETag", "Cache-Control"],
+        schema: Some("UpdatedAccess"),
+        headers: &["ETag", "Cache-Control?"],
+        ..Answer::BASE
     }],
     problems: &[409, 412],
     run: |call| Box::pin(update(call)),
@@ -139,8 +140,8 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let access = call.app().store.access(call.tenant(), id).await?;
     let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
     let access = lifecycle::at(&access, call.app().now());
-    if conditional::is_known(&call.headers, access.version) {
-        let etag = conditional::etag(access.version);
+    let etag = conditional::etag(access.version);
+    if conditional::is_known(&call.headers, &etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
     }
     Ok(reply(&call, StatusCode::OK, &Issued { access, password: None }))

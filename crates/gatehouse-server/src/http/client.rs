@@ -28,6 +28,7 @@ pub(super) const LIST: Operation = Operation {
         what: "A page of clients, by identifier, without their secrets",
         schema: Some("Client"),
         headers: paging::HEADERS,
+        ..Answer::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -46,8 +47,9 @@ pub(super) const CREATE: Operation = Operation {
     answers: &[Answer {
         status: 201,
         what: "The client, with its secret",
-        schema: Some("Client"),
+        schema: Some("IssuedClient"),
         headers: &["Location", "Cache-Control"],
+        ..Answer::BASE
     }],
     run: |call| Box::pin(create(call)),
     ..Operation::BASE
@@ -62,7 +64,7 @@ pub(super) const READ: Operation = Operation {
         status: 200,
         what: "The client, without its secret",
         schema: Some("Client"),
-        headers: &[],
+        ..Answer::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
@@ -73,7 +75,7 @@ pub(super) const DELETE: Operation = Operation {
     id: "deleteClient",
     summary: "Deletes a client; tokens that it has got are good until they expire",
     need: Need::Admin,
-    answers: &[Answer { status: 204, what: "The client is gone", schema: None, headers: &[] }],
+    answers: &[Answer { status: 204, what: "The client is gone", ..Answer::BASE }],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE
 };

@@ -1,4 +1,4 @@
-//! Conditional requests: an access's version is its `ETag`.
+//! Conditional requests: an access's version is its `ETag`, and a file's is made of what it holds.
 
 use http::{HeaderMap, HeaderName, header};
 
@@ -7,10 +7,10 @@ pub(crate) fn etag(version: u64) -> String {
     format!("\"{version}\"")
 }
 
-/// Whether the client has this version already (`If-None-Match`).
-pub(crate) fn is_known(headers: &HeaderMap, version: u64) -> bool {
+/// Whether the client has what this tag stands for already (`If-None-Match`).
+pub(crate) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     // Weak or strong doesn't matter to somebody who only reads.
-    Tags::read(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.matches(version, strengthen))
+    Tags::read(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.matches(etag, strengthen))
 }
 
 fn strengthen(tag: &str) -> &str {
@@ -32,9 +32,10 @@ impl Precondition {
     }
 
     pub(crate) fn allows(&self, version: u64) -> bool {
+        let etag = etag(version);
         // For If-Match a weak tag never matches: it doesn't promise the same version.
-        self.if_match.as_ref().is_none_or(|tags| tags.matches(version, |tag| tag))
-            && !self.if_none_match.as_ref().is_some_and(|tags| tags.matches(version, strengthen))
+        self.if_match.as_ref().is_none_or(|tags| tags.matches(&etag, |tag| tag))
+            && !self.if_none_match.as_ref().is_some_and(|tags| tags.matches(&etag, strengthen))
     }
 }
 
@@ -59,10 +60,10 @@ impl Tags {
         Some(if tags == ["*"] { Self::Any } else { Self::These(tags) })
     }
 
-    fn matches(&self, version: u64, strip: impl Fn(&str) -> &str) -> bool {
+    fn matches(&self, etag: &str, strip: impl Fn(&str) -> &str) -> bool {
         match self {
             Self::Any => true,
-            Self::These(tags) => tags.iter().any(|tag| strip(tag) == etag(version)),
+            Self::These(tags) => tags.iter().any(|tag| strip(tag) == etag),
         }
     }
 }

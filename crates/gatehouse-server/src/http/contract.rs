@@ -18,14 +18,23 @@ use crate::estate::read_contract;
 use crate::reader::{Fault, Reader, parsed};
 
 const PAGE: &[Answer] = &[Answer {
-    status: 200,
     what: "A page of contracts, by identifier",
     schema: Some("Contract"),
     headers: paging::HEADERS,
+    ..Answer::BASE
 }];
 
-const ONE: &[Answer] =
-    &[Answer { status: 200, what: "The contract", schema: Some("Contract"), headers: &[] }];
+const ONE: &[Answer] = &[Answer { what: "The contract", schema: Some("Contract"), ..Answer::BASE }];
+
+const ADMIN_PAGE: &[Answer] = &[Answer {
+    what: "A page of contracts, by identifier",
+    schema: Some("AdminContract"),
+    headers: paging::HEADERS,
+    ..Answer::BASE
+}];
+
+const ADMIN_ONE: &[Answer] =
+    &[Answer { what: "The contract", schema: Some("AdminContract"), ..Answer::BASE }];
 
 pub(super) const LIST: Operation = Operation {
     method: "GET",
@@ -54,7 +63,7 @@ pub(super) const ADMIN_LIST: Operation = Operation {
     summary: "Lists a tenant's contracts as they were set up",
     need: Need::Admin,
     query: paging::PARAMS,
-    answers: PAGE,
+    answers: ADMIN_PAGE,
     run: |call| Box::pin(admin_list(call)),
     ..Operation::BASE
 };
@@ -64,7 +73,7 @@ pub(super) const ADMIN_READ: Operation = Operation {
     id: "adminReadContract",
     summary: "Reads one contract as it was set up",
     need: Need::Admin,
-    answers: ONE,
+    answers: ADMIN_ONE,
     run: |call| Box::pin(admin_read(call)),
     ..Operation::BASE
 };
@@ -82,16 +91,16 @@ pub(super) const PUT: Operation = Operation {
     makes: true,
     answers: &[
         Answer {
-            status: 200,
             what: "The contract was there, and is now as given",
-            schema: Some("Contract"),
-            headers: &[],
+            schema: Some("AdminContract"),
+            ..Answer::BASE
         },
         Answer {
             status: 201,
             what: "The contract was made",
-            schema: Some("Contract"),
+            schema: Some("AdminContract"),
             headers: &["Location"],
+            ..Answer::BASE
         },
     ],
     problems: &[409],
@@ -104,7 +113,7 @@ pub(super) const DELETE: Operation = Operation {
     id: "deleteContract",
     summary: "Deletes a contract that never had an access",
     need: Need::Admin,
-    answers: &[Answer { status: 204, what: "The contract is gone", schema: None, headers: &[] }],
+    answers: &[Answer { status: 204, what: "The contract is gone", ..Answer::BASE }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE

@@ -163,8 +163,8 @@ impl<'m> Seen<'m> {
 fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
     let length = reply.body.len();
     // The length of what a GET would have got.
-    let body = if method == Method::HEAD { Vec::new() } else { reply.body };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+    let body = if method == Method::HEAD { Bytes::new() } else { reply.body };
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     if length > 0 {
@@ -349,8 +349,8 @@ impl Entrance<'_> {
         B: Body<Data = Bytes> + Unpin,
     {
         let headers = &self.parts.headers;
-        if operation.answers.iter().any(|answer| answer.schema.is_some()) {
-            intake::check_accept(headers, operation.media_type)?;
+        if let Some(media_type) = operation.answers_with() {
+            intake::check_accept(headers, media_type)?;
         }
         let limits = &self.gate.site.limits;
         let body = match &operation.body {

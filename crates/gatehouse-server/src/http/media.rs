@@ -1,6 +1,7 @@
 //! The media types that go in and out.
 
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";

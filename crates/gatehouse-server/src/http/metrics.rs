@@ -13,19 +13,19 @@ pub(super) const READ: Operation = Operation {
     id: "metrics",
     summary: "The figures of the server, in Prometheus' text format",
     need: Need::AdminOfAll,
-    media_type: MEDIA_TYPE,
     answers: &[Answer {
         status: 200,
         what: "Every figure as it is now",
+        media_type: MEDIA_TYPE,
         schema: Some("Text"),
-        headers: &[],
+        ..Answer::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
 };
 
 async fn read(call: Call) -> Result<Reply, Problem> {
-    let body = call.site.metrics.render().into_bytes();
+    let body = call.site.metrics.render().into();
     let reply = Reply { body, ..Reply::empty(StatusCode::OK) };
     Ok(reply.with(header::CONTENT_TYPE, MEDIA_TYPE))
 }

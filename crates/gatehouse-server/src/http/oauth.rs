@@ -24,7 +24,6 @@ pub(super) const TOKEN: Operation = Operation {
     summary: "Gives a client a token for a while, by the client credentials grant of RFC 6749",
     need: Need::Nothing,
     errors: ErrorStyle::OAuth,
-    headers: &["Authorization"],
     body: Some(BodyKind {
         media_type: FORM,
         schema: "TokenRequest",
@@ -39,9 +38,10 @@ pub(super) const TOKEN: Operation = Operation {
         status: 200,
         what: "A token",
         schema: Some("Token"),
-        headers: &["Cache-Control"],
+        headers: &["Cache-Control", "Pragma"],
+        ..Answer::BASE
     }],
-    problems: &[401],
+    problems: &[401, 503],
     run: |call| Box::pin(give(call)),
     ..Operation::BASE
 };

@@ -13,7 +13,7 @@ pub(super) const LIVE: Operation = Operation {
     id: "live",
     summary: "Whether the server runs",
     need: Need::Nothing,
-    answers: &[Answer { status: 200, what: "It runs", schema: Some("State"), headers: &[] }],
+    answers: &[Answer { what: "It runs", schema: Some("State"), ..Answer::BASE }],
     run: |call| Box::pin(live(call)),
     ..Operation::BASE
 };
@@ -23,7 +23,13 @@ pub(super) const READY: Operation = Operation {
     id: "ready",
     summary: "Whether the server can do its work: its store answers, and it is not about to end",
     need: Need::Nothing,
-    answers: &[Answer { status: 200, what: "It can", schema: Some("State"), headers: &[] }],
+    answers: &[Answer {
+        what: "It can",
+        schema: Some("State"),
+        example: Some(|| json!({"status": "ready"})),
+        ..Answer::BASE
+    }],
+    problems: &[503],
     run: |call| Box::pin(ready(call)),
     ..Operation::BASE
 };
@@ -34,10 +40,9 @@ pub(super) const OPENAPI: Operation = Operation {
     summary: "This document",
     need: Need::Nothing,
     answers: &[Answer {
-        status: 200,
         what: "An OpenAPI 3.1 document",
-        schema: Some("Any"),
-        headers: &[],
+        schema: Some("Document"),
+        ..Answer::BASE
     }],
     run: |call| Box::pin(document(call)),
     ..Operation::BASE
@@ -48,12 +53,7 @@ pub(super) const JWKS: Operation = Operation {
     id: "jwks",
     summary: "The public keys of the built-in issuer",
     need: Need::Nothing,
-    answers: &[Answer {
-        status: 200,
-        what: "A JSON Web Key Set",
-        schema: Some("Any"),
-        headers: &[],
-    }],
+    answers: &[Answer { what: "A JSON Web Key Set", schema: Some("KeySet"), ..Answer::BASE }],
     run: |call| Box::pin(jwks(call)),
     ..Operation::BASE
 };

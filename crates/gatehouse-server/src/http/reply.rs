@@ -1,5 +1,6 @@
 //! An answer when all is well.
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
@@ -9,19 +10,19 @@ use super::media::JSON;
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
 }
 
 impl Reply {
     /// An answer with a JSON body.
     pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).expect("bodies are plain data");
-        Self { body, ..Self::empty(status) }.with(header::CONTENT_TYPE, JSON)
+        Self { body: body.into(), ..Self::empty(status) }.with(header::CONTENT_TYPE, JSON)
     }
 
     /// An answer without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Vec::new() }
+        Self { status, headers: HeaderMap::new(), body: Bytes::new() }
     }
 
     /// The same with a header; a value that no header can hold is left out.

@@ -72,6 +72,8 @@ pub(crate) struct Operation {
     pub(crate) id: &'static str,
     /// What it does, in a sentence.
     pub(crate) summary: &'static str,
+    /// Whether the OpenAPI document has it. The files of a page are no operations.
+    pub(crate) is_listed: bool,
     /// Who may.
     pub(crate) need: Need,
     /// The query parameters that it knows.
@@ -86,9 +88,7 @@ pub(crate) struct Operation {
     pub(crate) makes: bool,
     /// In which words it tells what is wrong.
     pub(crate) errors: ErrorStyle,
-    /// What its answers are, where they have a body.
-    pub(crate) media_type: &'static str,
-    /// What it answers when all is well.
+    /// What it answers when all is well; or when not, where that is no problem body.
     pub(crate) answers: &'static [Answer],
     /// The problems that are its own, beside those that every operation may have.
     pub(crate) problems: &'static [u16],
@@ -101,6 +101,7 @@ impl Operation {
         method: "GET",
         id: "",
         summary: "",
+        is_listed: true,
         need: Need::AdminOfAll,
         query: &[],
         filter: None,
@@ -108,7 +109,6 @@ impl Operation {
         body: None,
         makes: false,
         errors: ErrorStyle::Problem,
-        media_type: JSON,
         answers: &[],
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),
@@ -152,13 +152,31 @@ pub(crate) struct BodyKind {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) what: &'static str,
-    /// The schema of its body, by name; a list of them in a paginated answer.
+    /// What kind of text its body is.
+    pub(crate) media_type: &'static str,
+    /// The schema of its body, by name; a list of them in a paginated answer. Without one it has no body.
     pub(crate) schema: Option<&'static str>,
+    /// An example of its body, where it is not that of its schema.
+    pub(crate) example: Option<fn() -> Value>,
     /// Response headers of its own.
     pub(crate) headers: &'static [&'static str],
 }
 
+impl Answer {
+    /// What most answers are like: an answer says how it differs.
+    pub(crate) const BASE: Self =
+        Self { status: 200, what: "", media_type: JSON, schema: None, example: None, headers: &[] };
+}
+
 pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+
+impl Operation {
+    /// The media type of its answers, where they have a body.
+    pub(crate) fn answers_with(&self) -> Option<&'static str> {
+        let answer = self.answers.iter().find(|answer| answer.schema.is_some())?;
+        Some(answer.media_type)
+    }
+}
 
 impl Resource {
     /// The operation of this method; a HEAD is a GET whose body stays here.
@@ -188,6 +206,11 @@ impl Resource {
     /// Whether this is what a tenant does, not what is done about it.
     pub(crate) fn is_of_tenants(&self) -> bool {
         self.path.starts_with("/{tenantName}")
+    }
+
+    /// The operations that the OpenAPI document has.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| operation.is_listed)
     }
 
     /// Whether everyone may come here without a token.

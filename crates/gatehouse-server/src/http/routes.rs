@@ -2,7 +2,7 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
-use super::{access, client, contract, metrics, oauth, public, summary, tenant, verify};
+use super::{access, client, contract, docs, metrics, oauth, public, summary, tenant, verify};
 
 /// The table.
 #[rustfmt::skip]
@@ -33,6 +33,9 @@ pub(crate) fn table() -> Vec<Resource> {
         at_both("/-/live",                                                        vec![public::LIVE]),
         at_both("/-/ready",                                                       vec![public::READY]),
         at("/-/openapi.json",                                    Thing::Nothing,  vec![public::OPENAPI]),
+        at("/-/docs",                                            Thing::Nothing,  vec![docs::PAGE]),
+        at("/-/docs/",                                           Thing::Nothing,  vec![docs::PAGE_WITH_SLASH]),
+        at("/-/docs/{file}",                                     Thing::Nothing,  vec![docs::FILE]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
 }

@@ -22,10 +22,9 @@ pub(super) const READ: Operation = Operation {
     summary: "Sums up the tenant's accesses by status and contract, and the last 90 days",
     need: Need::Scope(Scope::AccessRead),
     answers: &[Answer {
-        status: 200,
         what: "The figures, as they are now",
         schema: Some("Summary"),
-        headers: &[],
+        ..Answer::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE

@@ -22,10 +22,10 @@ pub(super) const LIST: Operation = Operation {
     need: Need::AdminOfAll,
     query: paging::PARAMS,
     answers: &[Answer {
-        status: 200,
         what: "A page of tenants, by name",
         schema: Some("Tenant"),
         headers: paging::HEADERS,
+        ..Answer::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -36,7 +36,7 @@ pub(super) const READ: Operation = Operation {
     id: "readTenant",
     summary: "Reads one tenant",
     need: Need::Admin,
-    answers: &[Answer { status: 200, what: "The tenant", schema: Some("Tenant"), headers: &[] }],
+    answers: &[Answer { what: "The tenant", schema: Some("Tenant"), ..Answer::BASE }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
 };
@@ -54,16 +54,16 @@ pub(super) const PUT: Operation = Operation {
     makes: true,
     answers: &[
         Answer {
-            status: 200,
             what: "The tenant was there, and is now as given",
             schema: Some("Tenant"),
-            headers: &[],
+            ..Answer::BASE
         },
         Answer {
             status: 201,
             what: "The tenant was made",
             schema: Some("Tenant"),
             headers: &["Location"],
+            ..Answer::BASE
         },
     ],
     run: |call| Box::pin(put(call)),
@@ -75,7 +75,7 @@ pub(super) const DELETE: Operation = Operation {
     id: "deleteTenant",
     summary: "Deletes a tenant that never had an access, with its contracts",
     need: Need::AdminOfAll,
-    answers: &[Answer { status: 204, what: "The tenant is gone", schema: None, headers: &[] }],
+    answers: &[Answer { status: 204, what: "The tenant is gone", ..Answer::BASE }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE

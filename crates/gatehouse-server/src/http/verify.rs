@@ -24,12 +24,9 @@ pub(super) const CHECK: Operation = Operation {
         schema: "Credentials",
         example: || json!({"username": "u-abcdefghijklmnop", "password": "the device's password"}),
     }),
-    answers: &[Answer {
-        status: 200,
-        what: "The device may connect",
-        schema: Some("Verified"),
-        headers: &[],
-    }],
+    answers: &[Answer { what: "The device may connect", schema: Some("Verified"), ..Answer::BASE }],
+    // Beside the token, the credentials themselves may be refused.
+    problems: &[401],
     run: |call| Box::pin(check(call)),
     ..Operation::BASE
 };

@@ -62,11 +62,18 @@ fn null_is_a_wrong_type_everywhere() {
 
 #[test]
 fn a_number_is_whole_and_within_its_bounds() {
-    for bad in ["0", "10", "-1", "1.5", "1.0", "1e0", "1e30", "18446744073709551616"] {
+    for bad in
+        ["0", "10", "-1", "1.5", "-1.0", "10.0", "0.0", "1e1", "1e30", "18446744073709551616"]
+    {
         let body = format!(r#"{{"id": "c", "count": {bad}}}"#);
         let expected = "count must be a whole number from 1 to 9, not ";
         assert!(faults(body.as_bytes()).starts_with(expected), "{bad}");
     }
+    for good in ["1", "9", "9.0", "5e0", "0.1e1"] {
+        assert_eq!(faults(format!(r#"{{"id": "c", "count": {good}}}"#).as_bytes()), "", "{good}");
+    }
+    assert_eq!(number(0, u64::MAX)(Json::parse(b"1e12").unwrap()), Ok(1_000_000_000_000));
+    assert_eq!(number(0, u64::MAX)(Json::parse(b"-0.0").unwrap()), Ok(0));
     assert_eq!(
         faults(br#"{"id": "c", "count": "5"}"#),
         "count must be a whole number, not a string"

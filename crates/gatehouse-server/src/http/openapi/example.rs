@@ -1,0 +1,95 @@
+//! An example of every answer; tests hold each against its schema.
+
+use serde_json::{Map, Value, json};
+
+use super::schema::STATUSES;
+
+/// An example of what a schema describes, where answers use it.
+pub(crate) fn of(schema: &str) -> Option<Value> {
+    Some(match schema {
+        "State" => json!({"status": "live"}),
+        "Document" => json!({
+            "openapi": "3.1.0", "info": {"title": "gatehouse", "version": "0.1.0"}, "paths": {},
+        }),
+        "KeySet" => json!({"keys": [{
+            "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "kid": "hQ1nL3Tz0kE",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        }]}),
+        "Page" => "<!DOCTYPE html>".into(),
+        "Access" => access(),
+        "UpdatedAccess" => access(),
+        "IssuedAccess" => {
+            let mut access = access();
+            access["password"] = "qNoFC8PTsrGkAtdMSGUA9qDV".into();
+            access
+        }
+        "Verified" => json!({
+            "accessId": "01a1dd4d-f036-7005-9379-54b08ec1966e", "status": "ACTIVE", "name": "pump-7",
+            "contractId": "C-PRE", "productOfferingId": "PO-IOT-YEAR",
+            "endDateTime": "2027-11-15T03:43:54.935Z",
+        }),
+        "Summary" => json!({
+            "total": 8123, "byStatus": by_status(&[("ACTIVE", 8_101), ("SUSPENDED", 22)]),
+            "byContract": [{
+                "contractId": "C-PAYG", "productOfferingId": "PO-IOT-PAYG",
+                "byStatus": by_status(&[("ACTIVE", 8_101), ("SUSPENDED", 22)]),
+            }],
+            "perDay": [{"date": "2026-11-15", "created": 12, "ended": 0}],
+        }),
+        "AdminContract" => contract(),
+        "Contract" => {
+            let mut contract = contract();
+            contract["href"] = "https://gate.example/demo/contract/C-PRE".into();
+            contract["accessCount"] = 1_204.into();
+            contract
+        }
+        "Tenant" => json!({"name": "demo", "timeZone": "Europe/Berlin", "requestsPerSecond": 100}),
+        "Client" => client(),
+        "IssuedClient" => {
+            let mut client = client();
+            client["clientSecret"] = "9DSYd6m4H3HmyNo55iAFm927".into();
+            client
+        }
+        "Token" => json!({
+            "access_token": "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkZW1vIn0.c2ln", "token_type": "Bearer",
+            "expires_in": 900, "scope": "access:verify",
+        }),
+        "Text" => {
+            "# TYPE gatehouse_http_requests_in_flight gauge\ngatehouse_http_requests_in_flight 1\n"
+                .into()
+        }
+        _ => return None,
+    })
+}
+
+fn access() -> Value {
+    json!({
+        "id": "01a1dd4d-f036-7005-9379-54b08ec1966e",
+        "href": "https://gate.example/demo/access/01a1dd4d-f036-7005-9379-54b08ec1966e",
+        "contractId": "C-PAYG", "productOfferingId": "PO-IOT-PAYG",
+        "username": "u-kw5chbeezkwrse36", "deviceName": "pump-7", "name": "pump-7",
+        "status": "ACTIVE", "startDateTime": "2026-11-15T03:43:54.935Z",
+        "@baseType": "Resource", "@type": "RealizingResource",
+    })
+}
+
+fn client() -> Value {
+    json!({
+        "clientId": "demo~ghbartdqeohaehjz", "name": "the broker in Hamburg", "scope": "access:verify",
+        "createdAt": "2026-11-15T09:59:12.335Z",
+    })
+}
+
+fn contract() -> Value {
+    json!({
+        "id": "C-PRE", "productOfferingId": "PO-IOT-YEAR", "billingModel": "PREPAID",
+        "status": "ACTIVE", "startDateTime": "2026-01-01T00:00:00.000Z", "validityPeriod": "P365D",
+        "maxAccesses": 500_000,
+    })
+}
+
+fn by_status(counts: &[(&str, u64)]) -> Value {
+    let count = |status: &str| counts.iter().find(|(it, _)| *it == status).map_or(0, |(_, n)| *n);
+    let counted = STATUSES.map(|status| (status.to_owned(), count(status).into()));
+    Value::Object(Map::from_iter(counted))
+}

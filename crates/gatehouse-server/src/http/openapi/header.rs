@@ -1,0 +1,123 @@
+//! The headers of answers, as the document describes them.
+
+use serde_json::{Map, Value, json};
+
+/// What is left of what a tenant may send, on answers to its requests where something limits it.
+pub(super) const RATE: [&str; 5] = [
+    "RateLimit?",
+    "RateLimit-Policy?",
+    "RateLimit-Limit?",
+    "RateLimit-Remaining?",
+    "RateLimit-Reset?",
+];
+
+/// The description of these headers, by name; a `?` behind a name says that it may be missing.
+pub(super) fn headers(names: &[&str]) -> Value {
+    let header = |name: &&str| {
+        let (name, is_required) = match name.strip_suffix('?') {
+            Some(name) => (name, false),
+            None => (*name, true),
+        };
+        let (what, schema, example) = meaning(name);
+        let mut header = json!({"description": what, "schema": schema, "example": example});
+        if is_required {
+            header["required"] = true.into();
+        }
+        (name.to_owned(), header)
+    };
+    Value::Object(names.iter().map(header).collect::<Map<_, _>>())
+}
+
+/// What a header says, its schema and an example of it.
+fn meaning(name: &str) -> (&'static str, Value, Value) {
+    let text = |pattern: &str| json!({"type": "string", "pattern": pattern});
+    let seconds = || json!({"type": "integer", "minimum": 0});
+    match name {
+        "X-Correlation-ID" => (
+            "The request's own, or a new one; the log has it too",
+            text("^[!-~]{1,128}$"),
+            "01a1dd4d-f106-78de-9e83-53ca57782672".into(),
+        ),
+        "X-Correlator" => (
+            "The same as `X-Correlation-ID`, for a request that came with this header instead",
+            text("^[!-~]{1,128}$"),
+            "01a1dd4d-f106-78de-9e83-53ca57782672".into(),
+        ),
+        "X-Ignored-Params" => (
+            "Query parameters that were ignored, with commas between: the first 32, and `...` where \
+             there are more",
+            text("^[ -~]+$"),
+            "colour, size".into(),
+        ),
+        "X-Total-Count" => ("How many there are on all pages together", seconds(), 8_123.into()),
+        "Link" => (
+            "RFC 8288: the pages `first`, `last` and, unless this is the last, `next`; with all other \
+             parameters of the request",
+            text("rel=\"first\".*rel=\"last\""),
+            "<https://gate.example/demo/access?pageNumber=1&pageSize=100>; rel=\"first\", \
+             <https://gate.example/demo/access?pageNumber=82&pageSize=100>; rel=\"last\", \
+             <https://gate.example/demo/access?pageNumber=2&pageSize=100>; rel=\"next\""
+                .into(),
+        ),
+        "Location" => (
+            "Where the new thing is, as a whole address",
+            json!({"type": "string", "format": "uri"}),
+            "https://gate.example/demo/access/01a1dd4d-f036-7005-9379-54b08ec1966e".into(),
+        ),
+        "ETag" => (
+            "The version, with its quotes, for `If-Match` and `If-None-Match`",
+            text("^\"[!#-~]*\"$"),
+            "\"1\"".into(),
+        ),
+        "Cache-Control" => (
+            "`no-store` where the answer holds a password or a token, which nothing on the way may keep",
+            text("^no-(store|cache)$"),
+            "no-store".into(),
+        ),
+        "WWW-Authenticate" => (
+            "What would be accepted (RFC 9110, RFC 6750); `Basic` where a device was refused",
+            text("^(Bearer|Basic)"),
+            "Bearer error=\"invalid_token\", error_description=\"the token has expired\"".into(),
+        ),
+        "Allow" => {
+            ("The methods that work at this path", text("^[A-Z, ]+$"), "GET, HEAD, OPTIONS".into())
+        }
+        "Accept-Patch" => (
+            "What a PATCH may be (RFC 5789)",
+            json!({"type": "string", "const": "application/merge-patch+json"}),
+            "application/merge-patch+json".into(),
+        ),
+        "Retry-After" => ("Seconds after which to try again", seconds(), 1.into()),
+        "RateLimit" => (
+            "Requests that the tenant may still send (`r`), and the seconds until it may send all of them \
+             again (`t`), where it has a limit",
+            text("^\"tenant\";r=[0-9]+;t=[0-9]+$"),
+            "\"tenant\";r=99;t=1".into(),
+        ),
+        "RateLimit-Policy" => (
+            "Requests that the tenant may send (`q`) in so many seconds (`w`)",
+            text("^\"tenant\";q=[0-9]+;w=[0-9]+$"),
+            "\"tenant\";q=100;w=1".into(),
+        ),
+        "RateLimit-Limit" => ("The `q` of `RateLimit-Policy`", seconds(), 100.into()),
+        "RateLimit-Remaining" => ("The `r` of `RateLimit`", seconds(), 99.into()),
+        "RateLimit-Reset" => ("The `t` of `RateLimit`", seconds(), 1.into()),
+        "traceparent" => (
+            "Where the answer stands in the request's trace (W3C Trace Context), for a request that had \
+             one, or when the server records traces",
+            text("^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$"),
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into(),
+        ),
+        "Pragma" => (
+            "The same as `Cache-Control`, as RFC 6749 wants",
+            text("^no-cache$"),
+            "no-cache".into(),
+        ),
+        "Content-Security-Policy" => (
+            "Keeps the page to what this server itself gives out",
+            text("^default-src 'none'"),
+            "default-src 'none'; script-src 'self'".into(),
+        ),
+        _ => ("RFC 9110", json!({"type": "string"}), "".into()),
+    }
+}

@@ -1,0 +1,128 @@
+//! The parameters of paths, queries and headers.
+
+use gatehouse_core::filter::Word;
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
+use serde_json::{Value, json};
+
+use super::schema::{given_time, name, tenant_name};
+use crate::config::Limits;
+use crate::http::resource::{Operation, Resource};
+
+/// What an operation takes beside its body, in the order in which people need it.
+///
+/// What may be left out has no example here: `/-/docs` would put it into its forms, and send it.
+pub(super) fn parameters(
+    resource: &Resource,
+    operation: &Operation,
+    limits: &Limits,
+) -> Vec<Value> {
+    let mut parameters = of_path(resource.path);
+    parameters.extend(operation.query.iter().map(|name| page(name, limits)));
+    if let Some(vocabulary) = operation.filter {
+        parameters.push(json!({
+            "name": "filter", "in": "query", "description": FILTER, "allowReserved": true,
+            "schema": {"type": "string"},
+        }));
+        parameters.extend(vocabulary.words.iter().map(condition));
+    }
+    parameters.extend(operation.headers.iter().map(|name| condition_header(name)));
+    parameters.push(json!({
+        "name": "Prefer", "in": "header",
+        "description": "`handling=strict` makes 400 of what would be ignored",
+        "schema": {"type": "string"},
+    }));
+    parameters.push(json!({
+        "name": "traceparent", "in": "header",
+        "description": "The trace that the request is part of (W3C Trace Context); one that can't be read is \
+            ignored",
+        "schema": {"type": "string"},
+    }));
+    parameters.push(json!({
+        "name": "X-Correlation-ID", "in": "header",
+        "description": "Returned with the answer and written to the log, when it is 1 to 128 visible ASCII \
+            characters; anything else is replaced. `X-Correlator` is taken in its place.",
+        "schema": {"type": "string"},
+    }));
+    parameters
+}
+
+/// What stands in braces in a path.
+fn of_path(path: &str) -> Vec<Value> {
+    let names = path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
+    let parameter = |parameter: &str| {
+        let (what, schema, example) = match parameter {
+            "tenantName" => ("The tenant", tenant_name(), "demo"),
+            "accessId" => (
+                "The access; its identifier is written in lower case",
+                json!({"type": "string", "format": "uuid"}),
+                "01a1dd4d-f036-7005-9379-54b08ec1966e",
+            ),
+            "contractId" => ("The contract", name(), "C-PAYG"),
+            "clientId" => (
+                "The client, as it was shown",
+                json!({"type": "string", "minLength": 1}),
+                "demo~ghbartdqeohaehjz",
+            ),
+            _ => ("Which one", name(), "one"),
+        };
+        json!({
+            "name": parameter, "in": "path", "required": true, "description": what,
+            "schema": schema, "example": example,
+        })
+    };
+    names.map(parameter).collect()
+}
+
+fn condition_header(name: &str) -> Value {
+    let what = match name {
+        "If-Match" => {
+            "Versions that the change may be made to, as `ETag` showed them, with quotes; else 412"
+        }
+        "If-None-Match" => {
+            "Versions that the client has already, as `ETag` showed them, with quotes"
+        }
+        _ => "RFC 9110",
+    };
+    json!({"name": name, "in": "header", "description": what, "schema": {"type": "string"}})
+}
+
+fn page(name: &str, limits: &Limits) -> Value {
+    let (what, default, maximum) = if name == "pageSize" {
+        let default = PAGE_SIZE_DEFAULT.min(limits.page_size_max);
+        ("How many there are on a page", default, limits.page_size_max)
+    } else {
+        ("Which page, from one; a page past the end is empty", 1, PAGE_NUMBER_MAX)
+    };
+    json!({
+        "name": name, "in": "query", "description": what,
+        "schema": {"type": "integer", "minimum": 1, "maximum": maximum, "default": default},
+    })
+}
+
+const FILTER: &str = "Conditions `name operator value`, such as \
+    `contractId=C-PAYG&createdAt%3E=2026-11-01;username=meter-12`. `&` joins them, `;` separates alternatives and \
+    binds less. A space is `%20`, a `+` is a plus. `filter=` may stand before any condition or be left out, so each condition can also be \
+    a parameter of its own. An expression may be percent-encoded as a whole. At most 32 alternatives \
+    and 64 conditions. What is not known here is ignored and named in X-Ignored-Params.";
+
+/// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
+fn condition(word: &Word) -> Value {
+    let operators: Vec<String> =
+        word.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
+    let (compared, schema) = match operators.len() {
+        1 => ("Compared with `=`, letter by letter.".to_owned(), json!({"type": "string"})),
+        _ => {
+            let compared = format!(
+                "Compared with {}; for others than `=` use `filter`, with `>` written `%3E` and `<` \
+                 written `%3C`. An RFC 3339 time or a date; one that can't be read is 400.",
+                operators.join(", ")
+            );
+            (compared, given_time())
+        }
+    };
+    json!({
+        "name": word.name, "in": "query",
+        "description": format!("Only accesses with this: {}. {compared}", word.meaning),
+        "schema": schema,
+    })
+}

@@ -1,0 +1,90 @@
+//! The page that shows the document.
+
+use super::*;
+
+/// The addresses that a page names, as they stand there.
+fn addresses(html: &str) -> Vec<&str> {
+    let after = |name: &'static str| {
+        html.split(name).skip(1).map(|rest| rest.split('"').next().unwrap()).collect::<Vec<_>>()
+    };
+    [after("href=\""), after("src=\"")].concat()
+}
+
+#[tokio::test]
+async fn the_page_and_its_files_need_no_token_and_nobody_else() {
+    for base in ["", "/prefix"] {
+        let base_path = base.to_owned().try_into().unwrap();
+        let gate = Gatehouse::with(Config { base_path, ..Config::default() }).await;
+        let page = gate.send("GET", &format!("{base}/-/docs"), &[], b"").await;
+        assert_eq!(page.status, 200);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(!page.body.contains("//"), "the page names another host: {}", page.body);
+        assert!(!page.body.contains("<style") && !page.body.contains("style="), "inline style");
+        for script in page.body.split("<script").skip(1) {
+            assert!(script.contains("defer></script>"), "inline code: {script}");
+        }
+        let named = addresses(&page.body);
+        assert_eq!(named.len(), 6, "{named:?}");
+        for name in named {
+            // As a browser at `/-/docs` understands it. A picture is no text, so only its head is taken.
+            let method = if name.ends_with(".png") { "HEAD" } else { "GET" };
+            let seen = gate.send(method, &format!("{base}/-/{name}"), &[], b"").await;
+            let kind = match name.rsplit('.').next().unwrap() {
+                "js" => "text/javascript; charset=utf-8",
+                "css" => "text/css; charset=utf-8",
+                "png" => "image/png",
+                _ => "application/json",
+            };
+            assert_eq!((seen.status, seen.header("content-type")), (200, Some(kind)), "{name}");
+        }
+        let script = gate.send("GET", &format!("{base}/-/docs/page.js"), &[], b"").await.body;
+        assert!(script.contains("fetch(\"openapi.json\")") && !script.contains("://"), "{script}");
+        let licence = gate.send("GET", &format!("{base}/-/docs/LICENSE"), &[], b"").await.body;
+        assert!(licence.contains("Apache License"), "{licence}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_is_kept_to_what_this_server_gives_out() {
+    let gate = Gatehouse::new().await;
+    for path in ["/-/docs", "/-/docs/page.js", "/-/docs/swagger-ui-bundle.js"] {
+        let seen = gate.send("GET", path, &[], b"").await;
+        let policy = seen.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(seen.header("x-content-type-options"), Some("nosniff"));
+    }
+}
+
+#[tokio::test]
+async fn a_browser_asks_again_and_is_told_that_nothing_changed() {
+    let gate = Gatehouse::new().await;
+    let mut tags = Vec::new();
+    for path in ["/-/docs", "/-/docs/page.js", "/-/docs/swagger-ui.css"] {
+        let seen = gate.send("GET", path, &[], b"").await;
+        assert_eq!(seen.header("cache-control"), Some("no-cache"), "{path}");
+        let tag = seen.header("etag").unwrap().to_owned();
+        let same = gate.send("GET", path, &[("if-none-match", &tag)], b"").await;
+        assert_eq!((same.status, same.body.as_str()), (304, ""), "{path}");
+        assert_eq!(same.header("etag"), Some(tag.as_str()), "{path}");
+        let other = gate.send("GET", path, &[("if-none-match", "\"other\"")], b"").await;
+        assert_eq!((other.status, other.body), (200, seen.body), "{path}");
+        assert!(!tags.contains(&tag), "{path}: every file has its own");
+        tags.push(tag);
+    }
+}
+
+#[tokio::test]
+async fn a_slash_too_many_leads_to_the_page_and_a_wrong_name_nowhere() {
+    let gate = Gatehouse::new().await;
+    let seen = gate.send("GET", "/-/docs/", &[], b"").await;
+    assert_eq!((seen.status, seen.header("location")), (307, Some("http://gate.example/-/docs")));
+    for path in ["/-/docs/nothing", "/-/docs/..%2Fpage.js", "/-/docs/page.js/", "/-/docs//"] {
+        let seen = gate.send("GET", path, &[], b"").await;
+        assert_eq!(
+            (seen.status, seen.json()["title"].as_str()),
+            (404, Some("Unknown path")),
+            "{path}"
+        );
+    }
+}

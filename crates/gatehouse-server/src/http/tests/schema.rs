@@ -1,0 +1,96 @@
+//! Holding a value against a schema of the document.
+//!
+//! Only the words that our schemas use are known, and a word that is not known is a fault: so nothing is
+//! taken for checked that isn't. Patterns and formats are left to `cargo xtask test --api`, whose tools have the
+//! regular expressions for them.
+
+use serde_json::Value;
+
+/// Everything that is wrong with a value by this schema; empty when all is well.
+pub(super) fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    hold(document, schema, value, "", &mut found);
+    found
+}
+
+fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    let words = schema.as_object().unwrap_or_else(|| panic!("no schema: {schema}"));
+    for (word, says) in words {
+        let number = || says.as_f64().unwrap();
+        let holds = match word.as_str() {
+            "$ref" => {
+                let there = document.pointer(&says.as_str().unwrap()[1..]).unwrap();
+                hold(document, there, value, at, found);
+                true
+            }
+            "type" => match says.as_str().unwrap() {
+                "object" => value.is_object(),
+                "array" => value.is_array(),
+                "string" => value.is_string(),
+                "integer" => value.is_u64() || value.is_i64(),
+                other => panic!("{at}: the type {other} is not known here"),
+            },
+            "const" => value == says,
+            "enum" => says.as_array().unwrap().contains(value),
+            "anyOf" => {
+                says.as_array().unwrap().iter().any(|it| faults(document, it, value).is_empty())
+            }
+            "minLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 >= number()),
+            "maxLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 <= number()),
+            "minimum" => value.as_f64().is_none_or(|it| it >= number()),
+            "maximum" => value.as_f64().is_none_or(|it| it <= number()),
+            "minItems" => value.as_array().is_none_or(|it| it.len() as f64 >= number()),
+            "maxItems" => value.as_array().is_none_or(|it| it.len() as f64 <= number()),
+            "minProperties" => value.as_object().is_none_or(|it| it.len() as f64 >= number()),
+            "required" => value.as_object().is_none_or(|it| {
+                says.as_array().unwrap().iter().all(|name| it.contains_key(name.as_str().unwrap()))
+            }),
+            "additionalProperties" => {
+                assert_eq!(says, &Value::Bool(false), "{at}");
+                let known = &schema["properties"];
+                value.as_object().is_none_or(|it| it.keys().all(|name| known.get(name).is_some()))
+            }
+            "properties" => {
+                for (name, schema) in says.as_object().unwrap() {
+                    if let Some(value) = value.get(name) {
+                        hold(document, schema, value, &format!("{at}/{name}"), found);
+                    }
+                }
+                true
+            }
+            "items" => {
+                for (n, value) in value.as_array().into_iter().flatten().enumerate() {
+                    hold(document, says, value, &format!("{at}/{n}"), found);
+                }
+                true
+            }
+            "pattern" | "format" | "description" | "examples" | "default" => true,
+            other => panic!("{at}: the word {other} is not known here"),
+        };
+        if !holds {
+            found.push(format!("{at}: {value} is not {word} {says}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_found() {
+    let document = serde_json::json!({"a": {"type": "string", "maxLength": 2}});
+    let schema = serde_json::json!({
+        "type": "object", "required": ["x"], "additionalProperties": false,
+        "properties": {
+            "x": {"$ref": "#/a"}, "n": {"type": "integer", "minimum": 1},
+            "l": {"type": "array", "items": {"enum": ["A"]}},
+        },
+    });
+    for (value, n_faults) in [
+        (r#"{"x": "éé", "n": 1, "l": ["A"]}"#, 0),
+        (r#"{"x": "ééé", "n": 0, "l": ["A", "B"]}"#, 3),
+        (r#"{"x": 1, "n": 1.5, "y": 1}"#, 3),
+        ("{}", 1),
+        ("[]", 1),
+    ] {
+        let found = faults(&document, &schema, &serde_json::from_str(value).unwrap());
+        assert_eq!(found.len(), n_faults, "{value}: {found:?}");
+    }
+}

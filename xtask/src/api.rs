@@ -1,0 +1,118 @@
+//! Testing the server by its own OpenAPI document, on both stores: spectral lints the document, and schemathesis
+//! makes requests from it, good ones and bad ones, and holds every answer against it.
+//!
+//! What each of them is told lies in `tests/api`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::api_server::ApiServer;
+use crate::cargo;
+use crate::failure::Failure;
+use crate::test_tools::ApiTools;
+
+/// The rules, the settings and the estate of these tests.
+pub(crate) fn settings_directory() -> PathBuf {
+    cargo::workspace_root().join("tests/api")
+}
+
+/// Runs these tests with a built server and a PostgreSQL whose maintenance database is free.
+pub(crate) fn test(binary: &Path, postgres_url: &str) -> Result<(), Failure> {
+    let tools = ApiTools::find_or_install()?;
+    for (store, database_url) in [("SQLite", None), ("PostgreSQL", Some(postgres_url))] {
+        let server = ApiServer::start(binary, store, database_url)?;
+        lint(&tools, &server)?;
+        let Tested { n_operations, n_requests } = probe(&tools, &server)?;
+        println!(
+            "api: {n_operations} operations, {n_requests} requests, all checks passed, on {store}"
+        );
+    }
+    Ok(())
+}
+
+fn lint(tools: &ApiTools, server: &ApiServer) -> Result<(), Failure> {
+    let ruleset = settings_directory().join("spectral.yaml");
+    let mut spectral = Command::new(&tools.spectral);
+    spectral.args(["lint", "--fail-severity", "hint", "--ruleset"]).arg(ruleset);
+    spectral.arg(server.document());
+    finish(&mut spectral, "spectral lint", server).map(|_| ())
+}
+
+fn probe(tools: &ApiTools, server: &ApiServer) -> Result<Tested, Failure> {
+    let mut schemathesis = Command::new(&tools.schemathesis);
+    schemathesis
+        .args(["--config-file", "schemathesis.toml", "run", "--checks", "all", "--no-color"])
+        .arg(server.document())
+        // Its settings name a file beside them.
+        .current_dir(settings_directory())
+        .env("API_TOKEN", &server.token)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONUTF8", "1");
+    let output = finish(&mut schemathesis, "schemathesis run", server)?;
+    Tested::read(&output).ok_or_else(|| {
+        eprintln!("{output}");
+        Failure::Trouble("schemathesis ended well, but not after testing everything".to_owned())
+    })
+}
+
+/// Runs a tool to its end. What it says is shown when it fails.
+fn finish(command: &mut Command, name: &str, server: &ApiServer) -> Result<String, Failure> {
+    eprintln!("xtask: {name} {}", server.document());
+    let output = command
+        // The server is on this machine, whatever stands between it and others.
+        .env("NO_PROXY", "127.0.0.1")
+        .env("no_proxy", "127.0.0.1")
+        .output()
+        .map_err(|cause| Failure::Trouble(format!("cannot run {name}: {cause}")))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    eprintln!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    eprintln!("xtask: the server's log is {}", server.log.display());
+    Err(Failure::Program { name: name.to_owned(), status: output.status })
+}
+
+/// How much was tested.
+#[derive(Debug, PartialEq, Eq)]
+struct Tested {
+    n_operations: u32,
+    n_requests: u32,
+}
+
+impl Tested {
+    /// Reads the summary of schemathesis; none when an operation was left out or a request failed.
+    fn read(output: &str) -> Option<Self> {
+        let line = |start: &str| output.lines().find_map(|line| line.trim().strip_prefix(start));
+        let (selected, total) = line("Selected: ")?.split_once('/')?;
+        let tested = line("Tested: ")?;
+        let cases = output.lines().find(|line| line.contains(" generated, "))?;
+        let (n_generated, rest) = cases.trim().split_once(" generated, ")?;
+        let (n_passed, _) = rest.split_once(" passed")?;
+        let is_whole = selected == total && selected == tested && n_generated == n_passed;
+        let tested =
+            Self { n_operations: tested.parse().ok()?, n_requests: n_passed.parse().ok()? };
+        is_whole.then_some(tested)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_test_counts() {
+        let whole = "API Operations:\n  Selected: 20/20\n  Tested: 20\n\nTest cases:\n  \
+                     2101 generated, 2101 passed, 32 skipped\n";
+        let tested = Tested { n_operations: 20, n_requests: 2101 };
+        assert_eq!(Tested::read(whole), Some(tested));
+        for (part, other) in [
+            ("Tested: 20", "Tested: 19"),
+            ("20/20", "20/21"),
+            ("2101 passed", "5 failed"),
+            ("Tested", "x"),
+        ] {
+            assert_eq!(Tested::read(&whole.replace(part, other)), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A server to be tested by its document: fresh data, an estate, and a token for everything.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::api::settings_directory;
+use crate::cargo;
+use crate::failure::Failure;
+
+/// For data that nobody wants, a key that everybody knows.
+const MASTER_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+const EVERY_SCOPE: &str =
+    "access:read access:write access:verify product:read event:read event:write admin";
+
+/// A running server. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct ApiServer {
+    process: Child,
+    /// Open as long as the server runs: what it says later has to go somewhere.
+    _said: BufReader<ChildStdout>,
+    url: String,
+    /// A token for all tenants, with every scope.
+    pub(crate) token: String,
+    /// What it has logged.
+    pub(crate) log: PathBuf,
+}
+
+impl ApiServer {
+    /// Starts a server and returns when it listens. `store` names its directory.
+    pub(crate) fn start(
+        binary: &Path,
+        store: &str,
+        database_url: Option<&str>,
+    ) -> Result<Self, Failure> {
+        let directory = cargo::target_directory().join("api").join(store);
+        let log = directory.join("log");
+        let file = make_anew(&directory).and_then(|()| File::create(&log)).map_err(|cause| {
+            Failure::Trouble(format!("{} can't be made anew: {cause}", directory.display()))
+        })?;
+        let command = |arguments: &[&str]| {
+            let mut command = Command::new(binary);
+            command.args(arguments).stdin(Stdio::null());
+            for (name, _) in std::env::vars_os() {
+                // Somebody's own settings are not what is tested.
+                if name.to_string_lossy().starts_with("GATEHOUSE_") {
+                    command.env_remove(name);
+                }
+            }
+            command.env("GATEHOUSE_DATA_DIR", &directory);
+            if let Some(url) = database_url {
+                command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+            }
+            command
+        };
+        let not_run = |cause| Failure::Trouble(format!("cannot run {}: {cause}", binary.display()));
+        let mut process = command(&["serve", "--listen", "127.0.0.1:0", "--estate"])
+            .arg(settings_directory().join("estate.yaml"))
+            .stdout(Stdio::piped())
+            .stderr(file)
+            .spawn()
+            .map_err(not_run)?;
+        let mut said = BufReader::new(process.stdout.take().expect("the output is a pipe"));
+        let mut line = String::new();
+        // It says where it listens or ends: there is nothing to time.
+        let _ = said.read_line(&mut line);
+        let url = line.trim().strip_prefix("listening on ").unwrap_or_default().to_owned();
+        let mut server = Self { process, _said: said, url, token: String::new(), log };
+        if server.url.is_empty() {
+            let mut why = String::new();
+            let _ = File::open(&server.log).and_then(|mut log| log.read_to_string(&mut why));
+            return Err(Failure::Trouble(format!("the server did not start:\n{why}")));
+        }
+        let token = command(&["token", "--tenant", "*", "--ttl", "24h", "--scope", EVERY_SCOPE])
+            .output()
+            .map_err(not_run)?;
+        server.token = String::from_utf8_lossy(&token.stdout).trim().to_owned();
+        if token.status.success() {
+            Ok(server)
+        } else {
+            let why = String::from_utf8_lossy(&token.stderr).into_owned();
+            Err(Failure::Trouble(format!("no token could be made: {why}")))
+        }
+    }
+
+    /// Where its document is.
+    pub(crate) fn document(&self) -> String {
+        format!("{}/-/openapi.json", self.url)
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        // Its data is thrown away too, so how it ends doesn't matter.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn make_anew(directory: &Path) -> std::io::Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)?;
+    }
+    fs::create_dir_all(directory)
+}
