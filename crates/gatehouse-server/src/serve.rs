@@ -3,6 +3,7 @@
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
 //! the bytes of each, `tls` encrypts them, and `open_files` says how many the system allows.
 
+mod awaited_body;
 mod connections;
 mod listener;
 mod open_files;

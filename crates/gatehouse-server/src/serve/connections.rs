@@ -59,7 +59,7 @@ impl Connections {
 impl Registry {
     // Looks at all of them, but only when all places are taken.
     fn close_longest_idle(&mut self) -> bool {
-        let idle = self.connections.iter().filter_map(|(id, it)| Some((it.idle_since()?, *id)));
+        let idle = self.connections.iter().filter_map(|(id, it)| Some((it.waiting_since()?, *id)));
         let Some((_, id)) = idle.min() else { return false };
         // It is no longer counted: it has no way to stay.
         if let Some(activity) = self.connections.remove(&id) {
@@ -94,9 +94,11 @@ struct State {
     n_requests: usize,
     /// How many requests there have ever been.
     n_begun: u64,
+    /// How many of the requests wait for their bodies.
+    n_awaited: usize,
     /// Whether an answer waits for the client to read.
     blocked: bool,
-    /// Since when it has been idle, if it is.
+    /// Since when it has been idle, or waiting for the client, if it is.
     since: Instant,
 }
 
@@ -105,7 +107,13 @@ pub(super) struct Busy(Arc<Activity>);
 
 impl Activity {
     fn new() -> Self {
-        let state = State { n_requests: 0, n_begun: 0, blocked: false, since: Instant::now() };
+        let state = State {
+            n_requests: 0,
+            n_begun: 0,
+            n_awaited: 0,
+            blocked: false,
+            since: Instant::now(),
+        };
         Self {
             state: Mutex::new(state),
             closing: CancellationToken::new(),
@@ -144,6 +152,28 @@ impl Activity {
         (state.n_requests == 0 && !state.blocked).then_some(state.since)
     }
 
+    /// Since when it has been idle, or nothing could be done but wait for the client's bodies: one that
+    /// sends a byte a second has no better claim to its place than one that sends none.
+    fn waiting_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (state.n_requests == state.n_awaited && !state.blocked).then_some(state.since)
+    }
+
+    /// Whether nothing is lost when the connection ends now. Whose place is needed may go also while its
+    /// client is waited for.
+    pub(super) fn may_go(&self) -> bool {
+        let may_go = if self.is_hurried() { self.waiting_since() } else { self.idle_since() };
+        may_go.is_some()
+    }
+
+    /// Notes that a request waits for its body, until what this returns is dropped.
+    pub(super) fn await_body(self: &Arc<Self>) -> Awaited {
+        let mut state = self.lock();
+        state.n_awaited += 1;
+        state.since = Instant::now();
+        Awaited(Arc::clone(self))
+    }
+
     /// Asks for the connection to be closed, by whoever serves it.
     pub(super) fn close(&self) {
         self.closing.cancel();
@@ -167,6 +197,15 @@ impl Activity {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A body that is waited for, until this is dropped.
+pub(super) struct Awaited(Arc<Activity>);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.lock().n_awaited -= 1;
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_store::Clock;
+use http::Request;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -16,6 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::awaited_body::AwaitedBody;
 use super::connections::{Connections, Held};
 use super::tls::Tls;
 use super::wire::Wire;
@@ -208,6 +210,8 @@ impl Desk {
         let arrival = Arrival { door: self.door, encrypted: self.tls.is_some() };
         let service = service_fn(|request| {
             let busy = activity.begin();
+            let request =
+                Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
             async move {
                 let answer = handle(&requests, gate, arrival, request).await;
@@ -242,7 +246,7 @@ impl Desk {
         };
         loop {
             let ended = tokio::time::timeout(patience, &mut connection).await.is_ok();
-            if ended || activity.idle_since().is_some() {
+            if ended || activity.may_go() {
                 return;
             }
             patience = LAST_REQUEST_INTERVAL;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::held::Held;
 use super::hostile::assert_problem;
 use super::process::*;
 use super::socket::Socket;
@@ -114,23 +115,42 @@ async fn the_connection_that_was_idle_for_longest_gives_way() {
 }
 
 #[tokio::test]
-async fn a_connection_too_many_is_refused_when_all_are_busy() {
+async fn who_is_slow_to_send_a_body_gives_way_too() {
     let place = Place::sqlite();
     let server = place.serve_set(&[("LIMITS__CONNECTIONS", "2")]);
     let [mut first, mut second] = [(); 2].map(|()| Socket::open(server.address()));
-    let rest = first.begin(&server);
-    second.begin(&server);
+    first.begin(&server);
+    let rest = second.begin(&server);
+    let mut third = Socket::open(server.address());
+    third.ask_live();
+    assert_eq!(first.rest(), "", "it has waited for longest");
+    second.send(rest);
+    assert!(second.answer().starts_with("HTTP/1.1 201 "), "the other is not disturbed");
+    // Nobody whom we know, who sends a body that nobody wants.
+    let mut stranger = Socket::open(server.address());
+    stranger.send("POST /acme/access HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
+    let [mut fourth, mut fifth] = [(); 2].map(|()| Socket::open(server.address()));
+    fourth.ask_live();
+    fifth.ask_live();
+}
+
+#[tokio::test]
+async fn a_connection_too_many_is_refused_when_all_are_busy() {
+    let place = Place::postgres("connection_too_many").await;
+    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "1")]);
+    let held = Held::rows_of(&place).await;
+    let mut only = Socket::open(server.address());
+    only.create(&server);
+    held.until_awaited().await;
     for _ in 0..3 {
         let refused = Socket::open(server.address()).rest();
         assert_problem(&refused, 503);
         assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
         assert!(refused.contains("connection: close\r\n"), "{refused}");
     }
-    first.send(rest);
-    assert!(first.answer().starts_with("HTTP/1.1 201 "), "who was inside is not disturbed");
+    held.release().await;
+    assert!(only.answer().starts_with("HTTP/1.1 201 "), "who was inside is not disturbed");
     Socket::open(server.address()).ask_live();
-    second.send(rest);
-    assert!(second.answer().starts_with("HTTP/1.1 201 "));
 }
 
 /// Somebody else holds the row that a creation needs, so that it takes as long as we like.
@@ -138,23 +158,11 @@ async fn a_connection_too_many_is_refused_when_all_are_busy() {
 async fn a_request_too_many_is_refused_at_once() {
     let place = Place::postgres("request_too_many").await;
     let server = place.serve_set(&[("LIMITS__CONCURRENT_REQUESTS", "1")]);
-    let url = place.database_url.as_ref().unwrap();
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute("BEGIN; SELECT 1 FROM counter FOR UPDATE").await.unwrap();
+    let held = Held::rows_of(&place).await;
     let stuck = server.client.post(format!("{}/acme/access", server.url));
     let stuck = stuck.bearer_auth(&server.token).header("content-type", "application/json");
     let stuck = tokio::spawn(stuck.body(r#"{"contractId": "payg"}"#).send());
-    loop {
-        let waiting = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
-                       JOIN pg_stat_activity a USING (pid) WHERE c.relname = 'counter' AND \
-                       a.wait_event_type = 'Lock' AND \
-                       c.relnamespace = 'e2e_request_too_many'::regnamespace";
-        let n_waiting: i64 = client.query_one(waiting, &[]).await.unwrap().get(0);
-        if n_waiting > 0 {
-            break;
-        }
-    }
+    held.until_awaited().await;
     let refused = server.ask(Method::GET, "/acme/contract", None).await;
     assert_eq!(
         (refused.status().as_u16(), &refused.headers()["retry-after"]),
@@ -165,7 +173,7 @@ async fn a_request_too_many_is_refused_at_once() {
     for path in ["/-/live", "/-/ready", "/-/openapi.json"] {
         assert_eq!(server.json(Method::GET, path, None).await.0, 200, "{path} needs no room");
     }
-    client.batch_execute("ROLLBACK").await.unwrap();
+    held.release().await;
     assert_eq!(stuck.await.unwrap().unwrap().status(), 201);
     assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
 }

@@ -7,6 +7,7 @@ mod client;
 mod collector;
 mod crash;
 mod doctor;
+mod held;
 mod hostile;
 mod http2;
 mod issuer;

@@ -1,5 +1,6 @@
 //! The listener for operators.
 
+use super::held::Held;
 use super::hostile::assert_problem;
 use super::process::*;
 use super::socket::Socket;
@@ -43,11 +44,13 @@ async fn operators_see_live_and_ready_without_a_token_and_nothing_else() {
 
 #[tokio::test]
 async fn operators_are_answered_when_the_api_is_full() {
-    let place = Place::sqlite();
+    let place = Place::postgres("answered_when_the_api_is_full").await;
     let mut server = place.serve_set(&[OPERATOR, ("LIMITS__CONNECTIONS", "1")]);
     let operator = server.operator_url();
+    let held = Held::rows_of(&place).await;
     let mut only = Socket::open(server.address());
-    only.begin(&server);
+    only.create(&server);
+    held.until_awaited().await;
     assert_problem(&Socket::open(server.address()).rest(), 503);
     for path in ["/-/live", "/-/ready"] {
         let response = server.client.get(format!("{operator}{path}")).send().await.unwrap();

@@ -82,6 +82,17 @@ impl Socket {
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
 
+    /// Asks for a creation, and doesn't wait for it.
+    pub(crate) fn create(&mut self, server: &Server) {
+        let body = r#"{"contractId": "payg"}"#;
+        self.send(&format!(
+            "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            server.token,
+            body.len()
+        ));
+    }
+
     /// Begins a creation, whose body the server waits for when this returns; gives the rest of it.
     pub(crate) fn begin(&mut self, server: &Server) -> &'static str {
         let (first, rest) = (r#"{"contractId":"#, r#""payg"}"#);

@@ -1,0 +1,40 @@
+//! Rows that somebody else holds, so that a creation takes as long as a test likes.
+
+use super::process::Place;
+
+/// The tenants' counters, locked until they are released.
+pub(crate) struct Held {
+    client: tokio_postgres::Client,
+    schema: String,
+}
+
+impl Held {
+    pub(crate) async fn rows_of(place: &Place) -> Self {
+        let url = place.database_url.as_ref().expect("SQLite has no rows to hold");
+        let (client, connection) =
+            tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let schema = client.query_one("SELECT current_schema()", &[]).await.unwrap().get(0);
+        client.batch_execute("BEGIN; SELECT 1 FROM counter FOR UPDATE").await.unwrap();
+        Self { client, schema }
+    }
+
+    /// Waits until a server waits for them.
+    pub(crate) async fn until_awaited(&self) {
+        let sql = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
+                   JOIN pg_stat_activity a USING (pid) JOIN pg_namespace n ON n.oid = c.relnamespace \
+                   WHERE c.relname = 'counter' AND a.wait_event_type = 'Lock' AND n.nspname = $1";
+        let began = std::time::Instant::now();
+        loop {
+            let n: i64 = self.client.query_one(sql, &[&self.schema]).await.unwrap().get(0);
+            if n > 0 {
+                return;
+            }
+            assert!(began.elapsed().as_secs() < 60, "nobody waits");
+        }
+    }
+
+    pub(crate) async fn release(&self) {
+        self.client.batch_execute("ROLLBACK").await.unwrap();
+    }
+}
