@@ -3,18 +3,12 @@
 //!
 //! What each of them is told lies in `tests/api`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::api_server::ApiServer;
-use crate::cargo;
 use crate::failure::Failure;
-use crate::test_tools::ApiTools;
-
-/// The rules, the settings and the estate of these tests.
-pub(crate) fn settings_directory() -> PathBuf {
-    cargo::workspace_root().join("tests/api")
-}
+use crate::test_tools::{ApiTools, settings_directory};
 
 /// Runs these tests with a built server and a PostgreSQL whose maintenance database is free.
 pub(crate) fn test(binary: &Path, postgres_url: &str) -> Result<(), Failure> {

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::api::settings_directory;
 use crate::cargo;
 use crate::failure::Failure;
+use crate::test_tools::settings_directory;
 
 /// For data that nobody wants, a key that everybody knows.
 const MASTER_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::api::settings_directory;
 use crate::cargo;
 use crate::failure::Failure;
 use crate::packages::{self, is_in_path, read_output};
@@ -45,6 +44,11 @@ pub(crate) fn find_or_install_issuer() -> Result<PathBuf, Failure> {
     })?;
     copy("issuer.js", &source, &directory)?;
     Ok(directory.join("issuer.js"))
+}
+
+/// The rules, the settings and the estate of these tests.
+pub(crate) fn settings_directory() -> PathBuf {
+    cargo::workspace_root().join("tests/api")
 }
 
 fn place(tool: &str) -> PathBuf {

@@ -19,6 +19,7 @@ mod intake;
 mod media;
 mod metrics;
 mod oauth;
+mod oauth_error;
 mod openapi;
 mod paging;
 mod params;

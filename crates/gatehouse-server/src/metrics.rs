@@ -20,7 +20,7 @@ use process::ProcessMeter;
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Why making a metric or registering it can't fail.
-pub(crate) const SOUND: &str = "names, labels and buckets are written soundly here, each once";
+const SOUND: &str = "names, labels and buckets are written soundly here, each once";
 
 /// All the figures of a server.
 pub struct Metrics {

@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 
 use super::call::Call;
 use super::media::FORM;
-use super::problem::Problem;
+use super::oauth_error::OAuthError;
+use super::problem::{ErrorStyle, Problem};
 use super::reply::Reply;
-use super::resource::{Answer, BodyKind, ErrorStyle, Need, Operation};
+use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::auth::Grant;
 
 pub(super) const TOKEN: Operation = Operation {
@@ -165,50 +166,6 @@ fn unknown_client() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "Token refused", detail)
         .of_oauth(OAuthError::InvalidClient)
         .with(header::WWW_AUTHENTICATE, "Basic realm=\"gatehouse\"")
-}
-
-/// What RFC 6749 calls what is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OAuthError {
-    InvalidRequest,
-    InvalidClient,
-    UnsupportedGrantType,
-    InvalidScope,
-    TemporarilyUnavailable,
-    ServerError,
-}
-
-impl OAuthError {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::InvalidRequest,
-        Self::InvalidClient,
-        Self::UnsupportedGrantType,
-        Self::InvalidScope,
-        Self::TemporarilyUnavailable,
-        Self::ServerError,
-    ];
-
-    /// What a problem is called whose maker thought of no token.
-    pub(crate) fn of(status: StatusCode) -> Self {
-        match status {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                Self::TemporarilyUnavailable
-            }
-            status if status.is_server_error() => Self::ServerError,
-            _ => Self::InvalidRequest,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidClient => "invalid_client",
-            Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::InvalidScope => "invalid_scope",
-            Self::TemporarilyUnavailable => "temporarily_unavailable",
-            Self::ServerError => "server_error",
-        }
-    }
 }
 
 /// A token on the wire, in RFC 6749's words.

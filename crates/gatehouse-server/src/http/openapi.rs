@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::paging;
-use super::resource::{Answer, BodyKind, ErrorStyle, Need, Operation, Resource};
+use super::problem::ErrorStyle;
+use super::resource::{Answer, BodyKind, Need, Operation, Resource};
 use crate::config::Limits;
 use header::headers;
 use schema::reference;

@@ -6,9 +6,8 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::media::PROBLEM_JSON;
-use super::oauth::OAuthError;
+use super::oauth_error::OAuthError;
 use super::reply::Reply;
-use super::resource::ErrorStyle;
 use crate::app::Error;
 use crate::auth::Unknown;
 use crate::reader::Fault;
@@ -132,6 +131,16 @@ impl Problem {
         reply.headers.extend(self.headers);
         reply
     }
+}
+
+/// In which words a path tells what is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ErrorStyle {
+    /// The problem body, as everywhere.
+    #[default]
+    Problem,
+    /// RFC 6749's `error` and `error_description`.
+    OAuth,
 }
 
 /// The table. It has no catch-all arm: a new error does not compile until someone decides its status.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::arrival::Door;
 use super::call::Call;
 use super::media::JSON;
-use super::problem::Problem;
+use super::problem::{ErrorStyle, Problem};
 use super::reply::Reply;
 
 /// A path and the operations on it.
@@ -113,16 +113,6 @@ impl Operation {
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),
     };
-}
-
-/// In which words a path tells what is wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ErrorStyle {
-    /// The problem body, as everywhere.
-    #[default]
-    Problem,
-    /// RFC 6749's `error` and `error_description`.
-    OAuth,
 }
 
 /// Who may use an operation.

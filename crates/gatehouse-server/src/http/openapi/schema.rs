@@ -11,7 +11,7 @@ use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_json::{Map, Value, json};
 
 use crate::estate::ACCESSES_MAX;
-use crate::http::oauth::OAuthError;
+use crate::http::oauth_error::OAuthError;
 
 pub(super) const STATUSES: [&str; 5] =
     ["PENDING_ACTIVE", "ACTIVE", "SUSPENDED", "PENDING_TERMINATE", "TERMINATED"];
