@@ -40,6 +40,8 @@ fn probe(tools: &ApiTools, server: &ApiServer) -> Result<Tested, Failure> {
         // Its settings name a file beside them.
         .current_dir(settings_directory())
         .env("API_TOKEN", &server.token)
+        .env("API_CLIENT_ID", &server.client.0)
+        .env("API_CLIENT_SECRET", &server.client.1)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONUTF8", "1");
     let output = finish(&mut schemathesis, "schemathesis run", server)?;

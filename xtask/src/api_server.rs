@@ -24,6 +24,8 @@ pub(crate) struct ApiServer {
     url: String,
     /// A token for all tenants, with every scope.
     pub(crate) token: String,
+    /// The identifier and the secret of a client.
+    pub(crate) client: (String, String),
     /// What it has logged.
     pub(crate) log: PathBuf,
 }
@@ -67,22 +69,39 @@ impl ApiServer {
         // It says where it listens or ends: there is nothing to time.
         let _ = said.read_line(&mut line);
         let url = line.trim().strip_prefix("listening on ").unwrap_or_default().to_owned();
-        let mut server = Self { process, _said: said, url, token: String::new(), log };
+        let mut server = Self {
+            process,
+            _said: said,
+            url,
+            token: String::new(),
+            client: Default::default(),
+            log,
+        };
         if server.url.is_empty() {
             let mut why = String::new();
             let _ = File::open(&server.log).and_then(|mut log| log.read_to_string(&mut why));
             return Err(Failure::Trouble(format!("the server did not start:\n{why}")));
         }
-        let token = command(&["token", "--tenant", "*", "--ttl", "24h", "--scope", EVERY_SCOPE])
-            .output()
-            .map_err(not_run)?;
-        server.token = String::from_utf8_lossy(&token.stdout).trim().to_owned();
-        if token.status.success() {
-            Ok(server)
-        } else {
-            let why = String::from_utf8_lossy(&token.stderr).into_owned();
-            Err(Failure::Trouble(format!("no token could be made: {why}")))
-        }
+        let ask = |what: &str, arguments: &[&str]| {
+            let output =
+                command(arguments).args(["--scope", EVERY_SCOPE]).output().map_err(not_run)?;
+            if output.status.success() {
+                return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+            }
+            let why = String::from_utf8_lossy(&output.stderr);
+            Err(Failure::Trouble(format!("no {what} could be made: {why}")))
+        };
+        server.token = ask("token", &["token", "--tenant", "*", "--ttl", "24h"])?;
+        let client = ask("client", &["client", "create", "--tenant", "demo", "--output", "json"])?;
+        let field = |name: &str| {
+            let value = client.split(&format!("\"{name}\": \"")).nth(1)?.split('"').next()?;
+            Some(value.to_owned())
+        };
+        let read = field("clientId").zip(field("clientSecret"));
+        server.client = read.ok_or_else(|| {
+            Failure::Trouble("`gatehouse client create` has not shown a client".to_owned())
+        })?;
+        Ok(server)
     }
 
     /// Where its document is.
