@@ -231,6 +231,10 @@ impl TryFrom<String> for PublicUrl {
         let expected = "public_url must be a whole address such as `https://fleet.example/api`";
         let uri: http::Uri = text.parse().map_err(|_| expected.to_owned())?;
         let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
+        if text.contains('@') {
+            // It may be a password: it is not repeated.
+            return Err(format!("{expected}, without a name or password in it"));
+        }
         if !scheme || uri.query().is_some() || text.contains('#') {
             return Err(format!("{expected}, not `{text}`"));
         }

@@ -15,6 +15,7 @@ use crate::config::Config;
 
 const FINGERPRINT: &str = "master-key-fingerprint";
 const TOKEN_KEY: &str = "token-key";
+const MASTER_FILE: &str = "master.key";
 const TOKEN_FILE: &str = "token.key";
 const SEALED_FOR: &str = "token key";
 
@@ -159,10 +160,25 @@ pub async fn check_master_key(config: &Config, store: &Store) -> Result<(), Keys
     kept_master_key(config, store).await.map(drop)
 }
 
+/// The files of keys that others than their owner can read.
+pub fn readable_by_others(config: &Config) -> Vec<PathBuf> {
+    let own = |name: &str| config.data_dir.join(name);
+    let mut paths: Vec<PathBuf> = config.master_key_file.iter().cloned().collect();
+    if config.database_url.is_none() {
+        paths.extend([own(MASTER_FILE), own(TOKEN_FILE)]);
+    }
+    paths.retain(|path| is_readable_by_others(path));
+    paths
+}
+
+fn is_readable_by_others(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
+}
+
 /// The master key that this store was written with, or whichever is there when it has none yet.
 async fn kept_master_key(config: &Config, store: &Store) -> Result<Option<MasterKey>, KeysError> {
     let kept = store.server_key(FINGERPRINT).await?.map(|it| shown(&it));
-    let path = config.data_dir.join("master.key");
+    let path = config.data_dir.join(MASTER_FILE);
     let key = match given_master_key(config)? {
         Some(key) => Some(key),
         None => load_master_key(&path)?,
@@ -176,7 +192,7 @@ async fn kept_master_key(config: &Config, store: &Store) -> Result<Option<Master
 
 /// The embedded store's own key, made at the first start.
 fn own_master_key(dir: &Path, kept: Option<&str>) -> Result<MasterKey, KeysError> {
-    let path = dir.join("master.key");
+    let path = dir.join(MASTER_FILE);
     match (load_master_key(&path)?, kept) {
         (Some(key), _) => Ok(key),
         // A new key would make every password that is stored worthless.
@@ -192,8 +208,7 @@ fn own_master_key(dir: &Path, kept: Option<&str>) -> Result<MasterKey, KeysError
 
 fn load_master_key(path: &Path) -> Result<Option<MasterKey>, KeysError> {
     let key = MasterKey::load(path)?;
-    let mode = path.metadata().map_or(0, |it| it.permissions().mode());
-    if mode & 0o077 != 0 {
+    if is_readable_by_others(path) {
         let path = path.display();
         tracing::warn!(%path, "the master key can be read by others than its owner: chmod 600");
     }

@@ -1,9 +1,10 @@
 //! What the server measures of itself, as Prometheus reads it.
 //!
-//! Store, vault and auth keep their own figures; here are those of requests and of the process,
+//! Store, vault and auth keep their own figures; here are those of connections, requests and the process,
 //! and the one registry that shows all of them. No label grows with what clients send: there is no
 //! tenant in here, no subject, no path and no identifier.
 
+mod connections;
 mod process;
 mod requests;
 
@@ -14,6 +15,7 @@ use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
 
 use crate::app::App;
 use crate::auth::Auth;
+use connections::ConnectionMeter;
 use process::ProcessMeter;
 
 /// What Prometheus expects a text to be called.
@@ -27,6 +29,7 @@ pub struct Metrics {
     registry: Registry,
     process: ProcessMeter,
     pub(crate) requests: RequestMeter,
+    pub(crate) connections: ConnectionMeter,
 }
 
 impl Metrics {
@@ -35,6 +38,7 @@ impl Metrics {
             registry: Registry::new(),
             process: ProcessMeter::new(),
             requests: RequestMeter::new(),
+            connections: ConnectionMeter::new(),
         };
         let about = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
         let about = IntGaugeVec::new(about, &["version"]).expect(SOUND);
@@ -42,6 +46,7 @@ impl Metrics {
         let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(about)];
         collectors.extend(metrics.process.collectors());
         collectors.extend(metrics.requests.collectors());
+        collectors.extend(metrics.connections.collectors());
         collectors.extend(auth.meter().collectors());
         for collector in collectors {
             metrics.registry.register(collector).expect(SOUND);

@@ -40,9 +40,6 @@ pub enum BadKeySet {
     /// It has another form.
     #[error("it is not a JSON Web Key Set: an object with the array `keys`")]
     Malformed,
-    /// Nothing in it can check a token.
-    #[error("it has no key that can check signatures (RSA, P-256, P-384 or Ed25519)")]
-    NoKey,
     /// It has more than anyone needs.
     #[error("it has {0} keys; {KEYS_MAX} are read")]
     TooMany(usize),
@@ -60,17 +57,15 @@ pub enum BadToken {
 }
 
 impl KeySet {
-    /// Reads a JSON Web Key Set. Keys of other kinds and for other uses are left out.
+    /// Reads a JSON Web Key Set. Keys of other kinds and for other uses are left out; a set in which none is
+    /// left is the set of an issuer that has given up its keys.
     pub fn parse(json: &[u8]) -> Result<Self, BadKeySet> {
         let json: Value = serde_json::from_slice(json).map_err(|_| BadKeySet::Malformed)?;
         let Some(Value::Array(listed)) = json.get("keys") else { return Err(BadKeySet::Malformed) };
         if listed.len() > KEYS_MAX {
             return Err(BadKeySet::TooMany(listed.len()));
         }
-        let keys: Vec<PublicKey> = listed.iter().filter_map(PublicKey::read).collect();
-        if keys.is_empty() {
-            return Err(BadKeySet::NoKey);
-        }
+        let keys = listed.iter().filter_map(PublicKey::read).collect();
         let digest = digest::digest(&digest::SHA256, json["keys"].to_string().as_bytes());
         let digest = digest.as_ref().try_into().expect("SHA-256 has 32 bytes");
         Ok(Self { keys, digest })

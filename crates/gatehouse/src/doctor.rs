@@ -75,6 +75,11 @@ impl Doctor {
                 Err(why) => findings.wrong(&why.to_string()),
             }
         }
+        for path in keys::readable_by_others(config) {
+            let path = path.display();
+            findings
+                .wrong(&format!("{path} can be read by others than its owner: chmod 600 {path}"));
+        }
         let store = match store {
             Ok(Some(store)) => store,
             Ok(None) => {
@@ -179,6 +184,12 @@ async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings
                 continue;
             }
         };
+        if n_keys == 0 {
+            findings.wrong(&format!(
+                "issuer {name} has no key that can check signatures (RSA, P-256, P-384 or Ed25519)"
+            ));
+            continue;
+        }
         let off = time.map_or(0, |time| seconds(clock.now(), time).abs());
         if off > CLOCK_SECONDS_MAX {
             findings.wrong(&format!(

@@ -6,23 +6,22 @@
 //! can't be reached, the keys that were fetched last are good for a day.
 
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_core::Timestamp;
 use gatehouse_vault::{BadToken, Claims, KeySet};
 use reqwest::{Client, Url};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
 use super::Unknown;
 use super::claims::ClaimRules;
 use super::meter::TokenMeter;
 use crate::config;
-use crate::trace;
 
-/// How long an issuer may take to answer.
+/// How long an issuer may take for all that is asked of it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most bytes of an answer.
@@ -37,6 +36,12 @@ const FRESH_DEFAULT: Duration = Duration::from_secs(15 * 60);
 const FRESH_MIN: Duration = Duration::from_secs(60);
 const FRESH_MAX: Duration = Duration::from_secs(60 * 60);
 
+/// How long nobody waits for another fetch after one that failed.
+const FAILED_FOR: Duration = Duration::from_secs(5);
+
+/// Requests that may wait for a fetch; those after them hear at once that there are no keys.
+const WAITING_MAX: usize = 1024;
+
 /// How long to wait after a fetch that failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -50,6 +55,7 @@ pub struct Issuer {
     latest: RwLock<Latest>,
     /// One fetch at a time; who comes meanwhile waits for its result.
     fetching: Mutex<Requested>,
+    waiting: Semaphore,
 }
 
 /// What was fetched last.
@@ -58,14 +64,16 @@ struct Latest {
     keys: Option<Arc<KeySet>>,
     fetched_at: Instant,
     fresh: Duration,
-    n_fetched: u64,
+    /// How often it was tried, well or in vain.
+    n_tried: u64,
+    /// When it was tried in vain, if that was the last time.
+    failed_at: Option<Instant>,
 }
 
 /// What tokens with unknown keys may still cause.
 struct Requested {
     n_left: u32,
     refilled_at: Instant,
-    has_failed: bool,
 }
 
 /// Why an issuer's keys can't be had. It says what to do.
@@ -102,16 +110,21 @@ impl Issuer {
         if settings.issuers.is_empty() {
             return Ok(Vec::new());
         }
-        let client = Client::builder()
-            .timeout(FETCH_TIMEOUT)
-            .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-            // Where the keys are is what the issuer says itself, not where somebody leads us.
-            .redirect(reqwest::redirect::Policy::none())
-            .build();
-        let client =
-            client.map_err(|cause| BadIssuer(format!("no HTTP client: {}", root(&cause))))?;
-        let new = |issuer| Self::new(issuer, &settings.audience, client.clone());
-        Ok(settings.issuers.iter().map(new).collect())
+        let client = |is_here: bool| {
+            let builder = Client::builder()
+                .timeout(FETCH_TIMEOUT)
+                .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+                // Where the keys are is what the issuer says itself, not where somebody leads us.
+                .redirect(reqwest::redirect::Policy::none());
+            // What is on this machine is asked without a detour, where others could answer.
+            let builder = if is_here { builder.no_proxy() } else { builder };
+            builder.build().map_err(|cause| BadIssuer(format!("no HTTP client: {}", root(&cause))))
+        };
+        let new = |issuer: &config::Issuer| {
+            let is_here = !issuer.issuer.as_str().starts_with("https:");
+            Ok(Self::new(issuer, &settings.audience, client(is_here)?))
+        };
+        settings.issuers.iter().map(new).collect()
     }
 
     fn new(settings: &config::Issuer, audience: &str, client: Client) -> Self {
@@ -122,9 +135,16 @@ impl Issuer {
             tenants_claim: settings.tenants_claim.clone(),
             scope_claim: settings.scope_claim.clone(),
         };
-        let latest = Latest { keys: None, fetched_at: now, fresh: FRESH_DEFAULT, n_fetched: 0 };
+        let latest = Latest {
+            keys: None,
+            fetched_at: now,
+            fresh: FRESH_DEFAULT,
+            n_tried: 0,
+            failed_at: None,
+        };
         let fetching = Mutex::new(Requested::new(now));
-        Self { rules, client, latest: RwLock::new(latest), fetching }
+        let waiting = Semaphore::new(WAITING_MAX);
+        Self { rules, client, latest: RwLock::new(latest), fetching, waiting }
     }
 
     /// The name that its tokens carry.
@@ -138,7 +158,7 @@ impl Issuer {
 
     /// The keys that are good now.
     pub(super) fn keys(&self) -> Option<Arc<KeySet>> {
-        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        let latest = self.latest();
         latest.keys.clone().filter(|_| latest.fetched_at.elapsed() < STALE_MAX)
     }
 
@@ -148,7 +168,7 @@ impl Issuer {
         token: &str,
         meter: &TokenMeter,
     ) -> Result<(Claims, Arc<KeySet>), Unknown> {
-        let n_seen = self.n_fetched();
+        let n_seen = self.n_tried();
         if let Some(keys) = self.keys() {
             match keys.verify(token) {
                 Ok(claims) => return Ok((claims, keys)),
@@ -165,39 +185,50 @@ impl Issuer {
     /// Fetches the keys because a token wants one that is not there, unless somebody has just done so
     /// or it has been done too often.
     async fn fetch_as_requested(&self, n_seen: u64, meter: &TokenMeter) -> Result<(), Unknown> {
+        self.check_up()?;
+        let _waiting = self.waiting.try_acquire().map_err(|_| Unknown::IssuerDown)?;
         let mut requested = self.fetching.lock().await;
-        if self.n_fetched() != n_seen {
-            return Ok(());
+        if self.n_tried() == n_seen && requested.take(Instant::now()) {
+            self.fetch(meter).await;
         }
-        if !requested.take(Instant::now()) {
-            return if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) };
+        self.check_up()
+    }
+
+    /// Refuses to try again what has failed a moment ago: everyone who waited shares that.
+    fn check_up(&self) -> Result<(), Unknown> {
+        let failed_at = self.latest().failed_at;
+        match failed_at {
+            Some(at) if at.elapsed() < FAILED_FOR => Err(Unknown::IssuerDown),
+            _ => Ok(()),
         }
-        requested.has_failed = !self.fetch(meter).await;
-        if requested.has_failed { Err(Unknown::IssuerDown) } else { Ok(()) }
     }
 
     /// Fetches the keys now, and again before they are old, for ever.
     pub(super) async fn keep_fresh(&self, meter: &TokenMeter) {
         loop {
-            let fetched = {
-                let mut requested = self.fetching.lock().await;
-                requested.has_failed = !self.fetch(meter).await;
-                !requested.has_failed
+            let has_come = {
+                let _turn = self.fetching.lock().await;
+                self.fetch(meter).await
             };
-            let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner).fresh;
-            tokio::time::sleep(if fetched { latest } else { RETRY_INTERVAL }).await;
+            let fresh = self.latest().fresh;
+            tokio::time::sleep(if has_come { fresh } else { RETRY_INTERVAL }).await;
         }
     }
 
     /// Fetches the keys and puts them in place; whether that went well.
     async fn fetch(&self, meter: &TokenMeter) -> bool {
         let issuer = self.name();
-        let asked = self.ask().await;
+        let asked = tokio::time::timeout(FETCH_TIMEOUT, self.ask()).await.unwrap_or_else(|_| {
+            Err(BadIssuer(format!("it took longer than {} s", FETCH_TIMEOUT.as_secs())))
+        });
         meter.count_fetch(issuer, asked.is_ok());
         let fetched = match asked {
             Ok(fetched) => fetched,
             Err(why) => {
                 tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched");
+                let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+                latest.n_tried += 1;
+                latest.failed_at = Some(Instant::now());
                 return false;
             }
         };
@@ -206,17 +237,26 @@ impl Issuer {
         // The same keys stay the same: what was checked with them is still good.
         if !latest.keys.as_ref().is_some_and(is_same) {
             let n_keys = fetched.keys.n_keys();
-            tracing::info!(issuer, n_keys, "an issuer has new keys");
+            if n_keys == 0 {
+                tracing::warn!(issuer, "an issuer has given up all its keys");
+            } else {
+                tracing::info!(issuer, n_keys, "an issuer has new keys");
+            }
             latest.keys = Some(Arc::new(fetched.keys));
         }
         latest.fetched_at = Instant::now();
         latest.fresh = fetched.fresh;
-        latest.n_fetched += 1;
+        latest.n_tried += 1;
+        latest.failed_at = None;
         true
     }
 
-    fn n_fetched(&self) -> u64 {
-        self.latest.read().unwrap_or_else(PoisonError::into_inner).n_fetched
+    fn n_tried(&self) -> u64 {
+        self.latest().n_tried
+    }
+
+    fn latest(&self) -> RwLockReadGuard<'_, Latest> {
+        self.latest.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the issuer answers just now, for whoever wants to know whether all is well.
@@ -240,7 +280,10 @@ impl Issuer {
             )));
         }
         let place = text("jwks_uri").unwrap_or_default();
-        let is_safe = Url::parse(place).is_ok_and(|url| is_safe(&url));
+        // Who is asked by https is not left for less.
+        let may_be_plain = !issuer.starts_with("https:");
+        let is_safe = Url::parse(place)
+            .is_ok_and(|url| is_safe(&url) && (may_be_plain || url.scheme() == "https"));
         if !is_safe {
             return Err(BadIssuer(format!(
                 "{url} says that the keys are at `{place}` (jwks_uri), which is no https address"
@@ -257,8 +300,9 @@ impl Issuer {
         let failed = |cause: reqwest::Error| {
             BadIssuer(format!("{url} can't be reached ({}): is it up?", root(&cause)))
         };
-        let request = self.client.get(url).headers(trace::outgoing_headers());
-        let mut response = request.send().await.map_err(failed)?;
+        // Without the trace of whoever happens to ask: the keys are everyone's, and what a stranger sends along
+        // must not make an issuer refuse us.
+        let mut response = self.client.get(url).send().await.map_err(failed)?;
         let status = response.status();
         if status != reqwest::StatusCode::OK {
             return Err(BadIssuer(format!("{url} answers {status}; 200 was expected")));
@@ -277,7 +321,7 @@ impl Issuer {
 
 impl Requested {
     fn new(now: Instant) -> Self {
-        Self { n_left: REQUESTED_MAX, refilled_at: now, has_failed: false }
+        Self { n_left: REQUESTED_MAX, refilled_at: now }
     }
 
     /// Takes one of the fetches that are left, if one is.
@@ -310,6 +354,7 @@ pub(crate) fn is_safe(url: &Url) -> bool {
 
 fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
     let value = headers.get(http::header::CACHE_CONTROL)?.to_str().ok()?;
+    let value = value.to_ascii_lowercase();
     let seconds = value.split(',').find_map(|it| it.trim().strip_prefix("max-age="))?;
     seconds.parse().ok().map(Duration::from_secs)
 }

@@ -118,7 +118,9 @@ impl TryFrom<String> for IssuerUrl {
             return Ok(Self(text));
         }
         let expected = "issuer must be an address such as `https://id.example/realms/fleet`";
-        Err(format!("{expected} (http only on this machine), not `{text}`"))
+        // What stands before an `@` may be a password: it is not repeated.
+        let given = text.rsplit('@').next().unwrap_or_default();
+        Err(format!("{expected} (http only on this machine, no password in it), not `{given}`"))
     }
 }
 

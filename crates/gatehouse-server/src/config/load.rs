@@ -146,6 +146,7 @@ fn read_value(shown: &str, kind: Kind, text: &str) -> Result<Value, BadConfig> {
             .map_err(|_| BadConfig(format!("{shown} must be a whole number, not `{text}`"))),
         Kind::List => {
             let list = toml::from_str::<Table>(&format!("list = {text}")).ok();
+            let list = list.filter(|table| table.len() == 1);
             let list = list.and_then(|mut table| table.remove("list")).filter(Value::is_array);
             list.ok_or_else(|| {
                 let example = r#"[{ issuer = "https://id.example", audience = "fleet" }]"#;

@@ -207,7 +207,9 @@ where
     if !resource.is_public() && arrival.door == Door::Main {
         let caller = authenticate(gate, parts, seen).await?;
         authorize(&caller, resource, operation, tenant.as_deref())?;
-        count(gate, resource, tenant.as_deref(), seen).await?;
+        if resource.is_of_tenants() {
+            count(gate, tenant.as_deref(), seen).await?;
+        }
     }
     let entrance = Entrance { gate, arrival, parts, path, resource, params };
     let result = match operation {
@@ -247,8 +249,10 @@ async fn refuse_unknown_path(
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
     seen.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
     let caller = authenticate(gate, parts, seen).await;
-    let allowed = caller.and_then(|caller| covers(&caller, &tenant));
-    allowed.err().unwrap_or_else(Problem::unknown_path)
+    if let Err(refused) = caller.and_then(|caller| covers(&caller, &tenant)) {
+        return refused;
+    }
+    count(gate, Some(&tenant), seen).await.err().unwrap_or_else(Problem::unknown_path)
 }
 
 fn refuse_method(method: &Method, resource: &Resource) -> Problem {
@@ -279,10 +283,21 @@ fn authorize(
     operation: Option<&Operation>,
     tenant: Option<&str>,
 ) -> Result<(), Problem> {
-    // What no operation asks for is asked for by the path's other operations.
-    let need = operation.or(resource.operations.first()).map_or(Need::Nothing, |it| it.need);
+    match operation {
+        Some(operation) => permit(caller, operation.need, tenant),
+        // Who may use none of a path's operations learns nothing about it by asking for another.
+        None => {
+            let mut permitted =
+                resource.operations.iter().map(|it| permit(caller, it.need, tenant));
+            let first = permitted.next().unwrap_or(Ok(()));
+            first.or_else(|refused| permitted.find(Result::is_ok).unwrap_or(Err(refused)))
+        }
+    }
+}
+
+fn permit(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Problem> {
     let allowed = |scope: Scope| {
-        if caller.rights.allow(scope) || operation.is_none() && scope != Scope::Admin {
+        if caller.rights.allow(scope) {
             return Ok(());
         }
         let word = scope.as_str();
@@ -304,15 +319,7 @@ fn authorize(
 }
 
 /// Counts what tenants do. What operators do about them is not counted.
-async fn count(
-    gate: &Gate,
-    resource: &Resource,
-    tenant: Option<&str>,
-    seen: &mut Seen<'_>,
-) -> Result<(), Problem> {
-    if !resource.is_of_tenants() {
-        return Ok(());
-    }
+async fn count(gate: &Gate, tenant: Option<&str>, seen: &mut Seen<'_>) -> Result<(), Problem> {
     let Some(Ok(tenant)) = tenant.map(str::parse::<TenantName>) else { return Ok(()) };
     seen.allowance = gate.site.rates.count(&gate.site.app.store, &tenant).await?;
     seen.allowance.map_or(Ok(()), Allowance::check)
@@ -357,7 +364,10 @@ impl Entrance<'_> {
             None => Bytes::new(),
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_type)?;
-                let max = limits.body_bytes.min(intake::OBJECT_BYTES_MAX);
+                let max = match operation.need {
+                    Need::Nothing => intake::STRANGERS_BYTES_MAX,
+                    _ => limits.body_bytes.min(intake::OBJECT_BYTES_MAX),
+                };
                 let limits = BodyLimits {
                     max,
                     timeout: limits.body_timeout,
@@ -383,7 +393,7 @@ impl Entrance<'_> {
         };
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {
-            Need::Nothing => None,
+            Need::Nothing if operation.body.is_none() => None,
             _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
         (operation.run)(call).await

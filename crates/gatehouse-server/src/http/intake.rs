@@ -29,6 +29,9 @@ pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
 /// How long a body that is on its way may take to arrive when the server ends.
 const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Most bytes in the body of a request of somebody who is not known yet.
+pub(crate) const STRANGERS_BYTES_MAX: u64 = 8 << 10;
+
 /// What is read, for politeness, of a body that nobody wants: who is still writing does not see
 /// the answer.
 const UNWANTED_BYTES_MAX: u64 = 256 << 20;

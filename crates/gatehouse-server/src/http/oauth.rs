@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use gatehouse_core::Client;
 use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
 use http::{HeaderMap, StatusCode, header};
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -123,10 +124,10 @@ fn read_basic(header: &str) -> Option<(String, String)> {
     let decoded = String::from_utf8(BASE64.decode(encoded.trim()).ok()?).ok()?;
     let (name, word) = decoded.split_once(':')?;
     let plain = |text: &str| {
-        let pairs = form_urlencoded::parse(text.as_bytes()).next();
-        pairs.map(|(name, _)| name.into_owned()).unwrap_or_default()
+        let spaced = text.replace('+', " ");
+        percent_decode_str(&spaced).decode_utf8().ok().map(|it| it.into_owned())
     };
-    Some((plain(name), plain(word)))
+    Some((plain(name)?, plain(word)?))
 }
 
 /// The fields of a form.

@@ -28,13 +28,14 @@ impl Connections {
     /// them are busy.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Held> {
         let mut held = self.lock();
-        if held.connections.len() >= self.capacity && !held.close_longest_idle() {
+        let is_in_place_of_another = held.connections.len() >= self.capacity;
+        if is_in_place_of_another && !held.close_longest_idle() {
             return None;
         }
         let (id, activity) = (held.next, Arc::new(Activity::new()));
         held.next += 1;
         held.connections.insert(id, Arc::clone(&activity));
-        Some(Held { connections: Arc::clone(self), id, activity })
+        Some(Held { connections: Arc::clone(self), id, activity, is_in_place_of_another })
     }
 
     /// Closes the connection that has been idle for longest; tells whether there was one.
@@ -74,6 +75,8 @@ pub(super) struct Held {
     connections: Arc<Connections>,
     id: u64,
     pub(super) activity: Arc<Activity>,
+    /// Whether another one had to give way.
+    pub(super) is_in_place_of_another: bool,
 }
 
 impl Drop for Held {

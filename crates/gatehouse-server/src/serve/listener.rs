@@ -168,21 +168,34 @@ impl Desk {
         // Answers are small and whole: waiting to fill a packet only makes them late.
         let _ = stream.set_nodelay(true);
         let desk = Arc::clone(self);
+        let meter = &self.gate.metrics().connections;
         match self.connections.admit() {
             Some(held) => {
-                self.tasks.spawn(async move { desk.attend(stream, held).await });
-            }
-            // Who expects TLS could not read the answer.
-            None if self.tls.is_some() => {}
-            None => {
-                let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+                meter.held.inc();
+                meter.gave_way.inc_by(u64::from(held.is_in_place_of_another));
                 self.tasks.spawn(async move {
-                    let _permit = permit;
-                    let message = refusal::full(desk.clock.now());
-                    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream, &message)).await;
+                    desk.attend(stream, held).await;
+                    desk.gate.metrics().connections.held.dec();
                 });
             }
+            None => self.refuse(stream),
         }
+    }
+
+    /// Turns away whom there is no room for.
+    fn refuse(self: &Arc<Self>, stream: TcpStream) {
+        self.gate.metrics().connections.refused.inc();
+        // Who expects TLS could not read the answer.
+        if self.tls.is_some() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+        let desk = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let _permit = permit;
+            let message = refusal::full(desk.clock.now());
+            let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream, &message)).await;
+        });
     }
 
     async fn attend(&self, stream: TcpStream, held: Held) {

@@ -54,6 +54,8 @@ pub(super) struct Tls {
 struct Loaded {
     stamps: [Stamp; 2],
     config: Arc<ServerConfig>,
+    /// What was no good, and has been told of.
+    told: Option<[Stamp; 2]>,
 }
 
 /// By what a file is known to be another one: device, inode, size and time of change.
@@ -68,7 +70,7 @@ impl Tls {
         let (certificate, key) = (certificate.clone(), key.clone());
         let stamps = [stamp(&certificate), stamp(&key)];
         let config = read_pair(&certificate, &key)?;
-        let present = RwLock::new(Loaded { stamps, config });
+        let present = RwLock::new(Loaded { stamps, config, told: None });
         Ok(Some(Self { certificate, key, present }))
     }
 
@@ -89,7 +91,7 @@ impl Tls {
     }
 
     /// Reads the files anew if they have changed. A pair that is no good leaves the old one in place: it may
-    /// be half written, and is then looked at again when it has changed once more.
+    /// be half written, or not ours to read yet, so it is tried again and again.
     fn refresh(&self) {
         // Before reading: what changes while it is read is noticed the next time.
         let stamps = [stamp(&self.certificate), stamp(&self.key)];
@@ -98,13 +100,16 @@ impl Tls {
         }
         let read = read_pair(&self.certificate, &self.key);
         let mut present = self.present.write().unwrap_or_else(PoisonError::into_inner);
-        present.stamps = stamps;
         match read {
             Ok(config) => {
-                present.config = config;
+                *present = Loaded { stamps, config, told: None };
                 tracing::info!("new connections get the new certificate");
             }
-            Err(why) => tracing::warn!(%why, "the certificate has changed, and the old one stays"),
+            Err(why) if present.told != Some(stamps) => {
+                present.told = Some(stamps);
+                tracing::warn!(%why, "the certificate has changed, and the old one stays");
+            }
+            Err(_) => {}
         }
     }
 }

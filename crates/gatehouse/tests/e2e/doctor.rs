@@ -72,6 +72,26 @@ async fn a_doctor_notices_a_clock_that_is_behind_its_own_store() {
 }
 
 #[test]
+fn a_doctor_sees_keys_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::sqlite();
+    drop(place.serve());
+    for name in ["master.key", "token.key"] {
+        let path = place.path("gatehouse-data").join(name);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let output = place.run(&["doctor"]);
+        assert!(!output.status.success(), "{name}");
+        assert!(
+            said(&output).contains(&format!("{name} can be read by others")),
+            "{}",
+            said(&output)
+        );
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(place.run(&["doctor"]).status.success());
+    }
+}
+
+#[test]
 fn a_doctor_says_what_to_do_about_a_damaged_store() {
     let place = Place::sqlite();
     drop(place.serve());

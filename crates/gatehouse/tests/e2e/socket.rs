@@ -25,6 +25,11 @@ impl Socket {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
+    /// Sends to a server that may have closed.
+    pub(crate) fn offer(&mut self, text: &str) {
+        let _ = self.0.write_all(text.as_bytes());
+    }
+
     /// Sends one byte and looks for a moment whether something comes back; tells all that came when the
     /// server has closed.
     pub(crate) fn dribble(&mut self, answer: &mut Vec<u8>) -> Option<String> {

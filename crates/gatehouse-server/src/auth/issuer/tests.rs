@@ -28,6 +28,7 @@ enum Answering {
     With(u16, &'static str),
     Named(&'static str),
     KeysAt(String),
+    NoKeys,
 }
 
 impl Far {
@@ -65,13 +66,16 @@ impl Far {
                 let body = Full::new(Bytes::from(body));
                 Response::builder().status(status).header("location", keys()).body(body).unwrap()
             }
+            ("/keys", Answering::NoKeys) => json(json!({"keys": []})),
             ("/keys", _) => {
                 self.n_asked.fetch_add(1, Ordering::SeqCst);
                 json(self.key.lock().unwrap().jwks())
             }
             (_, Answering::Named(issuer)) => json(json!({"issuer": issuer, "jwks_uri": keys()})),
             (_, Answering::KeysAt(place)) => json(json!({"issuer": self.url, "jwks_uri": place})),
-            (_, Answering::Well) => json(json!({"issuer": self.url, "jwks_uri": keys()})),
+            (_, Answering::Well | Answering::NoKeys) => {
+                json(json!({"issuer": self.url, "jwks_uri": keys()}))
+            }
         }
     }
 
@@ -212,6 +216,34 @@ async fn an_issuer_that_is_down_is_not_the_fault_of_the_token() {
     assert!(!auth.issuers[0].fetch(auth.meter()).await);
     assert!(who(&auth, &token).await.is_ok(), "the keys that are known are good for a while");
     assert!(who(&auth, &far.token()).await.is_ok(), "for new tokens too");
+}
+
+#[tokio::test]
+async fn an_issuer_that_gives_up_all_its_keys_is_believed() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    let token = far.token();
+    assert!(who(&auth, &token).await.is_ok());
+    far.answer_with(Answering::NoKeys);
+    assert!(auth.issuers[0].fetch(auth.meter()).await);
+    assert_eq!(who(&auth, &token).await, Err(Unknown::NotTrusted));
+    assert_eq!(who(&auth, &far.token()).await, Err(Unknown::NotTrusted));
+}
+
+#[tokio::test]
+async fn who_waits_for_a_fetch_that_fails_shares_the_failure() {
+    let far = Far::start().await;
+    let auth = far.auth("");
+    far.answer_with(Answering::With(503, "down"));
+    let claims = far.claims();
+    let tokens: Vec<String> = (0..500).map(|_| far.signed(claims.clone())).collect();
+    let all = tokens.iter().map(|token| who(&auth, token));
+    for seen in futures_util::future::join_all(all).await {
+        assert_eq!(seen, Err(Unknown::IssuerDown));
+    }
+    assert_eq!(auth.issuers[0].n_tried(), 1, "and nobody tries again for a while");
+    assert_eq!(who(&auth, &far.token()).await, Err(Unknown::IssuerDown));
+    assert_eq!(auth.issuers[0].n_tried(), 1);
 }
 
 #[tokio::test]

@@ -131,6 +131,7 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
     let bad = format!("Basic {}", BASE64.encode(format!("{}:wrong", made.id)));
     let wrong = form.replace(&made.secret, "wrong");
     let other = form.replace("acme~", "rival~");
+    let cut = format!("Basic {}", BASE64.encode(format!("{}:{}&x", made.id, made.secret)));
     let basic = |value: &'static str| vec![("authorization", value)];
     let grant = "grant_type=client_credentials";
     #[rustfmt::skip]
@@ -145,6 +146,7 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         (vec![], format!("{grant}&client_id=x&client_secret={}", "y".repeat(100)), 401, "invalid_client"),
         (vec![("authorization", bad.as_str())], grant.into(), 401, "invalid_client"),
         (basic("Basic !"), grant.into(), 401, "invalid_client"),
+        (vec![("authorization", cut.as_str())], grant.into(), 401, "invalid_client"),
         (basic("Bearer a.b.c"), grant.into(), 401, "invalid_client"),
         (vec![("authorization", good.as_str())], form.clone(), 400, "invalid_request"),
         (vec![("authorization", good.as_str())], format!("{grant}&client_id=else"), 400, "invalid_request"),

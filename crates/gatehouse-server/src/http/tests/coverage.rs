@@ -158,6 +158,12 @@ async fn checks_come_in_the_order_of_the_contract() {
         assert_eq!(seen.json()["status"], status);
         assert_eq!(seen.header("content-type"), Some("application/problem+json"));
     }
+    // Who may use nothing at a path does not learn there what exists.
+    let bearer = format!("Bearer {}", gate.token_for("acme", "event:read"));
+    for path in ["/acme/contract/payg", "/acme/contract/none", &path, missing] {
+        let seen = gate.send("PURGE", path, &[("authorization", &bearer)], b"").await;
+        assert_eq!(seen.status, 403, "{path}");
+    }
     // Without a token, a tenant's part of the house tells nothing.
     for (path, status) in [("/acme/nothing", 401), ("/-/nothing", 404), ("/nothing", 404)] {
         assert_eq!(gate.send("GET", path, &[], b"").await.status, status, "{path}");

@@ -43,6 +43,15 @@ async fn who_sends_too_many_is_turned_away_and_nobody_else() {
     let seen = gate.send("GET", "/rival/contract", &[], b"").await;
     assert_eq!((seen.status, seen.header("ratelimit")), (401, None));
     assert_eq!(gate.get("/nobody/contract").await.status, 404);
+    // What leads nowhere is counted too.
+    let mut statuses = Vec::new();
+    for _ in 0..1000 {
+        statuses.push(gate.get("/rival/nothing").await.status);
+        if statuses.last() == Some(&429) {
+            break;
+        }
+    }
+    assert_eq!((statuses[0], statuses.last()), (404, Some(&429)));
 }
 
 #[tokio::test]
