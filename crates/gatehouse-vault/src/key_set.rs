@@ -84,20 +84,24 @@ impl KeySet {
     /// The claims of a token that one of these keys signed. Whether they hold is not looked at.
     pub fn verify(&self, token: &str) -> Result<Claims, BadToken> {
         let (algorithm, id) = read_header(token)?;
-        let named = self.keys.iter().filter(|key| id.is_none() || key.id == id);
-        let mut fitting = named.filter(|key| key.algorithms.contains(&algorithm)).peekable();
-        if fitting.peek().is_none() {
-            return Err(BadToken::UnknownKey);
-        }
+        // Where one of the two says no name, it may be this key.
+        let may_be = |key: &&PublicKey| {
+            let is_named = id.is_none() || key.id.is_none() || key.id == id;
+            is_named && key.algorithms.contains(&algorithm)
+        };
         let mut validation = Validation::new(algorithm);
         // Times are compared with the caller's clock, not with the library's.
         validation.validate_exp = false;
         validation.validate_aud = false;
         validation.required_spec_claims.clear();
-        fitting
-            .find_map(|key| jsonwebtoken::decode(token, &key.checking, &validation).ok())
-            .map(|token| token.claims)
-            .ok_or(BadToken::NotSigned)
+        let mut fitting = self.keys.iter().filter(may_be);
+        let signed =
+            fitting.find_map(|key| jsonwebtoken::decode(token, &key.checking, &validation).ok());
+        signed.map(|token| token.claims).ok_or_else(|| {
+            let is_here =
+                self.keys.iter().filter(may_be).any(|key| key.id.is_some() && key.id == id);
+            if is_here { BadToken::NotSigned } else { BadToken::UnknownKey }
+        })
     }
 }
 

@@ -115,11 +115,27 @@ fn read_file(path: &Path) -> Result<Table, BadConfig> {
     let told = |error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-        bad(format!("line {line}: {}", error.message().trim()))
+        let setting = setting_at(&text, line).map(|name| format!(", {name}")).unwrap_or_default();
+        let what = error.message().trim().replace("u64", "a whole number");
+        bad(format!("line {line}{setting}: {what}"))
     };
     let config: Config = toml::from_str(&text).map_err(told)?;
     config.check().map_err(bad)?;
     toml::from_str(&text).map_err(told)
+}
+
+/// The setting that a line of a file sets, with its section.
+fn setting_at(text: &str, line: usize) -> Option<String> {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    let (name, _) = lines.last()?.split_once('=')?;
+    let name = name.trim();
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+    if name.is_empty() || !is_name {
+        return None;
+    }
+    let section = lines.iter().rev().find_map(|line| line.trim().strip_prefix('['));
+    let section = section.map(|it| it.trim_matches(['[', ']']).trim()).unwrap_or_default();
+    Some(if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") })
 }
 
 /// The setting that a variable sets: `GATEHOUSE_LIMITS__BODY_BYTES` is `limits.body_bytes`.

@@ -177,6 +177,21 @@ fn the_example_file_is_true() {
 }
 
 #[test]
+fn what_is_wrong_in_a_file_is_named_with_its_section() {
+    for (text, said) in [
+        ("[limits]\npage_size_max = 'x'", "line 2, limits.page_size_max: "),
+        ("[limits]\nrequests_per_second = -1", "limits.requests_per_second: "),
+        ("[limits]\n\nheader_timeout = '1'", "line 3, limits.header_timeout: "),
+        ("[limits]\nfoo = 1", "line 2, limits.foo: "),
+        ("[log]\nlevel = 'loud'", "line 2, log.level: "),
+        ("[[auth.issuers]]\nissuer = 'x'", "line 2, auth.issuers.issuer: "),
+    ] {
+        let why = load(Some(text), &[]).unwrap_err().to_string();
+        assert!(why.contains(said) && !why.contains("u64"), "{text}: {why}");
+    }
+}
+
+#[test]
 fn issuers_come_from_a_file_or_a_variable() {
     let variable = |text: &str| {
         let name = "GATEHOUSE_AUTH__ISSUERS".to_owned();

@@ -37,6 +37,9 @@ pub(crate) const STRANGERS_BYTES_MAX: u64 = 8 << 10;
 const UNWANTED_BYTES_MAX: u64 = 256 << 20;
 const UNWANTED_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Who has sent nothing for so long is not writing just now, and can hear the answer.
+const UNWANTED_LULL: Duration = Duration::from_millis(200);
+
 /// Refuses headers that are longer than anything we know could need.
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     let n_bytes: usize =
@@ -216,7 +219,7 @@ where
     }
     let rest = async {
         let mut n_bytes = 0;
-        while let Some(Ok(frame)) = body.frame().await {
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(UNWANTED_LULL, body.frame()).await {
             n_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
             if n_bytes > UNWANTED_BYTES_MAX {
                 return;

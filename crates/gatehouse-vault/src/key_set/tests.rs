@@ -82,6 +82,8 @@ fn every_algorithm_of_the_list_is_taken_with_keys_of_its_kind_alone() {
         for algorithm in &pair.algorithms {
             assert_eq!(keys.verify(&pair.sign(*algorithm, Some("k"))), Ok(claims()));
             assert_eq!(keys.verify(&pair.sign(*algorithm, None)), Ok(claims()), "{algorithm:?}");
+            let nameless = set(&[pair.jwk(None)]).unwrap();
+            assert_eq!(nameless.verify(&pair.sign(*algorithm, Some("k"))), Ok(claims()));
             let unknown = keys.verify(&pair.sign(*algorithm, Some("new")));
             assert_eq!(unknown, Err(BadToken::UnknownKey), "{algorithm:?}");
         }
