@@ -225,14 +225,21 @@ impl Issuer {
         let fetched = match asked {
             Ok(fetched) => fetched,
             Err(why) => {
-                tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched");
                 let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+                // Told once, not every time until it is up again.
+                match latest.failed_at {
+                    None => tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched"),
+                    Some(_) => tracing::debug!(issuer, %why, "they still can't be fetched"),
+                }
                 latest.n_tried += 1;
                 latest.failed_at = Some(Instant::now());
                 return false;
             }
         };
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        if latest.failed_at.is_some() {
+            tracing::info!(issuer, "the keys of an issuer can be fetched again");
+        }
         let is_same = |keys: &Arc<KeySet>| keys.digest() == fetched.keys.digest();
         // The same keys stay the same: what was checked with them is still good.
         if !latest.keys.as_ref().is_some_and(is_same) {
