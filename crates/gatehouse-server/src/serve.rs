@@ -4,12 +4,14 @@
 //! the bytes of each, `tls` encrypts them, and `open_files` says how many the system allows.
 
 mod awaited_body;
+mod certificate;
 mod connections;
 mod listener;
 mod open_files;
 mod tls;
 mod wire;
 
+pub use certificate::Validity;
 pub use tls::TlsError;
 
 use std::fs::{File, OpenOptions};
@@ -201,9 +203,10 @@ impl Server {
     }
 }
 
-/// Checks that certificate and key can be used, if the settings name any; tells whether they do.
-pub fn check_tls(config: &Config) -> Result<bool, TlsError> {
-    Tls::load(&config.tls).map(|tls| tls.is_some())
+/// Checks that certificate and key can be used, if the settings name any; tells when the certificate is
+/// valid.
+pub fn check_tls(config: &Config) -> Result<Option<Validity>, TlsError> {
+    Tls::load(&config.tls)?.map(|tls| tls.validity()).transpose()
 }
 
 /// Opens the store that the settings name. SQLite's directory is made, and held.

@@ -5,7 +5,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
-use gatehouse_server::serve::check_tls;
+use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_store::{Clock, Store, StoreError};
 
 use crate::serve::Settings;
@@ -57,8 +57,25 @@ impl Doctor {
 
     async fn examine(&self, config: &Config, findings: &mut Findings) {
         match check_tls(config) {
-            Ok(true) => findings.good("the certificate and its key belong together"),
-            Ok(false) => {}
+            Ok(Some(Validity { begins, ends })) => {
+                let now = Clock::machine().now();
+                if now < begins {
+                    findings.wrong(&format!(
+                        "tls.certificate is valid only from {begins} on: set the clock, or put another in \
+                         its place"
+                    ));
+                } else if ends <= now {
+                    findings.wrong(&format!(
+                        "tls.certificate has expired at {ends}: put a new one in its place, which is taken \
+                         up without a restart"
+                    ));
+                } else {
+                    findings.good(&format!(
+                        "the certificate and its key belong together; it is valid until {ends}"
+                    ));
+                }
+            }
+            Ok(None) => {}
             Err(why) => findings.wrong(&why.to_string()),
         }
         let clock = Clock::machine();

@@ -12,6 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio_rustls::rustls::{Error as RustlsError, InconsistentKeys, ServerConfig};
 
+use super::certificate::Validity;
 use crate::config;
 
 /// How often the files are looked at.
@@ -72,6 +73,19 @@ impl Tls {
         let config = read_pair(&certificate, &key)?;
         let present = RwLock::new(Loaded { stamps, config, told: None });
         Ok(Some(Self { certificate, key, present }))
+    }
+
+    /// When the certificate in the file is valid.
+    pub(super) fn validity(&self) -> Result<Validity, TlsError> {
+        let bad = |why: &str| TlsError::File {
+            setting: "tls.certificate",
+            path: self.certificate.clone(),
+            why: why.to_owned(),
+        };
+        let pem = std::fs::read(&self.certificate).map_err(|cause| bad(&cause.to_string()))?;
+        let first = CertificateDer::pem_slice_iter(&pem).next().and_then(Result::ok);
+        let dates = first.and_then(|certificate| Validity::of(&certificate));
+        dates.ok_or_else(|| bad("has no dates that can be read"))
     }
 
     /// Agrees on TLS with a client, with what is valid now.

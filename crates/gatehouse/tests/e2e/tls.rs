@@ -7,7 +7,7 @@ use super::held::Held;
 use super::hostile::assert_problem;
 use super::process::*;
 use super::socket::Socket;
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{CertificateParams, CertifiedKey, KeyPair, generate_simple_self_signed};
 use reqwest::tls::{self, TlsInfo};
 use reqwest::{Certificate, Client, ClientBuilder, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,6 +29,16 @@ impl Pair {
         let names = vec!["127.0.0.1".to_owned()];
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
         Self { certificate: cert.pem(), key: signing_key.serialize_pem(), der: cert.der().to_vec() }
+    }
+
+    /// One that is valid in these years.
+    fn of_years(begins: i32, ends: i32) -> Self {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(begins, 1, 1);
+        params.not_after = rcgen::date_time_ymd(ends, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let cert = params.self_signed(&key).unwrap();
+        Self { certificate: cert.pem(), key: key.serialize_pem(), der: cert.der().to_vec() }
     }
 
     /// Writes both files in a directory of this name.
@@ -233,4 +243,24 @@ fn files_that_are_no_good_are_named_before_anything_is_made() {
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     let output = command.env("GATEHOUSE_TLS__KEY", "one/k.pem").output().unwrap();
     assert!(said(&output).contains("tls.certificate is not"), "{}", said(&output));
+}
+
+#[test]
+fn a_doctor_looks_at_the_dates_of_a_certificate() {
+    let place = Place::sqlite();
+    drop(place.serve());
+    for (begins, ends, is_well, said_of_it) in [
+        (2020, 2200, true, "valid until 2200-01-01T00:00:00.000Z"),
+        (2020, 2021, false, "has expired at 2021-01-01T00:00:00.000Z"),
+        (2190, 2200, false, "valid only from 2190-01-01T00:00:00.000Z on"),
+    ] {
+        Pair::of_years(begins, ends).put(&place.path("tls"));
+        let mut command = place.command(&["doctor"]);
+        for (name, value) in FILES {
+            command.env(format!("GATEHOUSE_{name}"), value);
+        }
+        let output = command.output().unwrap();
+        let shown = said(&output);
+        assert!(output.status.success() == is_well && shown.contains(said_of_it), "{shown}");
+    }
 }
