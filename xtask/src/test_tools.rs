@@ -108,11 +108,12 @@ fn install_schemathesis(directory: &Path) -> Result<(), Failure> {
     run(Command::new(directory.join("bin/pip")).args(quiet).arg(list), "pip install")
 }
 
-/// Runs a command whose output goes straight through.
+/// Runs a command whose output goes straight through, but not among what a chore itself prints.
 fn run(command: &mut Command, name: &str) -> Result<(), Failure> {
     eprintln!("xtask: {name}");
     let status = command
         .stdin(Stdio::null())
+        .stdout(std::io::stderr())
         .status()
         .map_err(|cause| Failure::Trouble(format!("cannot run {name}: {cause}")))?;
     if status.success() { Ok(()) } else { Err(Failure::Program { name: name.to_owned(), status }) }

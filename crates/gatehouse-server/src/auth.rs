@@ -5,12 +5,14 @@
 //! token that was found good is remembered, until it expires or its issuer gives up the key.
 
 mod claims;
+mod discovery;
 mod issuer;
 mod memory;
 mod meter;
 
-pub(crate) use issuer::is_safe;
-pub use issuer::{BadIssuer, Examined, Issuer};
+pub use discovery::BadIssuer;
+pub(crate) use discovery::is_safe;
+pub use issuer::{Examined, Issuer};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,40 +1,27 @@
-//! An OpenID Connect issuer: where its keys are found, and how often anyone may look.
+//! An OpenID Connect issuer: which of its keys are good, and how often anyone may look for new ones.
 //!
 //! The keys are fetched when the server starts and again before they are old. A token that names a
 //! key which is not there may mean that the issuer has a new one, or that somebody makes names up: it
 //! gets the keys fetched at once, but only so often, however many such tokens come. While the issuer
-//! can't be reached, the keys that were fetched last are good for a day.
+//! can't be reached, the keys that were fetched last are good for a day. How it is asked is in `discovery`.
 
-use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_vault::{BadToken, Claims, KeySet};
-use reqwest::{Client, Url};
-use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
 use super::Unknown;
 use super::claims::ClaimRules;
+use super::discovery::{BadIssuer, Discovery, FRESH_DEFAULT, Fetched};
 use super::meter::TokenMeter;
 use crate::config;
-
-/// How long an issuer may take for all that is asked of it.
-const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Most bytes of an answer.
-const FETCHED_BYTES_MAX: usize = 1 << 20;
 
 /// Fetches that tokens can cause one after the other, and the time in which one more is allowed.
 const REQUESTED_MAX: u32 = 2;
 const REQUESTED_INTERVAL: Duration = Duration::from_secs(10);
-
-/// How long keys are used before they are fetched again: as the issuer says, within these bounds.
-const FRESH_DEFAULT: Duration = Duration::from_secs(15 * 60);
-const FRESH_MIN: Duration = Duration::from_secs(60);
-const FRESH_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long nobody waits for another fetch after one that failed.
 const FAILED_FOR: Duration = Duration::from_secs(5);
@@ -51,7 +38,7 @@ const STALE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// An issuer whose tokens are trusted.
 pub struct Issuer {
     rules: ClaimRules,
-    client: Client,
+    discovery: Discovery,
     latest: RwLock<Latest>,
     /// One fetch at a time; who comes meanwhile waits for its result.
     fetching: Mutex<Requested>,
@@ -76,11 +63,6 @@ struct Requested {
     refilled_at: Instant,
 }
 
-/// Why an issuer's keys can't be had. It says what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BadIssuer(String);
-
 /// What an issuer answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Examined {
@@ -90,44 +72,14 @@ pub struct Examined {
     pub time: Option<Timestamp>,
 }
 
-/// Keys, and how long they may be used before the next look.
-struct Fetched {
-    keys: KeySet,
-    fresh: Duration,
-    time: Option<Timestamp>,
-}
-
-/// What an issuer has answered.
-struct Answer {
-    body: Vec<u8>,
-    max_age: Option<Duration>,
-    time: Option<Timestamp>,
-}
-
 impl Issuer {
     /// The issuers that the settings name.
     pub fn all(settings: &config::Auth) -> Result<Vec<Self>, BadIssuer> {
-        if settings.issuers.is_empty() {
-            return Ok(Vec::new());
-        }
-        let client = |is_here: bool| {
-            let builder = Client::builder()
-                .timeout(FETCH_TIMEOUT)
-                .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-                // Where the keys are is what the issuer says itself, not where somebody leads us.
-                .redirect(reqwest::redirect::Policy::none());
-            // What is on this machine is asked without a detour, where others could answer.
-            let builder = if is_here { builder.no_proxy() } else { builder };
-            builder.build().map_err(|cause| BadIssuer(format!("no HTTP client: {}", root(&cause))))
-        };
-        let new = |issuer: &config::Issuer| {
-            let is_here = !issuer.issuer.as_str().starts_with("https:");
-            Ok(Self::new(issuer, &settings.audience, client(is_here)?))
-        };
+        let new = |issuer: &config::Issuer| Self::new(issuer, &settings.audience);
         settings.issuers.iter().map(new).collect()
     }
 
-    fn new(settings: &config::Issuer, audience: &str, client: Client) -> Self {
+    fn new(settings: &config::Issuer, audience: &str) -> Result<Self, BadIssuer> {
         let now = Instant::now();
         let rules = ClaimRules {
             issuer: settings.issuer.as_str().to_owned(),
@@ -144,7 +96,8 @@ impl Issuer {
         };
         let fetching = Mutex::new(Requested::new(now));
         let waiting = Semaphore::new(WAITING_MAX);
-        Self { rules, client, latest: RwLock::new(latest), fetching, waiting }
+        let discovery = Discovery::of(&settings.issuer)?;
+        Ok(Self { rules, discovery, latest: RwLock::new(latest), fetching, waiting })
     }
 
     /// The name that its tokens carry.
@@ -218,9 +171,7 @@ impl Issuer {
     /// Fetches the keys and puts them in place; whether that went well.
     async fn fetch(&self, meter: &TokenMeter) -> bool {
         let issuer = self.name();
-        let asked = tokio::time::timeout(FETCH_TIMEOUT, self.ask()).await.unwrap_or_else(|_| {
-            Err(BadIssuer(format!("it took longer than {} s", FETCH_TIMEOUT.as_secs())))
-        });
+        let asked = self.discovery.ask().await;
         meter.count_fetch(issuer, asked.is_ok());
         let fetched = match asked {
             Ok(fetched) => fetched,
@@ -268,61 +219,8 @@ impl Issuer {
 
     /// What the issuer answers just now, for whoever wants to know whether all is well.
     pub async fn examine(&self) -> Result<Examined, BadIssuer> {
-        let Fetched { keys, time, .. } = self.ask().await?;
+        let Fetched { keys, time, .. } = self.discovery.ask().await?;
         Ok(Examined { n_keys: keys.n_keys(), time })
-    }
-
-    async fn ask(&self) -> Result<Fetched, BadIssuer> {
-        let issuer = self.name();
-        let url = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
-        let described = self.get(&url).await?.body;
-        let described: Value = serde_json::from_slice(&described)
-            .map_err(|_| BadIssuer(format!("{url} has no JSON")))?;
-        let text = |name: &str| described.get(name).and_then(Value::as_str);
-        if text("issuer") != Some(issuer) {
-            let called = text("issuer").unwrap_or("nothing");
-            return Err(BadIssuer(format!(
-                "{url} is the document of `{called}`: write that into auth.issuers, letter by letter, \
-                 if it is the right one"
-            )));
-        }
-        let place = text("jwks_uri").unwrap_or_default();
-        // Who is asked by https is not left for less.
-        let may_be_plain = !issuer.starts_with("https:");
-        let is_safe = Url::parse(place)
-            .is_ok_and(|url| is_safe(&url) && (may_be_plain || url.scheme() == "https"));
-        if !is_safe {
-            return Err(BadIssuer(format!(
-                "{url} says that the keys are at `{place}` (jwks_uri), which is no https address"
-            )));
-        }
-        let answer = self.get(place).await?;
-        let keys =
-            KeySet::parse(&answer.body).map_err(|bad| BadIssuer(format!("{place}: {bad}")))?;
-        let fresh = answer.max_age.unwrap_or(FRESH_DEFAULT).clamp(FRESH_MIN, FRESH_MAX);
-        Ok(Fetched { keys, fresh, time: answer.time })
-    }
-
-    async fn get(&self, url: &str) -> Result<Answer, BadIssuer> {
-        let failed = |cause: reqwest::Error| {
-            BadIssuer(format!("{url} can't be reached ({}): is it up?", root(&cause)))
-        };
-        // Without the trace of whoever happens to ask: the keys are everyone's, and what a stranger sends along
-        // must not make an issuer refuse us.
-        let mut response = self.client.get(url).send().await.map_err(failed)?;
-        let status = response.status();
-        if status != reqwest::StatusCode::OK {
-            return Err(BadIssuer(format!("{url} answers {status}; 200 was expected")));
-        }
-        let (max_age, time) = (max_age(response.headers()), time(response.headers()));
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > FETCHED_BYTES_MAX {
-                return Err(BadIssuer(format!("{url} answers with more than 1 MiB")));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answer { body, max_age, time })
     }
 }
 
@@ -345,41 +243,6 @@ impl Requested {
         self.n_left = self.n_left.saturating_sub(1);
         is_left
     }
-}
-
-/// Whether nobody on the way can change what is read there: https, or this machine itself.
-pub(crate) fn is_safe(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    let is_here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
-    match url.scheme() {
-        "https" => !host.is_empty(),
-        "http" => is_here,
-        _ => false,
-    }
-}
-
-fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
-    let value = headers.get(http::header::CACHE_CONTROL)?.to_str().ok()?;
-    let value = value.to_ascii_lowercase();
-    let seconds = value.split(',').find_map(|it| it.trim().strip_prefix("max-age="))?;
-    seconds.parse().ok().map(Duration::from_secs)
-}
-
-/// What time it is where the answer comes from.
-fn time(headers: &http::HeaderMap) -> Option<Timestamp> {
-    let value = headers.get(http::header::DATE)?.to_str().ok()?;
-    let since = httpdate::parse_http_date(value).ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Timestamp::from_millisecond(i64::try_from(since.as_millis()).ok()?).ok()
-}
-
-/// What is behind an error that says little by itself.
-fn root(error: &dyn std::error::Error) -> String {
-    let mut why = error;
-    while let Some(source) = why.source() {
-        why = source;
-    }
-    why.to_string()
 }
 
 #[cfg(test)]

@@ -232,3 +232,18 @@ fn without_chance(mut text: String, seen: &Seen) -> String {
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
+
+/// A body that nobody can read.
+struct Trap;
+
+impl http_body::Body for Trap {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        panic!("a defect")
+    }
+}

@@ -8,6 +8,20 @@ use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
 
+/// Sends a byte now and then until the server has had enough, and sees that others are answered all the while.
+async fn dribble_beside_others(mut slow: Socket, server: &Server) -> String {
+    let (mut answer, mut n_others) = (Vec::new(), 0);
+    let said = loop {
+        if let Some(said) = slow.dribble(&mut answer) {
+            break said;
+        }
+        assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
+        n_others += 1;
+    };
+    assert!(n_others > 3, "others were answered in the meantime: {n_others}");
+    said
+}
+
 #[tokio::test]
 async fn a_head_that_dribbles_in_is_408_and_holds_nobody_up() {
     let place = Place::sqlite();
@@ -16,17 +30,9 @@ async fn a_head_that_dribbles_in_is_408_and_holds_nobody_up() {
     for first in ["GET /-/live HTTP/1.1\r\nx: ", "G", "P"] {
         let mut slow = Socket::open(server.address());
         slow.send(first);
-        let (mut answer, mut n_others) = (Vec::new(), 0);
-        let said = loop {
-            if let Some(said) = slow.dribble(&mut answer) {
-                break said;
-            }
-            assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
-            n_others += 1;
-        };
+        let said = dribble_beside_others(slow, &server).await;
         assert_problem(&said, 408);
         assert!(said.contains("connection: close") && said.contains("within 500ms"), "{said}");
-        assert!(n_others > 3, "others were answered in the meantime: {n_others}");
     }
 }
 
@@ -66,15 +72,7 @@ async fn a_body_that_dribbles_in_is_408_and_holds_nobody_up() {
          content-type: application/json\r\ncontent-length: 1000000\r\n\r\n",
         server.token
     ));
-    let (mut answer, mut n_others) = (Vec::new(), 0);
-    let said = loop {
-        if let Some(said) = slow.dribble(&mut answer) {
-            break said;
-        }
-        assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
-        n_others += 1;
-    };
-    assert!(n_others > 3, "others were answered in the meantime: {n_others}");
+    let said = dribble_beside_others(slow, &server).await;
     assert_problem(&said, 408);
     assert!(said.contains("within 500ms"), "{said}");
 }

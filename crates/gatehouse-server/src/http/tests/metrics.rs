@@ -169,17 +169,6 @@ async fn what_prometheus_accepts_is_what_it_gets() {
 
 #[tokio::test]
 async fn a_panic_is_counted_and_leaves_nobody_in_flight() {
-    struct Trap;
-    impl http_body::Body for Trap {
-        type Data = Bytes;
-        type Error = std::convert::Infallible;
-        fn poll_frame(
-            self: std::pin::Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-            panic!("a defect")
-        }
-    }
     let gate = Gatehouse::new().await;
     let request = Request::post("/acme/verify")
         .header("host", "gate.example")

@@ -131,18 +131,6 @@ async fn what_is_ignored_is_named_or_refused() {
 
 #[tokio::test]
 async fn a_panic_is_a_problem_like_others() {
-    /// A body that nobody can read.
-    struct Trap;
-    impl http_body::Body for Trap {
-        type Data = Bytes;
-        type Error = std::convert::Infallible;
-        fn poll_frame(
-            self: std::pin::Pin<&mut Self>,
-            _: &mut std::task::Context<'_>,
-        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-            panic!("a defect")
-        }
-    }
     let gate = Gatehouse::new().await;
     let request = Request::post("/acme/access")
         .header("host", "gate.example")
