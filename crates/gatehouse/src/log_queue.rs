@@ -3,9 +3,9 @@
 //! and how much that was is said as soon as there is room.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
@@ -19,34 +19,37 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// Where lines queue up. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LogQueue {
-    queue: SyncSender<Entry>,
-    n_lost: Arc<AtomicU64>,
+    queue: SyncSender<Vec<u8>>,
+    progress: Arc<Progress>,
 }
 
-enum Entry {
-    Line(Vec<u8>),
-    /// Somebody wants to know when what stands before this is written.
-    Mark(SyncSender<()>),
+/// How far the lines are on their way.
+#[derive(Default)]
+struct Progress {
+    n_taken: AtomicU64,
+    n_lost: AtomicU64,
+    /// Lines that the sink was given, whatever it made of them.
+    n_offered: Mutex<u64>,
+    moved: Condvar,
 }
 
 impl LogQueue {
     /// Begins to write to `sink`. It may fail or never return: the log suffers alone.
     pub(crate) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
-        let (queue, entries) = sync_channel(LINES_MAX);
-        let n_lost = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&n_lost);
+        let (queue, lines) = sync_channel(LINES_MAX);
+        let progress = Arc::new(Progress::default());
+        let told = Arc::clone(&progress);
         std::thread::Builder::new()
             .name("log".into())
-            .spawn(move || write_until_closed(sink, &entries, &counted))?;
-        Ok(Self { queue, n_lost })
+            .spawn(move || write_until_closed(sink, &lines, &told))?;
+        Ok(Self { queue, progress })
     }
 
-    /// Waits until what is in the queue is written, but not longer than this.
+    /// Waits until the lines that were taken so far are written, but not longer than this.
     pub(crate) fn flush(&self, within: Duration) {
-        let (mark, reached) = sync_channel(1);
-        if self.queue.try_send(Entry::Mark(mark)).is_ok() {
-            let _ = reached.recv_timeout(within);
-        }
+        let n_taken = self.progress.n_taken.load(Ordering::Relaxed);
+        let n_offered = self.progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.progress.moved.wait_timeout_while(n_offered, within, |n| *n < n_taken);
     }
 }
 
@@ -61,12 +64,11 @@ impl<'a> MakeWriter<'a> for LogQueue {
 impl Write for &LogQueue {
     /// Takes a whole line, which is how it is offered.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        match self.queue.try_send(Entry::Line(line.to_vec())) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.n_lost.fetch_add(1, Ordering::Relaxed);
-            }
-        }
+        let counted = match self.queue.try_send(line.to_vec()) {
+            Ok(()) => &self.progress.n_taken,
+            Err(_) => &self.progress.n_lost,
+        };
+        counted.fetch_add(1, Ordering::Relaxed);
         Ok(line.len())
     }
 
@@ -75,29 +77,23 @@ impl Write for &LogQueue {
     }
 }
 
-fn write_until_closed(mut sink: impl Write, entries: &Receiver<Entry>, n_lost: &AtomicU64) {
-    let mut batch = Vec::new();
-    while let Ok(first) = entries.recv() {
-        let mut next = Some(first);
-        let mut mark = None;
-        while let Some(entry) = next {
-            match entry {
-                Entry::Line(line) => batch.extend_from_slice(&line),
-                Entry::Mark(reached) => mark = Some(reached),
-            }
-            let is_enough = batch.len() >= BATCH_BYTES || mark.is_some();
-            next = if is_enough { None } else { entries.try_recv().ok() };
+fn write_until_closed(mut sink: impl Write, lines: &Receiver<Vec<u8>>, progress: &Progress) {
+    while let Ok(mut batch) = lines.recv() {
+        let mut n_lines = 1;
+        while batch.len() < BATCH_BYTES
+            && let Ok(line) = lines.try_recv()
+        {
+            batch.extend_from_slice(&line);
+            n_lines += 1;
         }
         // There is nobody else to complain to.
         let _ = sink.write_all(&batch).and_then(|()| sink.flush());
-        batch.clear();
-        let n_lines = n_lost.swap(0, Ordering::Relaxed);
-        if n_lines > 0 {
-            tracing::warn!(n_lines, "the log could not keep up, and lines were lost");
+        let n_lost = progress.n_lost.swap(0, Ordering::Relaxed);
+        if n_lost > 0 {
+            tracing::warn!(n_lines = n_lost, "the log could not keep up, and lines were lost");
         }
-        if let Some(reached) = mark {
-            let _ = reached.send(());
-        }
+        *progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner) += n_lines;
+        progress.moved.notify_all();
     }
 }
 
