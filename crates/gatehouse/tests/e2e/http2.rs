@@ -78,10 +78,9 @@ async fn an_idle_connection_of_http2_is_closed_and_does_not_hold_up_the_end() {
     let mut server = place.serve();
     server.client = client();
     assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
-    let began = std::time::Instant::now();
     server.terminate();
     assert!(server.wait().success());
-    assert!(began.elapsed().as_secs() < 15, "it took {:?}", began.elapsed());
+    assert!(!place.log().contains("cut off"), "{}", place.log());
 }
 
 /// How many connections the server has with clients.

@@ -1,7 +1,5 @@
 //! Clients that are slow, and too many of them: what is refused, and that nobody else is held up.
 
-use std::time::{Duration, Instant};
-
 use super::held::Held;
 use super::hostile::assert_problem;
 use super::process::*;
@@ -199,7 +197,6 @@ async fn slow_clients_do_not_hold_up_the_end() {
     late.ask_live();
     let rest = late.begin(&server);
     server.terminate();
-    let began = Instant::now();
     for socket in [silent, idle, half] {
         assert_eq!(socket.rest(), "", "it was closed");
     }
@@ -207,7 +204,7 @@ async fn slow_clients_do_not_hold_up_the_end() {
     assert!(late.rest().starts_with("HTTP/1.1 201 "), "what was begun is finished");
     assert_problem(&stalled.rest(), 408);
     assert!(server.wait().success(), "{}", place.log());
-    assert!(began.elapsed() < Duration::from_secs(15), "it took {:?}", began.elapsed());
+    assert!(!place.log().contains("cut off"), "{}", place.log());
 }
 
 #[tokio::test]

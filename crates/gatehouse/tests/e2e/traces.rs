@@ -1,7 +1,5 @@
 //! Traces as a collector gets them.
 
-use std::time::Instant;
-
 use super::collector::{Collector, attribute};
 use super::process::*;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -157,9 +155,8 @@ async fn a_collector_that_is_down_holds_up_nothing() {
             }
         });
         futures_util::future::join_all(asked).await;
-        let began = Instant::now();
         end(server, &place);
-        assert!(began.elapsed().as_secs() < 15, "{:?}: {}", began.elapsed(), place.log());
+        assert!(!place.log().contains("cut off"), "{}", place.log());
         let complaints = place.log().lines().filter(|it| it.contains("can't be exported")).count();
         assert!(complaints <= 1, "{}", place.log());
         let said = place.log().contains("can't be exported") || place.log().contains("last traces");
