@@ -45,11 +45,13 @@ impl LogQueue {
         Ok(Self { queue, progress })
     }
 
-    /// Waits until the lines that were taken so far are written, but not longer than this.
+    /// Waits until every line that was taken is written, but not longer than this. Lines that come
+    /// meanwhile count too: the last may be the one that tells how many were lost.
     pub(crate) fn flush(&self, within: Duration) {
-        let n_taken = self.progress.n_taken.load(Ordering::Relaxed);
-        let n_offered = self.progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.progress.moved.wait_timeout_while(n_offered, within, |n| *n < n_taken);
+        let progress = &self.progress;
+        let n_offered = progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_behind = |n: &mut u64| *n < progress.n_taken.load(Ordering::Relaxed);
+        let _ = progress.moved.wait_timeout_while(n_offered, within, is_behind);
     }
 }
 
