@@ -64,6 +64,11 @@ impl Timestamp {
         Self::from_millisecond(day.saturating_mul(MILLISECONDS_A_DAY))
     }
 
+    /// The instant this many milliseconds later; the end of time where the calendar ends first.
+    pub fn plus_milliseconds(self, milliseconds: i64) -> Self {
+        Self(self.0.saturating_add(milliseconds).clamp(Self::EARLIEST.0, Self::LATEST.0))
+    }
+
     /// The date that it is in UTC: `2026-11-01`.
     pub fn date(self) -> String {
         self.civil().date().to_string()

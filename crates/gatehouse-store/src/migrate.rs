@@ -28,6 +28,11 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0003_rights.sql"),
         postgres: include_str!("../migrations/postgres/0003_rights.sql"),
     },
+    Step {
+        version: 4,
+        sqlite: include_str!("../migrations/sqlite/0004_due.sql"),
+        postgres: include_str!("../migrations/postgres/0004_due.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.

@@ -77,7 +77,8 @@ impl Store {
         Ok(tenants)
     }
 
-    /// Deletes a tenant without accesses, its contracts and its clients; `None` when there is no such tenant.
+    /// Deletes a tenant without accesses, its contracts, its clients and what is due for it; `None` when
+    /// there is no such tenant.
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
@@ -97,6 +98,7 @@ impl Store {
                     "DELETE FROM client WHERE tenant = ?1",
                     "DELETE FROM tally WHERE tenant = ?1",
                     "DELETE FROM day WHERE tenant = ?1",
+                    "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {

@@ -3,6 +3,7 @@
 mod access;
 mod client;
 mod contract;
+mod due;
 mod full;
 mod gaps;
 mod list;

@@ -103,3 +103,12 @@ fn days_are_those_of_utc() {
     }
     assert!(Timestamp::of_day(i64::MAX).is_err());
 }
+
+#[test]
+fn time_goes_no_further_than_the_calendar() {
+    let instant: Timestamp = "2026-11-01T12:00:00Z".parse().unwrap();
+    assert_eq!(instant.plus_milliseconds(1500).to_string(), "2026-11-01T12:00:01.500Z");
+    assert_eq!(instant.plus_milliseconds(-1500).to_string(), "2026-11-01T11:59:58.500Z");
+    assert_eq!(instant.plus_milliseconds(i64::MAX), Timestamp::LATEST);
+    assert_eq!(instant.plus_milliseconds(i64::MIN), Timestamp::EARLIEST);
+}

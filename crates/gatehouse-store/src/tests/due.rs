@@ -1,0 +1,246 @@
+use super::*;
+use crate::due;
+use crate::{DueKey, DueKind, Lease, StoreError};
+use std::collections::HashSet;
+
+const MINUTE: i64 = 60_000;
+
+fn key(kind: DueKind, name: &str) -> DueKey {
+    DueKey { tenant: acme(), kind, name: name.into(), part: 0 }
+}
+
+async fn add(case: &Case, key: DueKey, due_at: Timestamp) {
+    let added = case.store.db.write(async move |tx| due::add(&tx, &key, due_at).await);
+    added.await.unwrap();
+}
+
+async fn add_locking(case: &Case, key: DueKey, due_at: Timestamp) {
+    let added = case.store.db.write(async move |tx| due::add_locking(&tx, &key, due_at).await);
+    added.await.unwrap();
+}
+
+async fn claim(case: &Case) -> Option<Lease> {
+    case.store.claim_due(&DueKind::ALL, MINUTE).await.unwrap()
+}
+
+async fn finish(case: &Case, lease: &Lease) -> bool {
+    let lease = lease.clone();
+    case.store.db.write(async move |tx| due::finish(&tx, &lease).await).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_is_due_longest_is_taken_first_and_nothing_early() {
+    for case in stores("what_is_due_longest_is_taken_first").await {
+        let (tasks, ends) = (DueKind::Tasks, DueKind::Ends);
+        for (kind, name, n) in [(ends, "c", 3), (tasks, "a", 1), (ends, "b", 2), (tasks, "d", 9)] {
+            add(&case, key(kind, name), day(n)).await;
+        }
+        assert_eq!(claim(&case).await, None, "{}", case.kind);
+        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), Some(day(1)));
+        assert_eq!(case.store.next_due(&[ends]).await.unwrap(), Some(day(2)));
+        assert_eq!(case.store.next_due(&[DueKind::Secret]).await.unwrap(), None);
+
+        case.clock.set(day(3));
+        let of_ends = case.store.claim_due(&[ends], MINUTE).await.unwrap();
+        assert_eq!(of_ends.unwrap().key, key(ends, "b"), "{}: only what was asked for", case.kind);
+        for name in ["a", "c"] {
+            assert_eq!(claim(&case).await.unwrap().key.name, name, "{}", case.kind);
+        }
+        assert_eq!(claim(&case).await, None, "{}: the last is not due", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
+    for case in stores("a_lease_holds_until_it_is_over").await {
+        add(&case, key(DueKind::Ends, "a"), day(0)).await;
+        let first = claim(&case).await.unwrap();
+        assert!(case.store.heartbeat(&first, 2 * MINUTE).await.unwrap());
+        case.clock.set(day(0).plus_milliseconds(2 * MINUTE - 1));
+        assert_eq!(claim(&case).await, None, "{}", case.kind);
+        assert!(case.store.heartbeat(&first, MINUTE).await.unwrap(), "over, but still its own");
+
+        case.clock.set(day(1));
+        let second = claim(&case).await.unwrap();
+        assert_eq!(second.key, first.key);
+        assert_ne!(second, first);
+        // Whatever the first had begun is rolled back by its fence.
+        #[derive(Debug)]
+        struct Lost;
+        impl From<StoreError> for Lost {
+            fn from(error: StoreError) -> Self {
+                panic!("{error}")
+            }
+        }
+        impl crate::Failure for Lost {
+            fn of_store(&self) -> Option<&StoreError> {
+                None
+            }
+        }
+        for fence in ["lock", "hold", "release", "finish"] {
+            let lease = first.clone();
+            let done = case.store.db.write(async move |tx| {
+                due::add(&tx, &key(DueKind::Task, "done twice"), day(0)).await?;
+                let is_held = match fence {
+                    "lock" => due::lock(&tx, &lease).await?,
+                    "hold" => due::hold(&tx, &lease, day(9)).await?,
+                    "release" => due::release(&tx, &lease, day(0)).await?,
+                    _ => due::finish(&tx, &lease).await?,
+                };
+                if is_held { Ok(()) } else { Err(Lost) }
+            });
+            assert!(done.await.is_err(), "{}: {fence}", case.kind);
+        }
+        assert!(!case.store.heartbeat(&first, MINUTE).await.unwrap());
+        assert!(!case.store.release(&first).await.unwrap());
+        assert!(finish(&case, &second).await, "{}: nothing of that harmed the second", case.kind);
+        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), None, "{}", case.kind);
+        assert!(!finish(&case, &second).await, "once");
+    }
+}
+
+#[tokio::test]
+async fn what_is_given_back_goes_to_the_end_of_the_line() {
+    for case in stores("what_is_given_back_goes_to_the_end").await {
+        for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
+            add(&case, key(DueKind::Tasks, name), day(n as i64)).await;
+        }
+        case.clock.set(day(5));
+        for name in ["a", "b", "c", "a", "b"] {
+            case.clock.set(case.clock.now().plus_milliseconds(1));
+            let lease = claim(&case).await.unwrap();
+            assert_eq!(lease.key.name, name, "{}", case.kind);
+            assert!(case.store.release(&lease).await.unwrap());
+            assert!(!case.store.release(&lease).await.unwrap(), "{}: given away", case.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn adding_hastens_what_nobody_has_taken_up() {
+    for case in stores("adding_hastens_what_nobody_has").await {
+        let key = key(DueKind::Tasks, "");
+        let next = async || case.store.next_due(&DueKind::ALL).await.unwrap().unwrap();
+        add_locking(&case, key.clone(), day(3)).await;
+        add_locking(&case, key.clone(), day(4)).await;
+        add(&case, key.clone(), day(1)).await;
+        assert_eq!(next().await, day(3), "{}", case.kind);
+        add_locking(&case, key.clone(), day(2)).await;
+        assert_eq!(next().await, day(2), "{}", case.kind);
+
+        case.clock.set(day(2));
+        let lease = claim(&case).await.unwrap();
+        add_locking(&case, key, day(0)).await;
+        assert_eq!(claim(&case).await, None, "{}: a lease is a lease", case.kind);
+        assert!(finish(&case, &lease).await, "{}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_starts_ends_what_the_last_one_held() {
+    for case in stores("a_process_that_starts_ends").await {
+        for name in ["held", "free"] {
+            add(&case, key(DueKind::Ends, name), day(0)).await;
+        }
+        let held = claim(&case).await.unwrap();
+        case.clock.set(day(0).plus_milliseconds(1));
+        let n_forgotten = case.store.forget_leases().await.unwrap();
+        let other = claim(&case).await.unwrap();
+        assert_ne!(other.key, held.key);
+        match case.place {
+            Place::Sqlite(_) => {
+                assert_eq!(n_forgotten, 1);
+                assert_eq!(claim(&case).await.unwrap().key, held.key);
+                assert!(!finish(&case, &held).await);
+            }
+            // Another server may be at work.
+            Place::Postgres(_) => {
+                assert_eq!((n_forgotten, claim(&case).await), (0, None));
+                assert!(finish(&case, &held).await);
+            }
+        }
+    }
+}
+
+/// Twelve claimants over two processes' worth of stores: each row is one's at a time, and done once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_claimants_each_row_has_one() {
+    const ROWS: usize = 60;
+    for case in stores("of_many_claimants_each_row_has_one").await {
+        for n in 0..ROWS {
+            add(&case, key(DueKind::Secret, &format!("row {n}")), day(0)).await;
+        }
+        let second = match case.place {
+            Place::Sqlite(_) => case.store.clone(),
+            Place::Postgres(_) => case.another().await.unwrap(),
+        };
+        let claimants = (0..12).map(|n| {
+            let store = if n % 2 == 0 { case.store.clone() } else { second.clone() };
+            tokio::spawn(async move {
+                let mut won = Vec::new();
+                while let Some(lease) = store.claim_due(&DueKind::ALL, MINUTE).await.unwrap() {
+                    won.push(lease.key.name);
+                }
+                won
+            })
+        });
+        let mut won = Vec::new();
+        for claimant in claimants.collect::<Vec<_>>() {
+            won.extend(claimant.await.unwrap());
+        }
+        assert_eq!(won.len(), ROWS, "{}: nobody gives up while there is something", case.kind);
+        assert_eq!(won.iter().collect::<HashSet<_>>().len(), ROWS, "{}", case.kind);
+    }
+}
+
+/// Who adds work while it is being finished: either the finisher sees it, or the row is made anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_added_is_missed_by_who_finishes() {
+    for case in stores("nothing_added_is_missed").await {
+        let queue = key(DueKind::Tasks, "");
+        add(&case, queue.clone(), day(0)).await;
+        // The row of kind `task` stands for what is to be done.
+        let adder = {
+            let (store, queue) = (case.store.clone(), queue.clone());
+            tokio::spawn(async move {
+                for n in 0..50 {
+                    let (queue, task) = (queue.clone(), key(DueKind::Task, &n.to_string()));
+                    let added = store.db.write(async move |tx| {
+                        due::add(&tx, &task, day(100)).await?;
+                        due::add_locking(&tx, &queue, day(0)).await
+                    });
+                    added.await.unwrap();
+                }
+            })
+        };
+        let n_left = "SELECT COUNT(*) FROM due WHERE kind = 'task'";
+        let mut n_done = 0;
+        // Until there is nothing more to come and nothing to take up.
+        loop {
+            let is_all_there = adder.is_finished();
+            let lease = case.store.claim_due(&[DueKind::Tasks], MINUTE).await.unwrap();
+            let Some(lease) = lease else {
+                if is_all_there {
+                    break;
+                }
+                tokio::task::yield_now().await;
+                continue;
+            };
+            let done = case.store.db.write(async move |tx| {
+                let n = tx.execute("DELETE FROM due WHERE kind = 'task'", &[]).await?;
+                assert!(due::lock(&tx, &lease).await?);
+                let left = tx.row(n_left, &[], |row| row.count(0)).await?.unwrap();
+                let is_held = match left {
+                    0 => due::finish(&tx, &lease).await?,
+                    _ => due::release(&tx, &lease, day(0)).await?,
+                };
+                assert!(is_held);
+                Ok::<_, StoreError>(n)
+            });
+            n_done += done.await.unwrap();
+        }
+        adder.await.unwrap();
+        assert_eq!(n_done, 50, "{}", case.kind);
+        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), None, "{}", case.kind);
+    }
+}
