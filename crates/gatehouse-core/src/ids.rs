@@ -14,6 +14,9 @@ pub const NAME_CHARS_MAX: usize = 128;
 /// Most characters in a tenant's name.
 pub const TENANT_CHARS_MAX: usize = 63;
 
+/// Items of one task whose identifiers sort as the items do: the ordinals of 24 bits.
+pub const ORDERED_ITEMS: u32 = 1 << 24;
+
 /// Why a text is not the name it was taken for; reads on after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
@@ -134,6 +137,22 @@ impl AccessId {
         Self(time_ordered(unix_milliseconds, random))
     }
 
+    /// Makes the identifier of one item of a task out of the time of the task, the item's ordinal and
+    /// random bits, which the caller derives.
+    ///
+    /// The ordinal stands right behind the time, so identifiers of one task sort as its items do. Items
+    /// from [`ORDERED_ITEMS`] on come after all others, in any order.
+    pub fn in_task(unix_milliseconds: u64, ordinal: u32, random: &[u8; 10]) -> Self {
+        let [_, high, middle, low] = ordinal.min(ORDERED_ITEMS - 1).to_be_bytes();
+        // What comes behind the time has 4, 8, 6 and 8 bits free of version and variant; 24 are taken.
+        let mut bits = *random;
+        bits[0] = high >> 4;
+        bits[1] = high << 4 | middle >> 4;
+        bits[2] = middle << 2 & 0b11_1100 | low >> 6;
+        bits[3] = low << 2 | bits[3] & 0b11;
+        Self(time_ordered(unix_milliseconds, &bits))
+    }
+
     /// The sixteen bytes that are stored.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
@@ -165,6 +184,11 @@ pub struct TaskId(Uuid);
 
 impl TaskId {
     const PREFIX: &str = "job-";
+
+    /// Makes an identifier out of the time and of random bits, which the caller draws.
+    pub fn new(unix_milliseconds: u64, random: &[u8; 10]) -> Self {
+        Self(time_ordered(unix_milliseconds, random))
+    }
 
     /// The sixteen bytes that are stored, without the prefix.
     pub fn as_bytes(&self) -> &[u8; 16] {

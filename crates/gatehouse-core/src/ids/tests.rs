@@ -48,8 +48,49 @@ fn later_identifiers_sort_later() {
 }
 
 #[test]
+fn identifiers_of_a_task_sort_by_ordinal_whatever_the_random_bits() {
+    let time = 1_790_000_000_000;
+    let mut ordinals: Vec<u32> = (0..5000).chain((13..24).map(|bit| 1 << bit)).collect();
+    ordinals.push(ORDERED_ITEMS - 1);
+    for pair in ordinals.windows(2) {
+        let (last, first) = (
+            AccessId::in_task(time, pair[0], &[255; 10]),
+            AccessId::in_task(time, pair[1], &[0; 10]),
+        );
+        assert!(last < first, "{pair:?}: {last} {first}");
+    }
+    let last = AccessId::in_task(time, ORDERED_ITEMS - 1, &[0; 10]);
+    assert_eq!(AccessId::in_task(time, u32::MAX, &[0; 10]), last, "the bits that are left differ");
+    assert!(AccessId::in_task(time, u32::MAX, &[255; 10]) < AccessId::new(time + 1, &[0; 10]));
+}
+
+#[test]
+fn identifiers_of_a_task_are_of_version_7_and_keep_50_random_bits() {
+    for ordinal in [0, 1, 0x00AB_CDEF, ORDERED_ITEMS - 1, u32::MAX] {
+        let of = |random| AccessId::in_task(1_790_000_000_000, ordinal, &[random; 10]);
+        let (zeros, ones) = (of(0), of(255));
+        for id in [zeros, ones] {
+            assert_eq!(id.0.get_version_num(), 7);
+            assert_eq!(id.0.get_variant(), uuid::Variant::RFC4122);
+            assert_eq!(id.as_bytes()[..6], 1_790_000_000_000_u64.to_be_bytes()[2..]);
+        }
+        assert_eq!(zeros.0.as_u128() ^ ones.0.as_u128(), (1 << 50) - 1, "{zeros} {ones}");
+    }
+    let text = AccessId::in_task(0x0190_0000_0000, 0x00AB_CDEF, &[0; 10]).to_string();
+    assert_eq!(text, "01900000-0000-7abc-b7bc-000000000000", "abc, then 0xdef in 12 bits");
+}
+
+#[test]
 fn a_task_shows_its_prefix() {
     let text = "job-019f0000-0000-7000-8000-000000000001";
     assert_eq!(text.parse::<TaskId>().unwrap().to_string(), text);
     assert!(text[4..].parse::<TaskId>().is_err());
+}
+
+#[test]
+fn later_tasks_sort_later() {
+    let task = TaskId::new(2, &[0; 10]);
+    assert!(TaskId::new(1, &[255; 10]) < task);
+    assert_eq!(task.to_string(), "job-00000000-0002-7000-8000-000000000000");
+    assert_eq!(TaskId::from_bytes(*task.as_bytes()), task);
 }
