@@ -17,8 +17,10 @@ pub mod page;
 pub mod rights;
 pub mod selection;
 pub mod span;
+pub mod task;
 pub mod tenant;
 pub mod time;
+pub mod trouble;
 
 pub use access::{Access, Status};
 pub use client::{Client, ClientId};
@@ -27,5 +29,7 @@ pub use ids::{
     AccessId, ClientName, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username,
 };
 pub use page::{Page, PageRequest};
+pub use task::{Task, TaskState};
 pub use tenant::Tenant;
 pub use time::Timestamp;
+pub use trouble::{Trouble, TroubleKind};

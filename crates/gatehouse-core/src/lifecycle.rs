@@ -32,6 +32,22 @@ pub enum Refusal {
     /// The contract has all the accesses that it may have.
     #[error("the contract may have {0} accesses that are not TERMINATED and has as many")]
     QuotaReached(u64),
+    /// The contract has room, but not for as many.
+    #[error(
+        "the contract may have {max} accesses that are not TERMINATED, and {n_taken} of these places are \
+         taken or reserved: {n_wanted} more don't fit"
+    )]
+    BatchOverQuota {
+        /// How many it may have.
+        max: u64,
+        /// How many it has, and how many others have reserved.
+        n_taken: u64,
+        /// How many were asked for.
+        n_wanted: u64,
+    },
+    /// Batches change only what is paid by use.
+    #[error("the access is PREPAID, and a batch changes only accesses that are PAY_PER_USE")]
+    NotPayPerUse,
 }
 
 /// What a new access begins its life with.
@@ -66,6 +82,23 @@ pub fn open(contract: &Contract, n_live: u64, now: Timestamp) -> Result<Opening,
     };
     let start = contract.start.map_or(now, |start| start.max(now));
     Ok(Opening { status, start, end: contract.end })
+}
+
+/// Makes room for a batch of `n_wanted` under `contract`, of whose places `n_taken` are taken or
+/// reserved; says what stands against opening the first of them, or against their number.
+pub fn reserve(
+    contract: &Contract,
+    n_taken: u64,
+    n_wanted: u64,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    open(contract, 0, now)?;
+    match contract.n_accesses_max {
+        Some(max) if n_taken.saturating_add(n_wanted) > max => {
+            Err(Refusal::BatchOverQuota { max, n_taken, n_wanted })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The access as it is at `now`: terminated once its end has come.

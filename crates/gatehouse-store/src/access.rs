@@ -24,9 +24,10 @@ pub(crate) use columns;
 /// The same, and what is kept of the password.
 macro_rules! stored {
     () => {
-        concat!("SELECT ", columns!(), ", password_hash FROM access")
+        concat!("SELECT ", $crate::access::columns!(), ", password_hash FROM access")
     };
 }
+pub(crate) use stored;
 
 /// An access as it was written, and what was kept of its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +167,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
     })
 }
 
-fn read_stored(row: &Row<'_>) -> Result<Stored, StoreError> {
+pub(crate) fn read_stored(row: &Row<'_>) -> Result<Stored, StoreError> {
     Ok(Stored { access: read(row)?, password: StoredHash::new(row.text(15)?) })
 }
 

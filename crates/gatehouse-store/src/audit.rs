@@ -46,6 +46,7 @@ impl Store {
                 audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
                 audit.compare(tallies(&tx, &tenant).await?, counted_tallies(&tx, &tenant).await?);
                 audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
+                audit.compare(reserved(&tx, &tenant).await?, counted_reserved(&tx, &tenant).await?);
                 let of_contracts = rows_of_contracts(&tx, &tenant).await?;
                 audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
                 for (sql, what) in ORDERS {
@@ -87,7 +88,8 @@ impl Audit {
 }
 
 async fn counters(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
-    let sql = "SELECT kind, name, total, latest_at FROM counter WHERE tenant = ?1 AND total <> 0";
+    let sql = "SELECT kind, name, total, latest_at FROM counter WHERE tenant = ?1 AND total <> 0 \
+               AND kind <> 'task'";
     let read = |row: &Row<'_>| {
         let (total, latest_at) = (row.integer(2)?, row.time(3)?);
         Ok((set_name(&row.text(0)?, &row.text(1)?), size(total, 1, total, latest_at)))
@@ -166,6 +168,24 @@ async fn counted_tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreE
         Ok((name, row.count(2)?.to_string()))
     };
     Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
+}
+
+/// Places that batches have reserved.
+async fn reserved(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT contract_id, n_reserved FROM tally WHERE tenant = ?1 AND n_reserved <> 0";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_reserved).await?.into_iter().collect())
+}
+
+/// The same as Tasks under way need them.
+async fn counted_reserved(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+    let sql = "SELECT contract_id, CAST(SUM(n_items - n_succeeded - n_failed) AS BIGINT) FROM task \
+               WHERE tenant = ?1 AND kind = 'batchCreation' AND state = 'IN_PROGRESS' \
+               GROUP BY contract_id";
+    Ok(tx.rows(sql, &[tenant.as_str().into()], read_reserved).await?.into_iter().collect())
+}
+
+fn read_reserved(row: &Row<'_>) -> Result<(String, String), StoreError> {
+    Ok((format!("reserved places of the contract {}", row.text(0)?), row.integer(1)?.to_string()))
 }
 
 /// The rows that count accesses of contracts: tallies and counters.

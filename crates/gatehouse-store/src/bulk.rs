@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use gatehouse_core::{Access, TenantName, Timestamp};
 
-use crate::db::{Tx, Value};
+use crate::db::{Dialect, Tx, Value};
 use crate::error::StoreError;
 
 /// A new access with its running numbers.
@@ -18,6 +18,14 @@ pub(crate) struct Numbered {
     pub(crate) offering_number: u64,
     pub(crate) contract_number: u64,
     pub(crate) job_number: Option<u64>,
+}
+
+/// Rows that are written together: on SQLite few, so that who writes many may stop in between.
+pub(crate) fn rows_at_once(tx: &Tx) -> usize {
+    match tx.dialect() {
+        Dialect::Sqlite => 64,
+        Dialect::Postgres => usize::MAX,
+    }
 }
 
 /// Which of these usernames somebody has already.

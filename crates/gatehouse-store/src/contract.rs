@@ -25,7 +25,15 @@ macro_rules! columns {
 /// has written down yet.
 macro_rules! counted_columns {
     () => {
-        concat!(columns!(), ", ", tally_columns!(), ", ", overdue!(), from_counted!())
+        concat!(
+            columns!(),
+            ", ",
+            tally_columns!(),
+            ", ",
+            overdue!(),
+            ", t.n_reserved",
+            from_counted!()
+        )
     };
 }
 
@@ -38,7 +46,7 @@ macro_rules! limited_columns {
             tally_columns!(),
             ", CASE WHEN c.n_accesses_max IS NULL THEN 0 ELSE ",
             overdue!(),
-            " END",
+            " END, t.n_reserved",
             from_counted!()
         )
     };
@@ -64,6 +72,15 @@ pub struct CountedContract {
     pub contract: Contract,
     /// How many of its accesses are not terminated.
     pub n_live: u64,
+    /// How many places batches under way have reserved beside them.
+    pub n_reserved: u64,
+}
+
+impl CountedContract {
+    /// How many of the places that a quota allows are taken.
+    pub fn n_taken(&self) -> u64 {
+        self.n_live + self.n_reserved
+    }
 }
 
 /// Why a contract can't be put.
@@ -252,5 +269,9 @@ fn read(row: &Row<'_>) -> Result<Contract, StoreError> {
 fn read_counted(row: &Row<'_>) -> Result<CountedContract, StoreError> {
     let (tally, n_overdue) = (Tally::read(row, 8)?, row.count(13)?);
     let n_live = tally.total() - tally.get(Status::Terminated);
-    Ok(CountedContract { contract: read(row)?, n_live: n_live.saturating_sub(n_overdue) })
+    Ok(CountedContract {
+        contract: read(row)?,
+        n_live: n_live.saturating_sub(n_overdue),
+        n_reserved: row.count(14)?,
+    })
 }

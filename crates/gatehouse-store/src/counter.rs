@@ -77,6 +77,21 @@ pub(crate) async fn put(
     tx.execute(sql, &values).await.map(drop)
 }
 
+/// The next number of a Task, and nobody else gets one until the commit; `None` when there is no such
+/// tenant.
+pub(crate) async fn next_task(tx: &Tx, tenant: &TenantName) -> Result<Option<u64>, StoreError> {
+    let sql = "UPDATE counter SET total = total + 1 \
+               WHERE tenant = ?1 AND kind = 'task' AND name = '' RETURNING total";
+    tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await
+}
+
+/// Begins to count a new tenant's Tasks.
+pub(crate) async fn open_tasks(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+    let sql = "INSERT INTO counter (tenant, kind, name, total, latest_at) \
+               VALUES (?1, 'task', '', 0, 0)";
+    tx.execute(sql, &[tenant.as_str().into()]).await.map(drop)
+}
+
 /// Forgets a set that has no accesses.
 pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<(), StoreError> {
     let sql = "DELETE FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";

@@ -7,8 +7,9 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Refusal};
 use gatehouse_core::list::{Set, Size};
+use gatehouse_core::task::{FailedItem, ItemName};
 use gatehouse_core::{
-    Access, AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username,
+    Access, AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Trouble, Username,
 };
 
 use crate::Store;
@@ -18,6 +19,7 @@ use crate::counter;
 use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
+use crate::execution::{ItemResult, Planned};
 use crate::tally::{self, Tally};
 
 /// An access that is to be made. Its contract decides the rest.
@@ -87,7 +89,8 @@ pub(crate) async fn create_all(
     let Some(counter) = counter::lock_tenant(tx, tenant).await? else {
         return Ok(new.iter().map(|_| Err(CreateRefused::NoTenant)).collect());
     };
-    let mut ledger = Ledger::open(tx, tenant, &new, counter).await?;
+    let wanted: Vec<&NewAccess> = new.iter().collect();
+    let mut ledger = Ledger::open(tx, tenant, &wanted, counter).await?;
     let mut numbered = Vec::new();
     let created = new
         .into_iter()
@@ -104,6 +107,48 @@ pub(crate) async fn create_all(
     Ok(created)
 }
 
+/// Makes the accesses of a batch that has `n_reserved` places left in their contract, one after the
+/// other, until `is_over`. What is not done then is left; how far it came, the answers tell.
+pub(crate) async fn create_reserved(
+    tx: &Tx,
+    tenant: &TenantName,
+    items: Vec<(u32, Planned<NewAccess>)>,
+    n_reserved: u64,
+    is_over: impl Fn() -> bool,
+) -> Result<Vec<ItemResult>, StoreError> {
+    let counter = counter::lock_tenant(tx, tenant).await?;
+    let counter = counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
+    let new: Vec<&NewAccess> = items.iter().filter_map(|(_, item)| item.to_do()).collect();
+    let mut ledger = Ledger::open(tx, tenant, &new, counter).await?;
+    let contract_id = new.first().map(|new| new.contract_id.clone());
+    if let Some(id) = &contract_id {
+        ledger.use_reserved(id, n_reserved);
+    }
+    let mut results = Vec::with_capacity(items.len());
+    let mut items = items.into_iter();
+    loop {
+        let mut numbered = Vec::new();
+        for (index, item) in items.by_ref().take(bulk::rows_at_once(tx)) {
+            results.push(match item {
+                Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
+                Planned::Fail(name, trouble) => {
+                    Err(FailedItem { ordinal: 0, index, name, trouble })
+                }
+            });
+        }
+        bulk::insert(tx, tenant, &numbered).await?;
+        if items.len() == 0 || is_over() {
+            break;
+        }
+    }
+    if let Some(id) = contract_id {
+        let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
+        tally::reserve(tx, tenant, &id, -n_done).await?;
+    }
+    ledger.close(tx, tenant).await?;
+    Ok(results)
+}
+
 /// What deciding about new accesses needs, read under the tenant's lock and kept while deciding.
 struct Ledger {
     now: Timestamp,
@@ -118,7 +163,7 @@ impl Ledger {
     async fn open(
         tx: &Tx,
         tenant: &TenantName,
-        new: &[NewAccess],
+        new: &[&NewAccess],
         counter: Size,
     ) -> Result<Self, StoreError> {
         let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
@@ -156,7 +201,7 @@ impl Ledger {
         if self.taken.contains(new.username.as_str()) {
             return Err(CreateRefused::UsernameTaken);
         }
-        let opening = lifecycle::open(&counted.contract, counted.n_live, self.now)
+        let opening = lifecycle::open(&counted.contract, counted.n_taken(), self.now)
             .map_err(CreateRefused::Refused)?;
         counted.n_live += 1;
         let offering_id = counted.contract.offering_id.clone();
@@ -184,6 +229,31 @@ impl Ledger {
                 version: 1,
             },
         })
+    }
+
+    /// The same for an item of a batch, whose failure is a value beside the others.
+    fn enter_item(&mut self, index: u32, new: NewAccess) -> Result<Numbered, FailedItem> {
+        let (contract_id, username) = (new.contract_id.clone(), new.username.clone());
+        let device_name = new.device_name.as_ref().map(ToString::to_string);
+        self.enter(new).map_err(|refused| {
+            let trouble = match refused {
+                CreateRefused::NoTenant | CreateRefused::NoContract => {
+                    Trouble::unknown_contract(&contract_id)
+                }
+                CreateRefused::UsernameTaken => Trouble::username_taken(&username),
+                CreateRefused::Refused(refusal) => Trouble::refused(&refusal),
+            };
+            let username = Some(username.to_string());
+            let name = ItemName { access_id: None, username, device_name };
+            FailedItem { ordinal: 0, index, name, trouble }
+        })
+    }
+
+    /// Takes places out of those that are reserved: who has reserved them uses them now.
+    fn use_reserved(&mut self, contract_id: &ContractId, n: u64) {
+        if let Some(counted) = self.contracts.get_mut(contract_id) {
+            counted.n_reserved = counted.n_reserved.saturating_sub(n);
+        }
     }
 
     fn next(&mut self, set: Set) -> u64 {

@@ -127,14 +127,15 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let clock = self.clock.clone();
+        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    db.write(move |link| work(Tx { link: Link::Sqlite(link), clock })).await
+                    db.write(move |link| work(Tx { link: Link::Sqlite(link), clock, meter })).await
                 }
                 Engine::Postgres(db) => {
-                    db.write(move |link| work(Tx { link: Link::Postgres(link), clock })).await
+                    db.write(move |link| work(Tx { link: Link::Postgres(link), clock, meter }))
+                        .await
                 }
             }
         };
@@ -153,20 +154,28 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let clock = self.clock.clone();
+        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let read = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock });
+                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
                     db.snapshot(limit, work).await
                 }
                 Engine::Postgres(db) => {
-                    let work = move |link| work(Tx { link: Link::Postgres(link), clock });
+                    let work = move |link| work(Tx { link: Link::Postgres(link), clock, meter });
                     db.snapshot(limit, work).await
                 }
             }
         };
         self.meter.watch(Kind::Snapshot, read).await
+    }
+
+    /// Moves SQLite's log into the database and cuts it off; false when readers stood in the way.
+    pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(db) => db.truncate_log().await,
+            Engine::Postgres(_) => Ok(true),
+        }
     }
 
     /// Lets go of the database; SQLite first finishes the writes that wait.
@@ -183,6 +192,7 @@ impl Db {
 pub(crate) struct Tx {
     link: Link,
     clock: Clock,
+    meter: Arc<StoreMeter>,
 }
 
 #[derive(Clone)]
@@ -276,6 +286,14 @@ impl Tx {
         match &self.link {
             Link::Postgres(session) if self.clock.is_machine() => session.now().await,
             Link::Sqlite(_) | Link::Postgres(_) => Ok(self.clock.now()),
+        }
+    }
+
+    /// Whether others wait for what this transaction keeps from them.
+    pub(crate) fn others_wait(&self) -> bool {
+        match &self.link {
+            Link::Sqlite(_) => self.meter.writer_waiting.get() > 0,
+            Link::Postgres(_) => self.meter.gather_waiting.get() > 0,
         }
     }
 

@@ -212,9 +212,14 @@ async fn claim(tx: &Tx, found: Candidate, until: Timestamp) -> Result<Option<Lea
     Ok(claimed.then_some(Lease { key: found.key, epoch: found.epoch + 1 }))
 }
 
+/// Whether somebody waits for work of this kind to be taken up.
+pub(crate) async fn is_waiting(tx: &Tx, kind: DueKind, now: Timestamp) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM due WHERE kind = ?1 AND due_at <= ?2 LIMIT 1";
+    Ok(tx.row(sql, &[kind.as_str().into(), now.into()], |_| Ok(())).await?.is_some())
+}
+
 /// Adds work, unless it is there already. For what is added once: who finishes a row that is there may
 /// not see what this transaction does.
-#[cfg_attr(not(test), expect(dead_code, reason = "who adds work and finishes it comes next"))]
 pub(crate) async fn add(tx: &Tx, key: &DueKey, due_at: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
                VALUES (?1, ?2, ?3, ?4, ?5, 0, 0) \
@@ -224,7 +229,6 @@ pub(crate) async fn add(tx: &Tx, key: &DueKey, due_at: Timestamp) -> Result<(), 
 
 /// Adds work, or locks the row that is there until the commit, so that nobody finishes it without
 /// seeing what this transaction does. A row that nobody has taken up is due at the earlier time.
-#[cfg_attr(not(test), expect(dead_code, reason = "who adds work and finishes it comes next"))]
 pub(crate) async fn add_locking(
     tx: &Tx,
     key: &DueKey,
@@ -240,7 +244,6 @@ pub(crate) async fn add_locking(
 }
 
 /// Locks the row until the commit; false when the lease is lost, and the caller must roll back.
-#[cfg_attr(not(test), expect(dead_code, reason = "who adds work and finishes it comes next"))]
 pub(crate) async fn lock(tx: &Tx, lease: &Lease) -> Result<bool, StoreError> {
     let sql = "SELECT epoch FROM due WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4";
     let epoch = tx.lock_row(sql, &lease.key.values(&[]), |row| row.count(0)).await?;
@@ -268,7 +271,6 @@ pub(crate) async fn release(tx: &Tx, lease: &Lease, due_at: Timestamp) -> Result
 ///
 /// Whoever adds with [`add_locking`] is missed unless the caller has locked the row, and looked for more
 /// work after that.
-#[cfg_attr(not(test), expect(dead_code, reason = "who adds work and finishes it comes next"))]
 pub(crate) async fn finish(tx: &Tx, lease: &Lease) -> Result<bool, StoreError> {
     let sql = "DELETE FROM due \
                WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?5";

@@ -33,6 +33,11 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0004_due.sql"),
         postgres: include_str!("../migrations/postgres/0004_due.sql"),
     },
+    Step {
+        version: 5,
+        sqlite: include_str!("../migrations/sqlite/0005_tasks.sql"),
+        postgres: include_str!("../migrations/postgres/0005_tasks.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.

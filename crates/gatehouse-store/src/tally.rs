@@ -65,9 +65,22 @@ pub(crate) async fn open(
     contract_id: &ContractId,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO tally (tenant, contract_id, n_pending_active, n_active, n_suspended, \
-               n_pending_terminate, n_terminated) VALUES (?1, ?2, 0, 0, 0, 0, 0) \
+               n_pending_terminate, n_terminated, n_reserved) VALUES (?1, ?2, 0, 0, 0, 0, 0, 0) \
                ON CONFLICT (tenant, contract_id) DO NOTHING";
     tx.execute(sql, &[tenant.as_str().into(), contract_id.as_str().into()]).await.map(drop)
+}
+
+/// Reserves places of a contract for a batch, or gives them back.
+pub(crate) async fn reserve(
+    tx: &Tx,
+    tenant: &TenantName,
+    contract_id: &ContractId,
+    n: i64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE tally SET n_reserved = n_reserved + ?3 \
+               WHERE tenant = ?1 AND contract_id = ?2";
+    let values = [tenant.as_str().into(), contract_id.as_str().into(), n.into()];
+    tx.execute(sql, &values).await.map(drop)
 }
 
 /// Adds what has changed to a contract's tally.

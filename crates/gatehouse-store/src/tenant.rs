@@ -38,6 +38,7 @@ impl Store {
                 if tx.execute(sql, &values).await? == 1 {
                     let none = Size { total: 0, latest_at: Timestamp::EPOCH };
                     counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
+                    counter::open_tasks(&tx, &tenant.name).await?;
                     return Ok(Put::Created);
                 }
                 let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3 \
@@ -98,6 +99,10 @@ impl Store {
                     "DELETE FROM client WHERE tenant = ?1",
                     "DELETE FROM tally WHERE tenant = ?1",
                     "DELETE FROM day WHERE tenant = ?1",
+                    "DELETE FROM task WHERE tenant = ?1",
+                    "DELETE FROM task_part WHERE tenant = ?1",
+                    "DELETE FROM task_failure WHERE tenant = ?1",
+                    "DELETE FROM secret WHERE tenant = ?1",
                     "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",

@@ -11,6 +11,7 @@ mod meter;
 mod schema;
 mod snapshot;
 mod summary;
+mod task;
 mod tenant;
 
 use gatehouse_core::credential::StoredHash;

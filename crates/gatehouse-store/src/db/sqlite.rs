@@ -29,6 +29,9 @@ const QUEUE_MAX: usize = 4096;
 /// Writes in one transaction: more would make the first of them wait too long for its answer.
 const GATHER_MAX: usize = 512;
 
+/// How long somebody waits for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Statements that each connection keeps ready.
 const STATEMENTS_MAX: usize = 128;
 
@@ -51,12 +54,20 @@ type Link = Arc<Mutex<Connection>>;
 type Job = Box<dyn FnOnce(Result<&Link, &StoreError>) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
+/// What the writer is asked for.
+enum Order {
+    /// A write, together with others.
+    Write(Job),
+    /// To move the log into the database and to cut it off: whether that went well.
+    TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
+}
+
 pub(crate) struct Sqlite {
     path: PathBuf,
     /// Idle read connections. There are at most as many as threads that read at the same time.
     readers: Mutex<Vec<Connection>>,
     snapshots: Lane,
-    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    queue: Mutex<Option<mpsc::Sender<Order>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     meter: Arc<StoreMeter>,
 }
@@ -69,8 +80,9 @@ impl Sqlite {
         drop(made.map_err(|cause| StoreError::Unavailable(cause.into()))?);
         let connection = Connection::open(path)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 10000;",
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         keep_plans(&connection)?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let writer = std::thread::Builder::new()
@@ -111,7 +123,7 @@ impl Sqlite {
     fn open_reader(&self) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
-        connection.pragma_update(None, "busy_timeout", 10_000)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
         keep_plans(&connection)?;
         Ok(connection)
@@ -182,7 +194,15 @@ impl Sqlite {
         });
         let queue = guard(&self.queue).clone();
         let queue = queue.ok_or_else(StoreError::gone)?;
-        queue.send(job).await.map_err(|_| StoreError::gone())?;
+        queue.send(Order::Write(job)).await.map_err(|_| StoreError::gone())?;
+        answered.await.map_err(|_| StoreError::gone())?
+    }
+
+    /// Moves the log into the database and cuts it off; false when readers stood in the way.
+    pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let queue = guard(&self.queue).clone().ok_or_else(StoreError::gone)?;
+        queue.send(Order::TruncateLog(answer)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
 
@@ -205,8 +225,16 @@ fn keep_plans(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>, meter: &StoreMeter) {
-    while let Some(first) = queue.blocking_recv() {
+fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Order>, meter: &StoreMeter) {
+    let mut put_off = None;
+    while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
+        let first = match order {
+            Order::Write(job) => job,
+            Order::TruncateLog(answer) => {
+                let _ = answer.send(truncate_log(&lock(&link)));
+                continue;
+            }
+        };
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
         let mut answers = vec![first(place)];
@@ -214,7 +242,13 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>, meter: &StoreM
             && (is_open(&link) || place.is_err())
             && let Ok(next) = queue.try_recv()
         {
-            answers.push(next(place));
+            match next {
+                Order::Write(job) => answers.push(job(place)),
+                other => {
+                    put_off = Some(other);
+                    break;
+                }
+            }
         }
         meter.writer_gathered.observe(answers.len() as f64);
         let committed = if place.is_ok() { commit(&link) } else { Ok(()) };
@@ -225,6 +259,15 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Job>, meter: &StoreM
     if let Err(cause) = lock(&link).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
         tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
     }
+}
+
+/// Without waiting for readers: everyone who writes would wait with it.
+fn truncate_log(connection: &Connection) -> Result<bool, StoreError> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let is_busy =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(is_busy? == 0)
 }
 
 fn begin(link: &Link) -> Result<(), StoreError> {

@@ -1,0 +1,102 @@
+//! Letting go of what has had its time: the keys of Tasks, and Tasks themselves.
+
+use gatehouse_core::{TaskId, TenantName};
+
+use crate::Store;
+use crate::db::Tx;
+use crate::due::{self, Lease};
+use crate::error::StoreError;
+use crate::execution::NotRun;
+use crate::secret::{self, SecretKind};
+
+/// The part of a change that holds the password which it sets, sealed. All others hold identifiers.
+pub const PASSWORD_PART: u32 = u32::MAX;
+
+impl Store {
+    /// Destroys the secret that this lease is about, with what was sealed under it. Its bytes are gone for
+    /// good after [`Store::scrub`], before which the work is not finished.
+    pub async fn destroy_secret(&self, lease: &Lease, kind: SecretKind) -> Result<(), NotRun> {
+        let lease = lease.clone();
+        self.db
+            .write(async move |tx| {
+                let (tenant, name) = (&lease.key.tenant, &lease.key.name);
+                if kind == SecretKind::Task {
+                    remove_sealed_parts(&tx, tenant, task_of(&lease)?).await?;
+                }
+                secret::remove(&tx, tenant, kind, name).await?;
+                if due::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
+            })
+            .await
+    }
+
+    /// Says that the work of this lease is done.
+    pub async fn finish_due(&self, lease: &Lease) -> Result<(), NotRun> {
+        let lease = lease.clone();
+        self.db
+            .write(async move |tx| match due::finish(&tx, &lease).await? {
+                true => Ok(()),
+                false => Err(NotRun::Lost),
+            })
+            .await
+    }
+
+    /// Forgets the Task that this lease is about, a piece at a time; whether there is more of it.
+    pub async fn forget_task(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
+        let lease = lease.clone();
+        self.db
+            .write(async move |tx| {
+                let (tenant, task) = (&lease.key.tenant, task_of(&lease)?);
+                let n_gone = remove_pieces(&tx, tenant, task, n_max).await?;
+                let more = n_gone > 0;
+                let is_ours = match more {
+                    true => due::lock(&tx, &lease).await?,
+                    false => {
+                        secret::remove(&tx, tenant, SecretKind::Task, &lease.key.name).await?;
+                        let sql = "DELETE FROM task WHERE tenant = ?1 AND id = ?2";
+                        tx.execute(
+                            sql,
+                            &[tenant.as_str().into(), task.as_bytes().as_slice().into()],
+                        )
+                        .await?;
+                        due::finish(&tx, &lease).await?
+                    }
+                };
+                if is_ours { Ok(more) } else { Err(NotRun::Lost) }
+            })
+            .await
+    }
+}
+
+fn task_of(lease: &Lease) -> Result<TaskId, StoreError> {
+    lease.key.name.parse().map_err(StoreError::corrupt)
+}
+
+/// What was sealed under the key of a Task can't be opened any more.
+async fn remove_sealed_parts(tx: &Tx, tenant: &TenantName, task: TaskId) -> Result<(), StoreError> {
+    let sql = "DELETE FROM task_part WHERE tenant = ?1 AND task = ?2 AND (part = ?3 OR EXISTS \
+               (SELECT 1 FROM task WHERE tenant = ?1 AND id = ?2 AND kind = 'batchCreation'))";
+    let values = [
+        tenant.as_str().into(),
+        task.as_bytes().as_slice().into(),
+        u64::from(PASSWORD_PART).into(),
+    ];
+    tx.execute(sql, &values).await.map(drop)
+}
+
+/// Deletes some of what belongs to a Task; how many pieces.
+async fn remove_pieces(
+    tx: &Tx,
+    tenant: &TenantName,
+    task: TaskId,
+    n_max: u32,
+) -> Result<u64, StoreError> {
+    let values =
+        [tenant.as_str().into(), task.as_bytes().as_slice().into(), u64::from(n_max).into()];
+    let failures = "DELETE FROM task_failure WHERE tenant = ?1 AND task = ?2 AND number <= ?3 + \
+                    (SELECT COALESCE(MIN(number), 0) FROM task_failure \
+                     WHERE tenant = ?1 AND task = ?2)";
+    let n_gone = tx.execute(failures, &values).await?;
+    let parts = "DELETE FROM task_part WHERE tenant = ?1 AND task = ?2 AND part IN \
+                 (SELECT part FROM task_part WHERE tenant = ?1 AND task = ?2 ORDER BY part LIMIT ?3)";
+    Ok(n_gone + tx.execute(parts, &values).await?)
+}

@@ -1,0 +1,189 @@
+//! Tasks: accepting a batch, reading it, listing them. How one is worked off is in `execution`.
+
+use futures_util::future::{try_join, try_join_all};
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::lifecycle::Target;
+use gatehouse_core::task::{self, Task, TaskState, Work};
+use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
+
+use crate::Store;
+use crate::counter;
+use crate::db::{Row, Tx};
+use crate::due::{self, DueKey, DueKind};
+use crate::error::StoreError;
+use crate::item;
+use crate::secret::{self, SecretKind};
+
+/// The columns of a Task, in the order that [`read`] reads them.
+macro_rules! task_columns {
+    () => {
+        "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
+         created_at, shows_secrets_until, correlation_id, password_hash FROM task"
+    };
+}
+pub(crate) use task_columns;
+
+/// The Tasks that are not over.
+macro_rules! unfinished {
+    () => {
+        "state IN ('ACKNOWLEDGED', 'IN_PROGRESS')"
+    };
+}
+pub(crate) use unfinished;
+
+/// A batch that is to be accepted.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    /// Its identifier.
+    pub id: TaskId,
+    /// What it is to do.
+    pub work: Work,
+    /// How many items it has.
+    pub n_items: u32,
+    /// What the client sent of them, in parts.
+    pub parts: Vec<Vec<u8>>,
+    /// Its key, sealed, where it has one.
+    pub sealed_key: Option<Vec<u8>>,
+    /// The request that it comes with.
+    pub correlation_id: String,
+}
+
+/// A Task as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTask {
+    /// The Task.
+    pub task: Task,
+    /// What is kept of the password that it sets, once that is hashed.
+    pub password: Option<StoredHash>,
+}
+
+impl Store {
+    /// Accepts a batch, durably; `None` when there is no such tenant.
+    pub async fn accept_task(
+        &self,
+        tenant: &TenantName,
+        new: NewTask,
+    ) -> Result<Option<()>, StoreError> {
+        let tenant = tenant.clone();
+        self.db.write(async move |tx| accept_in(&tx, &tenant, &new).await).await
+    }
+
+    /// The Task of this identifier.
+    pub async fn task(
+        &self,
+        tenant: &TenantName,
+        id: TaskId,
+    ) -> Result<Option<StoredTask>, StoreError> {
+        let sql = concat!(task_columns!(), " WHERE tenant = ?1 AND id = ?2");
+        let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
+        self.db.row(sql, &values, read).await
+    }
+
+    /// A page of the tenant's Tasks, newest first; `None` when there is no such tenant.
+    ///
+    /// Counted and skipped over: those that are over are forgotten after a while.
+    pub async fn tasks(
+        &self,
+        tenant: &TenantName,
+        request: PageRequest,
+    ) -> Result<Option<Page<Task>>, StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM task a WHERE a.tenant = t.tenant) \
+                   FROM tenant t WHERE t.tenant = ?1";
+        let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+        let Some(total) = total else { return Ok(None) };
+        let sql =
+            concat!(task_columns!(), " WHERE tenant = ?1 ORDER BY number DESC LIMIT ?2 OFFSET ?3");
+        let values = [tenant.as_str().into(), request.size.into(), request.offset().into()];
+        let items = self.db.rows(sql, &values, |row| Ok(read(row)?.task)).await?;
+        Ok(Some(Page { request, items, total }))
+    }
+}
+
+/// A tenant's unfinished Tasks, as work that is due.
+pub(crate) fn queue(tenant: &TenantName) -> DueKey {
+    DueKey { tenant: tenant.clone(), kind: DueKind::Tasks, name: String::new(), part: 0 }
+}
+
+/// Accepts a batch, under a transaction; `None` when there is no such tenant.
+pub(crate) async fn accept_in(
+    tx: &Tx,
+    tenant: &TenantName,
+    new: &NewTask,
+) -> Result<Option<()>, StoreError> {
+    let (number, now) = try_join(counter::next_task(tx, tenant), tx.now()).await?;
+    let Some(number) = number else { return Ok(None) };
+    insert(tx, tenant, new, number, now).await?;
+    if let Some(sealed) = &new.sealed_key {
+        secret::put(tx, tenant, SecretKind::Task, &new.id.to_string(), sealed).await?;
+    }
+    let parts = new.parts.iter().zip(0..);
+    try_join_all(parts.map(|(body, n)| item::put_part(tx, tenant, new.id, n, body))).await?;
+    due::add_locking(tx, &queue(tenant), now).await?;
+    Ok(Some(()))
+}
+
+async fn insert(
+    tx: &Tx,
+    tenant: &TenantName,
+    new: &NewTask,
+    number: u64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    // It waits behind nobody for longer than those who are there already do for each other.
+    let sql = concat!(
+        "INSERT INTO task (tenant, id, number, turn, kind, state, contract_id, target, sets_password, \
+         n_items, n_succeeded, n_failed, created_at, correlation_id) VALUES (?1, ?2, ?3, \
+         (SELECT COALESCE(MIN(turn), 0) FROM task WHERE tenant = ?1 AND ",
+        unfinished!(),
+        "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11)"
+    );
+    let (contract_id, target, sets_password) = match &new.work {
+        Work::Creation { contract_id } => (Some(contract_id.as_str()), None, false),
+        Work::Update { target, sets_password } => (None, *target, *sets_password),
+        Work::Termination => (None, None, false),
+    };
+    let values = [
+        tenant.as_str().into(),
+        new.id.as_bytes().as_slice().into(),
+        number.into(),
+        new.work.as_str().into(),
+        TaskState::Acknowledged.as_str().into(),
+        contract_id.into(),
+        target.map(Target::as_str).into(),
+        i64::from(sets_password).into(),
+        u64::from(new.n_items).into(),
+        now.into(),
+        new.correlation_id.as_str().into(),
+    ];
+    tx.execute(sql, &values).await.map(drop)
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
+    let corrupt = |what: &'static str| move || StoreError::corrupt(what);
+    let state = TaskState::from_word(&row.text(2)?);
+    let target = row.optional_text(4)?;
+    let target = target.map(|word| Target::from_word(&word).ok_or_else(corrupt("a target")));
+    let work = match row.text(1)?.as_str() {
+        task::CREATION => Work::Creation { contract_id: row.parsed(3)? },
+        task::UPDATE => {
+            Work::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
+        }
+        task::TERMINATION => Work::Termination,
+        _ => return Err(StoreError::corrupt("an unknown kind of Task")),
+    };
+    let small = |column| u32::try_from(row.integer(column)?).map_err(StoreError::corrupt);
+    Ok(StoredTask {
+        task: Task {
+            id: TaskId::from_bytes(row.id(0)?),
+            work,
+            state: state.ok_or_else(corrupt("an unknown state of a Task"))?,
+            n_items: small(6)?,
+            n_succeeded: small(7)?,
+            n_failed: small(8)?,
+            created_at: row.time(9)?,
+            shows_secrets_until: row.optional_time(10)?,
+            correlation_id: row.text(11)?,
+        },
+        password: row.optional_text(12)?.map(StoredHash::new),
+    })
+}

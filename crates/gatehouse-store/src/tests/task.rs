@@ -1,0 +1,223 @@
+//! Tasks: accepted, worked off under a lease, stopped, forgotten.
+
+use std::time::Duration;
+
+use gatehouse_core::task::{ItemName, Task, TaskState, Work};
+use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
+
+use super::*;
+use crate::{DueKind, Lease, NewTask, NotRun, Planned, Point, Probe, SecretKind, Stretch, Terms};
+
+const TERMS: Terms = Terms {
+    lease_milliseconds: 15_000,
+    secrets_milliseconds: 86_400_000,
+    tasks_milliseconds: 30 * 86_400_000,
+};
+
+fn job(n: u8) -> TaskId {
+    TaskId::new(1, &[n; 10])
+}
+
+fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
+    NewTask {
+        id: job(n),
+        work: Work::Creation { contract_id: contract.parse().unwrap() },
+        n_items,
+        parts: vec![b"first".to_vec(), b"second".to_vec()],
+        sealed_key: Some(b"sealed".to_vec()),
+        correlation_id: "test".into(),
+    }
+}
+
+async fn accept(store: &Store, new: NewTask) {
+    store.accept_task(&acme(), new).await.unwrap().unwrap();
+}
+
+async fn claim(store: &Store) -> Option<Lease> {
+    store.claim_due(&[DueKind::Tasks], TERMS.lease_milliseconds).await.unwrap()
+}
+
+async fn start(store: &Store, lease: &Lease, n: u8) -> Task {
+    store.start_creation(lease, job(n), TERMS, Probe::default()).await.unwrap().task
+}
+
+fn stretch(n: u8, from: u32, names: &[&str]) -> Stretch<NewAccess> {
+    let items = (from..).zip(names).map(|(index, name)| {
+        let one = NewAccess { created_by: Some(job(n)), ..new("c1", name) };
+        (index, Planned::Do(one))
+    });
+    Stretch { task: job(n), from, items: items.collect(), patience: Duration::from_secs(60) }
+}
+
+async fn run(store: &Store, lease: &Lease, stretch: Stretch<NewAccess>) -> Result<Task, NotRun> {
+    let stepped = store.run_creation(lease, stretch, TERMS, Probe::default()).await?;
+    Ok(stepped.task)
+}
+
+async fn assert_sound(store: &Store) {
+    assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_creation_goes_from_acceptance_to_its_end() {
+    for Case { kind, store, .. } in stores("task_walk").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 4)).await;
+        let lease = claim(&store).await.unwrap();
+        assert_eq!(claim(&store).await, None, "{kind}: one at a time");
+        let next = store.next_task(&acme()).await.unwrap().unwrap().task;
+        assert_eq!((next.id, next.state), (job(1), TaskState::Acknowledged));
+        assert_eq!(start(&store, &lease, 1).await.state, TaskState::InProgress);
+        let task = run(&store, &lease, stretch(1, 0, &["a", "b"])).await.unwrap();
+        assert_eq!((task.n_succeeded, task.n_failed), (2, 0));
+        assert_sound(&store).await;
+        let mut last = stretch(1, 2, &["a", "d"]);
+        let unfit = Trouble::out_of_bounds(vec![gatehouse_core::trouble::Field {
+            name: "password".into(),
+            reason: "must be shorter".into(),
+        }]);
+        last.items[1].1 = Planned::Fail(ItemName::default(), unfit.clone());
+        let task = run(&store, &lease, last).await.unwrap();
+        assert_eq!((task.n_succeeded, task.n_failed), (2, 2), "{kind}");
+        assert_eq!(task.state, TaskState::Failed);
+        assert_eq!(task.shows_secrets_until, Some(day(1)));
+
+        let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
+        assert_eq!((failed[0].ordinal, failed[0].index), (2, 2));
+        assert_eq!(failed[0].trouble.kind, TroubleKind::UsernameTaken);
+        assert_eq!(failed[0].name.username.as_deref(), Some("a"));
+        assert_eq!(failed[1].trouble, unfit);
+        let within = store.failed_items_within(&acme(), job(1), 3, 4).await.unwrap();
+        assert_eq!(within, failed[1..]);
+        for (ordinal, n) in [(0, 0), (2, 0), (3, 1), (4, 2)] {
+            assert_eq!(store.n_failed_before(&acme(), job(1), ordinal).await.unwrap(), n);
+        }
+        let made = store.accesses_of_task(&acme(), job(1), 0, 10).await.unwrap();
+        let names: Vec<_> = made.iter().map(|it| it.access.username.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+
+        store.finish_queue(&lease).await.unwrap();
+        assert_eq!(claim(&store).await, None);
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn who_has_lost_the_lease_commits_nothing() {
+    for Case { kind, store, clock, .. } in stores("task_fence").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 3)).await;
+        let first = claim(&store).await.unwrap();
+        start(&store, &first, 1).await;
+        clock.set(day(0).plus_milliseconds(15_001));
+        let second = claim(&store).await.unwrap();
+        let late = run(&store, &first, stretch(1, 0, &["a"])).await;
+        assert!(matches!(late, Err(NotRun::Lost)), "{kind}: {late:?}");
+        assert!(matches!(store.finish_queue(&first).await, Err(NotRun::Lost)));
+        // And who interrupted itself has left nothing behind.
+        let probe = Probe::new(|point| point == Point::BeforeCommit);
+        let cut = store.run_creation(&second, stretch(1, 0, &["a"]), TERMS, probe).await;
+        assert!(matches!(cut, Err(NotRun::Interrupted(Point::BeforeCommit))), "{kind}");
+        let task = run(&store, &second, stretch(1, 0, &["a", "b"])).await.unwrap();
+        assert_eq!((task.n_succeeded, task.n_failed), (2, 0));
+        let again = run(&store, &second, stretch(1, 0, &["c"])).await;
+        assert!(matches!(again, Err(NotRun::Moved)), "{kind}: an item is never done twice");
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_batch_reserves_its_room_and_gives_it_back() {
+    for Case { kind, store, .. } in stores("task_room").await {
+        set_up(&store).await;
+        let limited = Contract { n_accesses_max: Some(5), ..contract("c1", "o1") };
+        store.put_contract(&acme(), &limited).await.unwrap().unwrap();
+        for (n, n_items) in [(1, 4), (2, 2), (3, 1)] {
+            accept(&store, creation(n, "c1", n_items)).await;
+        }
+        let lease = claim(&store).await.unwrap();
+        assert_eq!(start(&store, &lease, 1).await.state, TaskState::InProgress);
+        let rejected = start(&store, &lease, 2).await;
+        assert_eq!((rejected.state, rejected.n_failed), (TaskState::Rejected, 0), "{kind}");
+        let why = store.failed_items(&acme(), job(2), 0, 10).await.unwrap();
+        assert_eq!(why[0].trouble.kind, TroubleKind::QuotaReached);
+        assert!(why[0].trouble.detail.contains("2 more don't fit"), "{}", why[0].trouble.detail);
+        assert_eq!(start(&store, &lease, 3).await.state, TaskState::InProgress);
+        assert!(store.create_access(&acme(), new("c1", "single")).await.unwrap().is_err());
+        run(&store, &lease, stretch(1, 0, &["a", "a"])).await.unwrap();
+        assert_sound(&store).await;
+        // One item failed, which has made room for one; stopping makes room for two more.
+        store.create_access(&acme(), new("c1", "single")).await.unwrap().unwrap();
+        assert!(store.create_access(&acme(), new("c1", "too many")).await.unwrap().is_err());
+        let stopped = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap().unwrap();
+        assert_eq!((stopped.state, stopped.n_succeeded), (TaskState::Terminated, 1));
+        let again = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap();
+        assert_eq!(again, Err(TaskState::Terminated));
+        let late = run(&store, &lease, stretch(1, 2, &["x"])).await;
+        assert!(matches!(late, Err(NotRun::Moved)), "{kind}");
+        for name in ["two", "three"] {
+            store.create_access(&acme(), new("c1", name)).await.unwrap().unwrap();
+        }
+        assert!(store.create_access(&acme(), new("c1", "four")).await.unwrap().is_err(), "{kind}");
+        assert_eq!(run(&store, &lease, stretch(3, 0, &["y"])).await.unwrap().n_succeeded, 1);
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn tasks_take_turns_and_changes_keep_their_order() {
+    for Case { kind, store, .. } in stores("task_turns").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 100)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        run(&store, &lease, stretch(1, 0, &["a"])).await.unwrap();
+        let change = |n| NewTask { work: Work::Termination, ..creation(n, "c1", 1) };
+        accept(&store, change(2)).await;
+        accept(&store, change(3)).await;
+        let next = async || store.next_task(&acme()).await.unwrap().unwrap().task.id;
+        assert_eq!(next().await, job(1), "{kind}: who has waited as long and came first");
+        run(&store, &lease, stretch(1, 1, &["b"])).await.unwrap();
+        assert_eq!(next().await, job(2));
+        store.stop_task(&acme(), job(2), TERMS).await.unwrap().unwrap().unwrap();
+        assert_eq!(next().await, job(3));
+        let page = store.tasks(&acme(), PageRequest { number: 1, size: 2 }).await.unwrap().unwrap();
+        let ids: Vec<_> = page.items.iter().map(|task| task.id).collect();
+        assert_eq!((ids, page.total), (vec![job(3), job(2)], 3));
+    }
+}
+
+#[tokio::test]
+async fn what_has_had_its_time_is_let_go_of() {
+    for Case { kind, store, clock, .. } in stores("task_gone").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 2)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        run(&store, &lease, stretch(1, 0, &["a", "a"])).await.unwrap();
+        let key =
+            async || store.secret(&acme(), SecretKind::Task, &job(1).to_string()).await.unwrap();
+        assert_eq!(key().await.as_deref(), Some(b"sealed".as_slice()), "{kind}");
+        let due = async |kind| store.claim_due(&[kind], 15_000).await.unwrap();
+        assert_eq!(due(DueKind::Secret).await, None);
+        clock.set(day(1));
+        let lease = due(DueKind::Secret).await.unwrap();
+        store.destroy_secret(&lease, SecretKind::Task).await.unwrap();
+        assert!(store.scrub().await.unwrap());
+        store.finish_due(&lease).await.unwrap();
+        assert_eq!(key().await, None);
+        assert_eq!(store.task_part(&acme(), job(1), 0).await.unwrap(), None);
+        assert_eq!(due(DueKind::Task).await, None);
+        clock.set(day(30));
+        let lease = due(DueKind::Task).await.unwrap();
+        let mut n_steps = 0;
+        while store.forget_task(&lease, 1).await.unwrap() {
+            n_steps += 1;
+        }
+        assert!(n_steps > 0, "{kind}");
+        assert_eq!(store.task(&acme(), job(1)).await.unwrap(), None);
+        assert_eq!(store.failed_items(&acme(), job(1), 0, 10).await.unwrap(), []);
+        assert_eq!(due(DueKind::Task).await, None);
+        assert_sound(&store).await;
+    }
+}
