@@ -132,7 +132,7 @@ pub(crate) async fn create_reserved(
             results.push(match item {
                 Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
                 Planned::Fail(name, trouble) => {
-                    Err(FailedItem { ordinal: 0, index, name, trouble })
+                    Err(Box::new(FailedItem { ordinal: 0, index, name, trouble }))
                 }
             });
         }
@@ -232,7 +232,7 @@ impl Ledger {
     }
 
     /// The same for an item of a batch, whose failure is a value beside the others.
-    fn enter_item(&mut self, index: u32, new: NewAccess) -> Result<Numbered, FailedItem> {
+    fn enter_item(&mut self, index: u32, new: NewAccess) -> Result<Numbered, Box<FailedItem>> {
         let (contract_id, username) = (new.contract_id.clone(), new.username.clone());
         let device_name = new.device_name.as_ref().map(ToString::to_string);
         self.enter(new).map_err(|refused| {
@@ -245,7 +245,7 @@ impl Ledger {
             };
             let username = Some(username.to_string());
             let name = ItemName { access_id: None, username, device_name };
-            FailedItem { ordinal: 0, index, name, trouble }
+            Box::new(FailedItem { ordinal: 0, index, name, trouble })
         })
     }
 

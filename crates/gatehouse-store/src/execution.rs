@@ -254,7 +254,7 @@ impl Store {
 }
 
 /// How one item of a stretch went.
-pub(crate) type ItemResult = Result<(), FailedItem>;
+pub(crate) type ItemResult = Result<(), Box<FailedItem>>;
 
 /// Reserves room for a batch, under the tenant's lock.
 async fn reserve(
@@ -304,7 +304,7 @@ async fn advance(
     let n_results = u32::try_from(results.len()).map_err(StoreError::corrupt)?;
     let mut failed: Vec<FailedItem> = Vec::new();
     for (result, ordinal) in results.into_iter().zip(task.n_processed()..) {
-        failed.extend(result.err().map(|item| FailedItem { ordinal, ..item }));
+        failed.extend(result.err().map(|item| FailedItem { ordinal, ..*item }));
     }
     item::put_failed(tx, tenant, task.id, task.n_failed, &failed).await?;
     let n_failed = u32::try_from(failed.len()).map_err(StoreError::corrupt)?;
