@@ -80,6 +80,8 @@ pub enum Work {
     Creation {
         /// Under this contract.
         contract_id: ContractId,
+        /// Whether the client says something about each of them, or only how many it wants.
+        is_explicit: bool,
     },
     /// Change accesses.
     Update {

@@ -19,7 +19,7 @@ use crate::counter;
 use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Planned};
+use crate::execution::{ItemResult, Items, Planned};
 use crate::tally::{self, Tally};
 
 /// An access that is to be made. Its contract decides the rest.
@@ -108,14 +108,14 @@ pub(crate) async fn create_all(
 }
 
 /// Makes the accesses of a batch that has `n_reserved` places left in their contract, one after the
-/// other, until `is_over`. What is not done then is left; how far it came, the answers tell.
+/// other, until `is_over`; what is not done then comes back.
 pub(crate) async fn create_reserved(
     tx: &Tx,
     tenant: &TenantName,
-    items: Vec<(u32, Planned<NewAccess>)>,
+    items: Items<NewAccess>,
     n_reserved: u64,
     is_over: impl Fn() -> bool,
-) -> Result<Vec<ItemResult>, StoreError> {
+) -> Result<(Vec<ItemResult>, Items<NewAccess>), StoreError> {
     let counter = counter::lock_tenant(tx, tenant).await?;
     let counter = counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let new: Vec<&NewAccess> = items.iter().filter_map(|(_, item)| item.to_do()).collect();
@@ -146,7 +146,7 @@ pub(crate) async fn create_reserved(
         tally::reserve(tx, tenant, &id, -n_done).await?;
     }
     ledger.close(tx, tenant).await?;
-    Ok(results)
+    Ok((results, items.collect()))
 }
 
 /// What deciding about new accesses needs, read under the tenant's lock and kept while deciding.

@@ -140,6 +140,17 @@ impl Store {
             .await
     }
 
+    /// Gives a lease back undone, not to be taken up again for a while; false when it is lost.
+    pub async fn put_off(&self, lease: &Lease, milliseconds: i64) -> Result<bool, StoreError> {
+        let lease = lease.clone();
+        self.db
+            .write(async move |tx| {
+                let later = tx.now().await?.plus_milliseconds(milliseconds);
+                release(&tx, &lease, later).await
+            })
+            .await
+    }
+
     /// From when there is something of these kinds that may be taken up.
     pub async fn next_due(&self, kinds: &[DueKind]) -> Result<Option<Timestamp>, StoreError> {
         let sql = "SELECT due_at FROM due WHERE kind = ?1 ORDER BY due_at LIMIT 1";

@@ -66,8 +66,10 @@ impl Failure for NotRun {
 pub struct Stepped {
     /// The Task as it is now.
     pub task: Task,
-    /// Whether the lease is still held; it is given back where others wait.
+    /// Whether the lease is still held; it is given back where other tenants wait.
     pub keeps_lease: bool,
+    /// Whether somebody waited for what the step kept from them.
+    pub others_waited: bool,
 }
 
 /// An item that is to be worked on, or is known to fail.
@@ -88,6 +90,9 @@ impl<T> Planned<T> {
     }
 }
 
+/// Items, each with its position in the request.
+pub type Items<T> = Vec<(u32, Planned<T>)>;
+
 /// Items of a Task that are worked on together, in order.
 #[derive(Clone, Debug)]
 pub struct Stretch<T> {
@@ -95,8 +100,8 @@ pub struct Stretch<T> {
     pub task: TaskId,
     /// The ordinal of the first.
     pub from: u32,
-    /// The items, each with its position in the request.
-    pub items: Vec<(u32, Planned<T>)>,
+    /// The items.
+    pub items: Items<T>,
     /// How long it may keep others waiting; what is not done by then is left for the next stretch.
     pub patience: Duration,
 }
@@ -153,7 +158,7 @@ impl Store {
             .write(async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
-                let Work::Creation { contract_id } = task.work.clone() else {
+                let Work::Creation { contract_id, .. } = task.work.clone() else {
                     return Err(NotRun::Moved);
                 };
                 let now = tx.now().await?;
@@ -196,14 +201,14 @@ impl Store {
             .await
     }
 
-    /// Makes the accesses of a stretch, as many of them as patience allows.
+    /// Makes the accesses of a stretch, as many of them as patience allows; tells which are left.
     pub async fn run_creation(
         &self,
         lease: &Lease,
         stretch: Stretch<NewAccess>,
         terms: Terms,
         probe: Probe,
-    ) -> Result<Stepped, NotRun> {
+    ) -> Result<(Stepped, Items<NewAccess>), NotRun> {
         let lease = lease.clone();
         self.db
             .write(async move |tx| {
@@ -213,11 +218,11 @@ impl Store {
                 let mut task = lock_at(&tx, tenant, id, from).await?;
                 let reserved = u64::from(task.n_left());
                 let is_over = || begun.elapsed() > patience && tx.others_wait();
-                let results = creation::create_reserved(&tx, tenant, items, reserved, is_over);
-                let failed = results.await?;
-                advance(&tx, tenant, &mut task, failed).await?;
+                let made = creation::create_reserved(&tx, tenant, items, reserved, is_over);
+                let (results, left) = made.await?;
+                advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
-                close(&tx, &lease, task, None, terms, now, &probe).await
+                Ok((close(&tx, &lease, task, None, terms, now, &probe).await?, left))
             })
             .await
     }
@@ -238,7 +243,7 @@ impl Store {
                     return Ok(Some(Err(task.state)));
                 }
                 let now = tx.now().await?;
-                if let (Work::Creation { contract_id }, TaskState::InProgress) =
+                if let (Work::Creation { contract_id, .. }, TaskState::InProgress) =
                     (&task.work, task.state)
                 {
                     let n = i64::from(task.n_left());
@@ -358,7 +363,7 @@ async fn close(
         return Err(NotRun::Lost);
     }
     probe.pass(Point::BeforeCommit).map_err(NotRun::Interrupted)?;
-    Ok(Stepped { task, keeps_lease })
+    Ok(Stepped { task, keeps_lease, others_waited: tx.others_wait() })
 }
 
 async fn write(

@@ -45,7 +45,7 @@ pub use creation::{CreateRefused, NewAccess};
 pub use db::{DatabaseUrl, SNAPSHOT_SECONDS_MAX};
 pub use due::{DueKey, DueKind, Lease};
 pub use error::{Failure, StoreError};
-pub use execution::{NotRun, Planned, Stepped, Stretch, Terms};
+pub use execution::{Items, NotRun, Planned, Stepped, Stretch, Terms};
 pub use list::Listed;
 pub use meter::StoreMeter;
 pub use probe::{Point, Probe};

@@ -18,7 +18,7 @@ use crate::secret::{self, SecretKind};
 macro_rules! task_columns {
     () => {
         "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
-         created_at, shows_secrets_until, correlation_id, password_hash FROM task"
+         created_at, shows_secrets_until, correlation_id, password_hash, is_explicit FROM task"
     };
 }
 pub(crate) use task_columns;
@@ -132,15 +132,18 @@ async fn insert(
     // It waits behind nobody for longer than those who are there already do for each other.
     let sql = concat!(
         "INSERT INTO task (tenant, id, number, turn, kind, state, contract_id, target, sets_password, \
-         n_items, n_succeeded, n_failed, created_at, correlation_id) VALUES (?1, ?2, ?3, \
+         n_items, n_succeeded, n_failed, created_at, correlation_id, is_explicit) VALUES (?1, ?2, ?3, \
          (SELECT COALESCE(MIN(turn), 0) FROM task WHERE tenant = ?1 AND ",
         unfinished!(),
-        "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11)"
+        "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11, ?12)"
     );
-    let (contract_id, target, sets_password) = match &new.work {
-        Work::Creation { contract_id } => (Some(contract_id.as_str()), None, false),
-        Work::Update { target, sets_password } => (None, *target, *sets_password),
-        Work::Termination => (None, None, false),
+    let (contract_id, is_explicit) = match &new.work {
+        Work::Creation { contract_id, is_explicit } => (Some(contract_id.as_str()), *is_explicit),
+        Work::Update { .. } | Work::Termination => (None, true),
+    };
+    let (target, sets_password) = match new.work {
+        Work::Update { target, sets_password } => (target, sets_password),
+        Work::Creation { .. } | Work::Termination => (None, false),
     };
     let values = [
         tenant.as_str().into(),
@@ -154,6 +157,7 @@ async fn insert(
         u64::from(new.n_items).into(),
         now.into(),
         new.correlation_id.as_str().into(),
+        i64::from(is_explicit).into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
@@ -164,7 +168,9 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
     let target = row.optional_text(4)?;
     let target = target.map(|word| Target::from_word(&word).ok_or_else(corrupt("a target")));
     let work = match row.text(1)?.as_str() {
-        task::CREATION => Work::Creation { contract_id: row.parsed(3)? },
+        task::CREATION => {
+            Work::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(13)? != 0 }
+        }
         task::UPDATE => {
             Work::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
         }

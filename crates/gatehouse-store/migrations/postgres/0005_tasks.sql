@@ -7,6 +7,7 @@ CREATE TABLE task (
     kind                TEXT COLLATE "C" NOT NULL,
     state               TEXT COLLATE "C" NOT NULL,
     contract_id         TEXT COLLATE "C", -- creations
+    is_explicit         BIGINT NOT NULL,
     target              TEXT COLLATE "C", -- updates
     sets_password       BIGINT NOT NULL,
     password_hash       TEXT COLLATE "C", -- what an update sets, once it is hashed

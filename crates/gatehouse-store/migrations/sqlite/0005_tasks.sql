@@ -7,6 +7,7 @@ CREATE TABLE task (
     kind                TEXT NOT NULL,
     state               TEXT NOT NULL,
     contract_id         TEXT, -- creations
+    is_explicit         INTEGER NOT NULL,
     target              TEXT, -- updates
     sets_password       INTEGER NOT NULL,
     password_hash       TEXT, -- what an update sets, once it is hashed

@@ -21,7 +21,7 @@ fn job(n: u8) -> TaskId {
 fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
     NewTask {
         id: job(n),
-        work: Work::Creation { contract_id: contract.parse().unwrap() },
+        work: Work::Creation { contract_id: contract.parse().unwrap(), is_explicit: true },
         n_items,
         parts: vec![b"first".to_vec(), b"second".to_vec()],
         sealed_key: Some(b"sealed".to_vec()),
@@ -50,7 +50,8 @@ fn stretch(n: u8, from: u32, names: &[&str]) -> Stretch<NewAccess> {
 }
 
 async fn run(store: &Store, lease: &Lease, stretch: Stretch<NewAccess>) -> Result<Task, NotRun> {
-    let stepped = store.run_creation(lease, stretch, TERMS, Probe::default()).await?;
+    let (stepped, left) = store.run_creation(lease, stretch, TERMS, Probe::default()).await?;
+    assert!(left.is_empty());
     Ok(stepped.task)
 }
 
