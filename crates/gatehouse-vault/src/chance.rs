@@ -14,16 +14,40 @@ fn fill(buffer: &mut [u8]) {
 }
 
 /// Random characters of an alphabet, each as likely as the others.
-pub(crate) fn text(alphabet: &[u8], n_chars: usize) -> String {
-    // Bytes beyond the last whole multiple would favour the first letters: they are drawn again.
-    let fair = 256 - 256 % alphabet.len();
+pub(crate) fn text<const LETTERS: usize>(alphabet: &[u8; LETTERS], n_chars: usize) -> String {
+    spell(alphabet, n_chars, bytes)
+}
+
+/// Characters of an alphabet out of random bytes, each as likely as the others.
+///
+/// Bytes are drawn until there are enough.
+pub(crate) fn spell<const LETTERS: usize>(
+    alphabet: &[u8; LETTERS],
+    n_chars: usize,
+    draw: impl FnMut() -> [u8; 32],
+) -> String {
+    // Bytes beyond the last whole multiple would favour the first letters: they are passed over.
+    let is_fair = |byte: &usize| *byte < 256 - 256 % LETTERS;
+    let bytes = std::iter::repeat_with(draw).flatten().map(usize::from);
+    let letters = bytes.filter(is_fair).map(|byte| char::from(alphabet[byte % LETTERS]));
     let mut text = String::with_capacity(n_chars);
-    while text.len() < n_chars {
-        for byte in bytes::<64>() {
-            if usize::from(byte) < fair && text.len() < n_chars {
-                text.push(char::from(alphabet[usize::from(byte) % alphabet.len()]));
-            }
-        }
-    }
+    text.extend(letters.take(n_chars));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_would_favour_a_letter_are_passed_over() {
+        let mut rounds = 0;
+        let text = spell(b"abc", 33, || {
+            rounds += 1;
+            std::array::from_fn(|at| if at % 2 == 0 { 255 } else { at as u8 })
+        });
+        assert_eq!(rounds, 3, "16 of each round are taken");
+        assert!(text.starts_with("bacbac"), "{text}");
+        assert_eq!(text.len(), 33);
+    }
 }

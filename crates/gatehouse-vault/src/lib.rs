@@ -4,6 +4,17 @@
 //! HMAC is the right hash and costs nothing. A password that a person chose gets Argon2id, in a
 //! bounded pool, and its success is remembered so that the next check is fast. One stored format
 //! names its scheme and its key, so that both can change.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`chance`] | everything random |
+//! | `password`, `memory` | making and hashing passwords; successes that are remembered |
+//! | `pool`, `quiet` | where slow hashes are made: while somebody waits, and for batches |
+//! | `task_key` | the key of a batch, and what is derived from it |
+//! | `seal` | sealing what is read again |
+//! | `key_set`, `token` | what issuers signed, and our own signatures |
+//! | `master`, `keyfile` | the key behind all of it |
+//! | `meter` | what the vault measures of itself |
 
 pub mod chance;
 mod key_set;
@@ -13,27 +24,35 @@ mod memory;
 mod meter;
 mod password;
 mod pool;
+mod quiet;
 mod seal;
+mod task_key;
 mod token;
 
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKey, MasterKey};
 pub use meter::VaultMeter;
-pub use password::{PASSWORD_CHARS, generate_client_code, generate_password, generate_username};
+pub use password::{
+    PASSWORD_CHARS, Salt, generate_client_code, generate_password, generate_username,
+};
 pub use pool::Busy;
 pub use seal::BadSeal;
+pub use task_key::TaskKey;
 pub use token::{BadTokenKey, TokenKey};
 
 use std::sync::Arc;
 
 use gatehouse_core::credential::{Password, StoredHash};
+use gatehouse_core::{TaskId, TenantName};
+use zeroize::Zeroizing;
 
 /// Everything that needs the master key.
 pub struct Vault {
     hasher: password::Hasher,
     sealer: seal::Sealer,
     pool: pool::HashPool,
+    quiet: quiet::QuietLane,
     remembered: memory::Remembered,
     meter: Arc<VaultMeter>,
 }
@@ -53,10 +72,12 @@ impl Vault {
     /// Opens the vault with its master key.
     pub fn new(master: &MasterKey) -> Self {
         let meter = Arc::new(VaultMeter::new());
+        let hasher = password::Hasher::new(master);
         Self {
-            hasher: password::Hasher::new(master),
             sealer: seal::Sealer::new(master),
             pool: pool::HashPool::new(Arc::clone(&meter)),
+            quiet: quiet::QuietLane::new(hasher.clone(), Arc::clone(&meter)),
+            hasher,
             remembered: memory::Remembered::new(),
             meter,
         }
@@ -75,7 +96,25 @@ impl Vault {
     /// Hashes a password that somebody chose: perhaps weak, so the slow way.
     pub async fn hash_chosen(&self, password: &Password) -> Result<StoredHash, Busy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
-        self.pool.run(move || hasher.hash_slow(&password)).await
+        self.pool.run(move || hasher.hash_slow(&password, &chance::bytes())).await
+    }
+
+    /// Hashes many chosen passwords for a batch, with the given salts and in their order.
+    ///
+    /// As many at a time as there are cores, but never in the way of a check. When the future is
+    /// dropped, those that were not begun are skipped.
+    pub async fn hash_quietly(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
+        self.quiet.hash_all(chosen).await
+    }
+
+    /// Whether this is what [`Vault::hash_generated`] makes of the password.
+    pub fn is_hash_of_generated(&self, stored: &StoredHash, password: &Password) -> bool {
+        self.hasher.is_fast_of(stored, password)
+    }
+
+    /// Whether this is the hash of a chosen password with exactly this salt.
+    pub fn has_salt(&self, stored: &StoredHash, salt: &Salt) -> bool {
+        self.hasher.has_salt(stored, salt)
     }
 
     /// Whether the password is the one that the hash was made of.
@@ -127,12 +166,29 @@ impl Vault {
 
     /// Seals bytes under the master key; `purpose` must be the same to open them.
     pub fn seal(&self, purpose: &str, plain: &[u8]) -> Vec<u8> {
-        self.sealer.seal(purpose, plain)
+        self.sealer.seal(purpose.as_bytes(), plain)
     }
 
     /// Opens what [`Vault::seal`] sealed for the same purpose.
     pub fn unseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
-        self.sealer.unseal(purpose, sealed)
+        self.sealer.unseal(purpose.as_bytes(), sealed)
+    }
+
+    /// Seals the key of a task, to be opened for the same tenant and task alone.
+    pub fn seal_task_key(&self, tenant: &TenantName, task: TaskId, key: &TaskKey) -> Vec<u8> {
+        self.seal(&task_key::purpose(tenant, task), key.as_bytes())
+    }
+
+    /// Opens what [`Vault::seal_task_key`] sealed.
+    pub fn open_task_key(
+        &self,
+        tenant: &TenantName,
+        task: TaskId,
+        sealed: &[u8],
+    ) -> Result<TaskKey, BadSeal> {
+        let bytes = Zeroizing::new(self.unseal(&task_key::purpose(tenant, task), sealed)?);
+        let bytes = bytes.as_slice().try_into().map_err(|_| BadSeal)?;
+        Ok(TaskKey::from_bytes(bytes))
     }
 }
 

@@ -12,12 +12,15 @@ pub struct VaultMeter {
     pub(crate) waiting: IntGauge,
     pub(crate) refused: IntCounter,
     pub(crate) durations: Histogram,
+    pub(crate) quiet_waiting: IntGauge,
+    pub(crate) quiet_made: IntCounter,
     remembered: IntCounterVec,
 }
 
 impl VaultMeter {
     pub(crate) fn new() -> Self {
         let gauge = |name, help| IntGauge::new(name, help).expect(SOUND);
+        let counter = |name, help| IntCounter::new(name, help).expect(SOUND);
         let remembered = IntCounterVec::new(
             Opts::new(
                 "gatehouse_vault_remembered_checks_total",
@@ -40,23 +43,32 @@ impl VaultMeter {
                 "gatehouse_vault_hashes_waiting",
                 "Slow hashes that wait for their turn",
             ),
-            refused: IntCounter::new(
+            refused: counter(
                 "gatehouse_vault_hashes_refused_total",
                 "Slow hashes that were turned away because too many waited",
-            )
-            .expect(SOUND),
+            ),
             durations: Histogram::with_opts(durations.buckets(SECONDS.to_vec())).expect(SOUND),
+            quiet_waiting: gauge(
+                "gatehouse_vault_quiet_hashes_waiting",
+                "Slow hashes of batches that wait for their turn",
+            ),
+            quiet_made: counter(
+                "gatehouse_vault_quiet_hashes_total",
+                "Slow hashes of batches that were made",
+            ),
             remembered,
         }
     }
 
     /// Puts the figures where they are shown.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 5] = [
+        let all: [Box<dyn Collector>; 7] = [
             Box::new(self.running.clone()),
             Box::new(self.waiting.clone()),
             Box::new(self.refused.clone()),
             Box::new(self.durations.clone()),
+            Box::new(self.quiet_waiting.clone()),
+            Box::new(self.quiet_made.clone()),
             Box::new(self.remembered.clone()),
         ];
         all.into_iter().try_for_each(|one| registry.register(one))

@@ -13,6 +13,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::{constant_time, hmac};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use gatehouse_core::Username;
 use gatehouse_core::credential::{Password, StoredHash};
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ use crate::{MasterKey, VaultError, chance};
 pub const PASSWORD_CHARS: usize = 24;
 
 /// Letters and digits that nobody mistakes for another: without `0`, `O`, `1`, `l` and `I`.
-const PASSWORD_ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+const PASSWORD_ALPHABET: &[u8; 57] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
 
-const USERNAME_ALPHABET: &[u8] = b"abcdefghijklmnopqrstuvwxyz234567";
+const USERNAME_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 const FAST: &str = "hmac-sha256";
 const SLOW: &str = "argon2id";
@@ -34,14 +35,28 @@ const SLOW_MEMORY_KIB: u32 = 19_456;
 const SLOW_PASSES: u32 = 2;
 const SLOW_LANES: u32 = 1;
 
+/// What keeps equal passwords from having equal slow hashes.
+pub type Salt = [u8; 16];
+
 /// Makes a password of 140 random bits.
 pub fn generate_password() -> Password {
-    Password::new(chance::text(PASSWORD_ALPHABET, PASSWORD_CHARS)).expect("24 bytes are allowed")
+    spell_password(chance::bytes)
 }
 
 /// Makes a username that nobody has: `u-` and 80 random bits.
-pub fn generate_username() -> gatehouse_core::Username {
-    let text = format!("u-{}", chance::text(USERNAME_ALPHABET, 16));
+pub fn generate_username() -> Username {
+    spell_username(chance::bytes)
+}
+
+/// The password that random bytes stand for.
+pub(crate) fn spell_password(draw: impl FnMut() -> [u8; 32]) -> Password {
+    let text = chance::spell(PASSWORD_ALPHABET, PASSWORD_CHARS, draw);
+    Password::new(text).expect("24 bytes are allowed")
+}
+
+/// The username that random bytes stand for.
+pub(crate) fn spell_username(draw: impl FnMut() -> [u8; 32]) -> Username {
+    let text = format!("u-{}", chance::spell(USERNAME_ALPHABET, 16, draw));
     text.parse().expect("letters and digits are allowed")
 }
 
@@ -96,11 +111,10 @@ impl Hasher {
         hmac::verify(&self.keys.fast, password.reveal().as_bytes(), mac).is_ok()
     }
 
-    pub(crate) fn hash_slow(&self, password: &Password) -> StoredHash {
-        let salt = chance::bytes::<16>();
+    pub(crate) fn hash_slow(&self, password: &Password, salt: &Salt) -> StoredHash {
         let params = Params::new(SLOW_MEMORY_KIB, SLOW_PASSES, SLOW_LANES, Some(32))
             .expect("the parameters are within Argon2's bounds");
-        let hash = self.argon2(&params, &salt, password);
+        let hash = self.argon2(&params, salt, password);
         StoredHash::new(format!(
             "{SLOW}${}$m={SLOW_MEMORY_KIB},t={SLOW_PASSES},p={SLOW_LANES}${}${}",
             self.keys.id,
@@ -112,6 +126,16 @@ impl Hasher {
     pub(crate) fn matches_slow(&self, slow: &SlowHash, password: &Password) -> bool {
         let hash = self.argon2(&slow.params, &slow.salt, password);
         constant_time::verify_slices_are_equal(&hash, &slow.hash).is_ok()
+    }
+
+    /// Whether a stored hash is the slow one with this salt.
+    pub(crate) fn has_salt(&self, stored: &StoredHash, salt: &Salt) -> bool {
+        matches!(self.read(stored), Ok(Scheme::Slow(slow)) if slow.salt == salt)
+    }
+
+    /// Whether a stored hash is the fast one of this password.
+    pub(crate) fn is_fast_of(&self, stored: &StoredHash, password: &Password) -> bool {
+        matches!(self.read(stored), Ok(Scheme::Fast(mac)) if self.matches_fast(&mac, password))
     }
 
     fn argon2(&self, params: &Params, salt: &[u8], password: &Password) -> [u8; 32] {

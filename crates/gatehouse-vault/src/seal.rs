@@ -2,7 +2,8 @@
 //!
 //! A sealed text is `1 | key id (8) | nonce (24) | ciphertext and tag`. The nonce is random, and 24
 //! bytes of it are too many to meet one twice: the first half picks a key of its own for each seal,
-//! the second is that cipher's nonce.
+//! the second is that cipher's nonce. The key of a task seals without a key id: it lies beside what
+//! it seals.
 
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
@@ -10,51 +11,58 @@ use aws_lc_rs::hmac;
 use crate::{MasterKey, chance};
 
 const VERSION: u8 = 1;
-const KEY_ID: usize = 8;
 const NONCE: usize = 24;
 
 /// Bytes that were not sealed here, or for another purpose, or were changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("sealed bytes can't be opened with this master key")]
+#[error("sealed bytes can't be opened with this key")]
 pub struct BadSeal;
 
+/// Seals with one key, and opens again.
 pub(crate) struct Sealer {
-    key_id: String,
+    /// What every seal of this key begins with: the version, and the key's name if it has one.
+    head: Vec<u8>,
     key: hmac::Key,
 }
 
 impl Sealer {
+    /// Seals under the master key.
     pub(crate) fn new(master: &MasterKey) -> Self {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &master.derive("seal"));
-        Self { key_id: master.id(), key }
+        Self::with(&master.id(), &master.derive("seal"))
     }
 
-    pub(crate) fn seal(&self, purpose: &str, plain: &[u8]) -> Vec<u8> {
+    /// Seals under a key that has no name.
+    pub(crate) fn nameless(key: &[u8; 32]) -> Self {
+        Self::with("", key)
+    }
+
+    fn with(key_id: &str, key: &[u8; 32]) -> Self {
+        let head = [&[VERSION], key_id.as_bytes()].concat();
+        Self { head, key: hmac::Key::new(hmac::HMAC_SHA256, key) }
+    }
+
+    /// Seals bytes; `purpose` must be the same to open them.
+    pub(crate) fn seal(&self, purpose: &[u8], plain: &[u8]) -> Vec<u8> {
         let nonce = chance::bytes::<NONCE>();
-        let mut sealed = vec![VERSION];
-        sealed.extend_from_slice(self.key_id.as_bytes());
-        sealed.extend_from_slice(&nonce);
-        let mut body = plain.to_vec();
         let (cipher, inner) = self.cipher(&nonce);
+        let mut body = plain.to_vec();
         cipher
-            .seal_in_place_append_tag(inner, Aad::from(purpose.as_bytes()), &mut body)
+            .seal_in_place_append_tag(inner, Aad::from(purpose), &mut body)
             .expect("sealing fails only for texts of many gigabytes");
-        sealed.extend_from_slice(&body);
-        sealed
+        [&self.head[..], &nonce, &body].concat()
     }
 
-    pub(crate) fn unseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
-        let (head, rest) = sealed.split_at_checked(1 + KEY_ID).ok_or(BadSeal)?;
-        if head[0] != VERSION || &head[1..] != self.key_id.as_bytes() {
-            return Err(BadSeal);
-        }
+    /// Opens what was sealed for the same purpose.
+    pub(crate) fn unseal(&self, purpose: &[u8], sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
+        let rest = sealed.strip_prefix(&self.head[..]).ok_or(BadSeal)?;
         let (nonce, body) = rest.split_first_chunk::<NONCE>().ok_or(BadSeal)?;
         let (cipher, inner) = self.cipher(nonce);
         let mut body = body.to_vec();
-        let plain = cipher
-            .open_in_place(inner, Aad::from(purpose.as_bytes()), &mut body)
-            .map_err(|_| BadSeal)?;
-        Ok(plain.to_vec())
+        let plain =
+            cipher.open_in_place(inner, Aad::from(purpose), &mut body).map_err(|_| BadSeal)?;
+        let n_plain = plain.len();
+        body.truncate(n_plain);
+        Ok(body)
     }
 
     fn cipher(&self, nonce: &[u8; NONCE]) -> (LessSafeKey, Nonce) {

@@ -100,6 +100,15 @@ fn a_seal_opens_for_its_purpose_alone() {
 }
 
 #[test]
+fn what_was_sealed_long_ago_still_opens() {
+    let nonce: Vec<u8> = (0..24).collect();
+    let body =
+        b"\xfa\x66\x93\x3b\xda\x26\x33\xb1\xf2\x11\xa7\xb0\x6c\xec\xdf\x48\xad\x27\x47\xa3\xcb\x0f";
+    let sealed = [b"\x01aae3d175", &nonce[..], body].concat();
+    assert_eq!(vault().unseal("token key", &sealed).unwrap(), b"secret");
+}
+
+#[test]
 fn a_master_key_is_64_hexadecimal_characters() {
     let hex = "0123456789abcdefABCDEF0123456789".repeat(2);
     assert!(MasterKey::from_hex(&format!("  {hex}\n")).is_ok());
@@ -131,4 +140,29 @@ fn key_files_are_for_their_owner_and_are_never_replaced() {
     std::fs::write(&token_path, "nonsense").unwrap();
     let error = TokenKey::load(&token_path).unwrap_err().to_string();
     assert!(error.contains("t.key") && error.contains("Ed25519"), "{error}");
+}
+
+#[tokio::test]
+async fn a_hash_is_recognised_by_how_it_was_made() {
+    let vault = vault();
+    let right = password("x");
+    let fast = vault.hash_generated(&right);
+    let slow = vault.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    assert!(vault.is_hash_of_generated(&fast, &right));
+    assert!(!vault.is_hash_of_generated(&fast, &password("y")));
+    assert!(vault.has_salt(&slow, &[7; 16]));
+    assert!(!vault.has_salt(&slow, &[8; 16]));
+
+    assert!(!vault.is_hash_of_generated(&slow, &right), "a chosen one is no generated one");
+    assert!(!vault.has_salt(&fast, &[7; 16]), "and the other way round");
+    let drawn = vault.hash_chosen(&right).await.unwrap();
+    assert!(!vault.has_salt(&drawn, &[7; 16]));
+    let other = Vault::new(&MasterKey::generate());
+    assert!(!other.is_hash_of_generated(&fast, &right), "made with another key");
+    assert!(!other.has_salt(&slow, &[7; 16]));
+    for text in ["", "hmac-sha256$", "argon2id$0a$m=1", "md5$0a$x"] {
+        let stored = StoredHash::new(text.into());
+        assert!(!vault.is_hash_of_generated(&stored, &right), "{text}");
+        assert!(!vault.has_salt(&stored, &[7; 16]), "{text}");
+    }
 }

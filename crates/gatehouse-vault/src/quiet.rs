@@ -1,0 +1,124 @@
+//! The quiet lane: slow hashes for batches, at the full speed of the machine and in nobody's way.
+//!
+//! A batch may bring 100,000 chosen passwords, many minutes of hashing, while every check wants its
+//! own hash at once. So batches have threads of their own, one for each core, which give way to
+//! every other thread: they get whatever the checks leave. The checks' pool never waits for them.
+//!
+//! Hashes are handed over one by one, so batches take turns and a small one passes a large one.
+//! Memory is bounded by the threads: each makes one hash at a time.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use gatehouse_core::credential::{Password, StoredHash};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::meter::{Held, VaultMeter};
+use crate::password::{Hasher, Salt};
+
+/// Hashes that lie ready for each thread, so that it needn't wait for the next to be handed over.
+const READY_PER_THREAD: usize = 4;
+
+/// Makes slow hashes when nobody else wants the machine.
+pub(crate) struct QuietLane {
+    hasher: Hasher,
+    meter: Arc<VaultMeter>,
+    /// The way to the threads. They start when first needed, and end when it is dropped.
+    jobs: OnceLock<mpsc::Sender<Job>>,
+}
+
+/// One hash to be made, unless nobody waits for it any more.
+struct Job {
+    password: Password,
+    salt: Salt,
+    answer: oneshot::Sender<StoredHash>,
+    waiting: Held,
+}
+
+impl QuietLane {
+    pub(crate) fn new(hasher: Hasher, meter: Arc<VaultMeter>) -> Self {
+        Self { hasher, meter, jobs: OnceLock::new() }
+    }
+
+    /// Hashes all of them, in their order.
+    pub(crate) async fn hash_all(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
+        let jobs = chosen.into_iter().map(|(password, salt)| {
+            let (answer, hash) = oneshot::channel();
+            (Job { password, salt, answer, waiting: Held::new(&self.meter.quiet_waiting) }, hash)
+        });
+        let (jobs, hashes): (Vec<Job>, Vec<oneshot::Receiver<StoredHash>>) = jobs.unzip();
+        let lane = self.jobs.get_or_init(|| self.open());
+        for job in jobs {
+            lane.send(job).await.expect(NEVER_ENDS);
+        }
+        let mut made = Vec::with_capacity(hashes.len());
+        for hash in hashes {
+            made.push(hash.await.expect(NEVER_ENDS));
+        }
+        made
+    }
+
+    /// Starts the threads.
+    ///
+    /// Nobody joins them: who drops the vault, or ends the process, doesn't wait for hashes that
+    /// nobody will read.
+    fn open(&self) -> mpsc::Sender<Job> {
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (jobs, queue) = mpsc::channel(n_threads * READY_PER_THREAD);
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..n_threads {
+            let (queue, hasher) = (Arc::clone(&queue), self.hasher.clone());
+            let meter = Arc::clone(&self.meter);
+            std::thread::Builder::new()
+                .name(THREAD_NAME.to_owned())
+                .spawn(move || work(&queue, &hasher, &meter))
+                .expect("the operating system has a thread for each core");
+        }
+        jobs
+    }
+}
+
+/// What a thread does until the vault is dropped.
+fn work(queue: &Mutex<mpsc::Receiver<Job>>, hasher: &Hasher, meter: &VaultMeter) {
+    step_back();
+    while let Some(Job { password, salt, answer, waiting }) = next(queue) {
+        drop(waiting);
+        let hash = hasher.hash_slow(&password, &salt);
+        meter.quiet_made.inc();
+        // Who left meanwhile doesn't miss it.
+        let _ = answer.send(hash);
+    }
+}
+
+/// The next hash that somebody waits for.
+fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
+    // A queue is whole whatever panicked beside it.
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let job = queue.blocking_recv()?;
+        if !job.answer.is_closed() {
+            return Some(job);
+        }
+    }
+}
+
+/// Lets every other thread go first. Only Linux knows this of a single thread.
+#[cfg(target_os = "linux")]
+fn step_back() {
+    let this_thread = Some(rustix::thread::gettid());
+    if let Err(cause) = rustix::process::setpriority_process(this_thread, LAST) {
+        tracing::warn!(%cause, "hashes for batches run at ordinary priority");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn step_back() {}
+
+/// The nicest a thread can be.
+#[cfg(target_os = "linux")]
+const LAST: i32 = 19;
+
+const THREAD_NAME: &str = "quiet-hash";
+const NEVER_ENDS: &str = "the threads end after the vault, and every hash can be made";
+
+#[cfg(test)]
+mod tests;
