@@ -11,7 +11,7 @@
 //! | `password`, `memory` | making and hashing passwords; successes that are remembered |
 //! | `pool`, `quiet` | where slow hashes are made: while somebody waits, and for batches |
 //! | `task_key` | the key of a batch, and what is derived from it |
-//! | `seal` | sealing what is read again |
+//! | `seal`, `request` | sealing what is read again; recognising a request that comes again |
 //! | `key_set`, `token` | what issuers signed, and our own signatures |
 //! | `master`, `keyfile` | the key behind all of it |
 //! | `meter` | what the vault measures of itself |
@@ -25,6 +25,7 @@ mod meter;
 mod password;
 mod pool;
 mod quiet;
+mod request;
 mod seal;
 mod task_key;
 mod token;
@@ -51,6 +52,7 @@ use zeroize::Zeroizing;
 pub struct Vault {
     hasher: password::Hasher,
     sealer: seal::Sealer,
+    requests: request::Recogniser,
     pool: pool::HashPool,
     quiet: quiet::QuietLane,
     remembered: memory::Remembered,
@@ -75,6 +77,7 @@ impl Vault {
         let hasher = password::Hasher::new(master);
         Self {
             sealer: seal::Sealer::new(master),
+            requests: request::Recogniser::new(master),
             pool: pool::HashPool::new(Arc::clone(&meter)),
             quiet: quiet::QuietLane::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
@@ -189,6 +192,11 @@ impl Vault {
         let bytes = Zeroizing::new(self.unseal(&task_key::purpose(tenant, task), sealed)?);
         let bytes = bytes.as_slice().try_into().map_err(|_| BadSeal)?;
         Ok(TaskKey::from_bytes(bytes))
+    }
+
+    /// What a request is recognised by when it comes again, without keeping what it said.
+    pub fn digest_request(&self, tenant: &TenantName, operation: &str, body: &[u8]) -> [u8; 32] {
+        self.requests.digest(tenant, operation, body)
     }
 }
 
