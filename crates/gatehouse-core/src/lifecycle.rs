@@ -10,8 +10,9 @@
 //! An access whose end has come is terminated from that instant, whether or not anyone has written
 //! it down. So every rule begins with [`at`], and nothing else may look at a stored status.
 
-use crate::access::{Access, Status};
+use crate::access::{Access, PlannedTermination, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
+use crate::tenant::ZoneName;
 use crate::time::Timestamp;
 
 /// Why the present state doesn't allow what was asked.
@@ -45,8 +46,8 @@ pub enum Refusal {
         /// How many were asked for.
         n_wanted: u64,
     },
-    /// Batches change only what is paid by use.
-    #[error("the access is PREPAID, and a batch changes only accesses that are PAY_PER_USE")]
+    /// What is paid for in advance is changed one at a time.
+    #[error("the contract is PREPAID, and a batch changes accesses of PAY_PER_USE contracts only")]
     NotPayPerUse,
 }
 
@@ -185,6 +186,33 @@ pub fn set_status(
             }
         })),
     }
+}
+
+/// Whether a batch may change the accesses of this contract, be it an update or a termination.
+pub fn allow_batch(contract: &Contract) -> Result<(), Refusal> {
+    match contract.billing_model {
+        BillingModel::PayPerUse => Ok(()),
+        BillingModel::Prepaid => Err(Refusal::NotPayPerUse),
+    }
+}
+
+/// Plans the termination for the end of the tenant's month, or for the end that the access has, if that
+/// comes before. The same access comes back where it is planned already, or over.
+pub fn plan_termination(access: &Access, zone: &ZoneName, now: Timestamp) -> Access {
+    let access = at(access, now);
+    let is_decided = matches!(access.status, Status::PendingTerminate | Status::Terminated);
+    if is_decided || access.termination.is_some() {
+        return access;
+    }
+    let month_end = zone.next_month(now);
+    changed(access, |it| {
+        it.termination = Some(PlannedTermination { end_before: it.end });
+        it.end = Some(it.end.map_or(month_end, |end| end.min(month_end)));
+        // Who is kept out stays out until then.
+        if it.status != Status::Suspended {
+            it.status = Status::PendingTerminate;
+        }
+    })
 }
 
 /// Counts a password that was rotated as a change.

@@ -1,8 +1,11 @@
 //! A tenant: whose accesses they are, and whose month ends when.
 
-use jiff::tz::TimeZone;
+use jiff::ToSpan;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::ids::TenantName;
+use crate::time::Timestamp;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,49 @@ impl ZoneName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The first instant of the month after the one that it is here at `now`; the end of time where the
+    /// calendar ends first.
+    ///
+    /// Always after `now`, also where clocks are put back over the end of a month and it comes twice.
+    pub fn next_month(&self, now: Timestamp) -> Timestamp {
+        let zone = self.time_zone();
+        let Ok(instant) = jiff::Timestamp::from_millisecond(now.as_millisecond()) else {
+            return Timestamp::LATEST;
+        };
+        let this_month = zone.to_datetime(instant).date().first_of_month();
+        let Ok(first) = this_month.checked_add(1.month()) else { return Timestamp::LATEST };
+        let begins = first_instant(&zone, first.at(0, 0, 0, 0), instant);
+        let begins = begins.and_then(|it| Timestamp::from_millisecond(it.as_millisecond()).ok());
+        begins.unwrap_or(Timestamp::LATEST)
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::get(&self.0).expect("the name was found in the database inside this program")
+    }
+}
+
+/// The first instant after `now` at which clocks show `midnight` or later.
+fn first_instant(
+    zone: &TimeZone,
+    midnight: DateTime,
+    now: jiff::Timestamp,
+) -> Option<jiff::Timestamp> {
+    let ambiguous = zone.to_ambiguous_timestamp(midnight);
+    match ambiguous.offset() {
+        AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(midnight).ok(),
+        // Clocks are put forward over midnight: the day begins at that moment.
+        AmbiguousOffset::Gap { before, .. } => {
+            let within = before.to_timestamp(midnight).ok()?;
+            let gap = zone.preceding(within.checked_add(1.second()).ok()?).next();
+            gap.map(|gap| gap.timestamp())
+        }
+        // Clocks are put back over midnight. The first one counts, unless it has passed.
+        AmbiguousOffset::Fold { before, after } => {
+            let first = before.to_timestamp(midnight).ok()?;
+            if first > now { Some(first) } else { after.to_timestamp(midnight).ok() }
+        }
+    }
 }
 
 impl Default for ZoneName {
@@ -51,15 +97,4 @@ impl std::str::FromStr for ZoneName {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn zones_come_from_the_database_in_its_spelling() {
-        assert_eq!("europe/berlin".parse::<ZoneName>().unwrap().as_str(), "Europe/Berlin");
-        assert_eq!("UTC".parse::<ZoneName>().unwrap(), ZoneName::default());
-        for bad in ["", "Mars/Olympus", "+01:00", "Europe/Berlin\0"] {
-            assert!(bad.parse::<ZoneName>().is_err(), "{bad:?}");
-        }
-    }
-}
+mod tests;

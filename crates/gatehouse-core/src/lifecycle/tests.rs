@@ -1,5 +1,7 @@
+mod years;
+
 use super::*;
-use crate::access::PlannedTermination;
+
 use crate::ids::AccessId;
 use proptest::prelude::*;
 
@@ -86,6 +88,52 @@ fn the_status_table_holds() {
             }
         }
     }
+}
+
+/// A day of a tenant in UTC, whose month ends sixteen and a half days after day 0.
+const MONTH_END: &str = "2027-02-01T00:00:00Z";
+
+#[test]
+fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
+    let utc = ZoneName::default();
+    let month_end: Timestamp = MONTH_END.parse().unwrap();
+    let ending = |status, end| Access { end: Some(end), ..access(status) };
+    use Status::{Active, PendingActive, PendingTerminate, Suspended};
+    #[rustfmt::skip]
+    let rows = [
+        // from                       // status         // end      // the end it had
+        (access(Active),              PendingTerminate, month_end,  None),
+        (access(Suspended),           Suspended,        month_end,  None),
+        (access(PendingActive),       PendingTerminate, month_end,  None),
+        (ending(Active, day(90)),     PendingTerminate, month_end,  Some(day(90))),
+        (ending(Suspended, day(90)),  Suspended,        month_end,  Some(day(90))),
+        (ending(Active, day(7)),      PendingTerminate, day(7),     Some(day(7))),
+    ];
+    let by_use = contract(BillingModel::PayPerUse);
+    for (from, status, end, end_before) in rows {
+        let planned = plan_termination(&from, &utc, day(5));
+        assert_eq!((planned.status, planned.end), (status, Some(end)), "{from:?}");
+        assert_eq!(planned.termination, Some(PlannedTermination { end_before }), "{from:?}");
+        assert_eq!(planned.version, from.version + 1);
+        assert_eq!(plan_termination(&planned, &utc, day(6)), planned, "once is enough");
+
+        assert_eq!(at(&planned, after(end, -1)), planned);
+        assert_eq!(at(&planned, end).status, Status::Terminated);
+        let called_off = set_status(&planned, &by_use, Target::Active, day(6)).unwrap();
+        assert_eq!((called_off.status, called_off.end), (Active, from.end), "{from:?}");
+    }
+    for decided in [planned(PendingTerminate), planned(Suspended), access(Status::Terminated)] {
+        assert_eq!(plan_termination(&decided, &utc, day(5)), decided);
+    }
+    let over = ending(Active, day(4));
+    assert_eq!(plan_termination(&over, &utc, day(5)), at(&over, day(5)));
+}
+
+#[test]
+fn a_batch_changes_accesses_that_are_paid_by_use() {
+    assert_eq!(allow_batch(&contract(BillingModel::PayPerUse)), Ok(()));
+    let refused = allow_batch(&contract(BillingModel::Prepaid));
+    assert_eq!(refused, Err(Refusal::NotPayPerUse));
 }
 
 /// Status, first and last day, and `!` where a termination is planned.
@@ -291,6 +339,22 @@ proptest! {
         if let Ok(after) = set_status(&access, &contract, Target::Suspended, now) {
             prop_assert_eq!(after.end, access.end);
         }
+    }
+
+    #[test]
+    fn planning_a_termination_never_prolongs_and_never_lets_in(
+        access in any_access(), now in (0_i64..60).prop_map(day),
+    ) {
+        let seen = at(&access, now);
+        let planned = plan_termination(&access, &ZoneName::default(), now);
+        prop_assert!(planned == seen || planned.version == seen.version + 1);
+        prop_assert!(seen.end.is_none_or(|end| planned.end.is_some_and(|it| it <= end)));
+        prop_assert!(planned.status == Status::Terminated || planned.end.is_none_or(|end| end > now));
+        let may_connect_before = connect(&seen, &contract(BillingModel::PayPerUse), now).is_ok();
+        if connect(&planned, &contract(BillingModel::PayPerUse), now).is_ok() {
+            prop_assert!(may_connect_before);
+        }
+        prop_assert_eq!(plan_termination(&planned, &ZoneName::default(), now), planned);
     }
 
     #[test]

@@ -165,6 +165,7 @@ impl From<Error> for Problem {
                     Refusal::ContractEnded => "Contract ended",
                     Refusal::ContractNotStarted(_) => "Contract not started",
                     Refusal::QuotaReached(_) => "Quota reached",
+                    Refusal::NotPayPerUse => "Not pay per use",
                 };
                 Self::new(StatusCode::CONFLICT, title, detail)
             }
