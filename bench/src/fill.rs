@@ -57,7 +57,7 @@ impl Row {
     }
 }
 
-/// The statements that make counters, tallies and days say what a fleet is. They hold no text from
+/// The statements that make counters, tallies, days and what is due say what a fleet is. They hold no text from
 /// outside, so nothing in them needs quoting.
 fn summary_script(fleet: Fleet) -> String {
     let mut tenant = Counter::default();
@@ -80,7 +80,7 @@ fn summary_script(fleet: Fleet) -> String {
     let job_name = |job: u64| format!("job-{}", fleet.job_id(job));
     sets.extend((0..).zip(jobs).map(|(job, it)| ("job", job_name(job), it)));
 
-    let mut script: String = ["counter", "tally", "day"]
+    let mut script: String = ["counter", "tally", "day", "due"]
         .map(|table| format!("DELETE FROM {table} WHERE tenant = '{TENANT}';\n"))
         .concat();
     for (kind, name, Counter { total, latest_at }) in sets {
@@ -100,6 +100,13 @@ fn summary_script(fleet: Fleet) -> String {
             "INSERT INTO day (tenant, kind, day, n) VALUES ('{TENANT}', 'created', {day}, {n});\n"
         );
     }
+    // The ends that will come, by contract and minute.
+    script += &format!(
+        "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
+         SELECT DISTINCT tenant, 'ends', contract_id, (end_at + 59999) / 60000, \
+         (end_at + 59999) / 60000 * 60000, 0, 0 FROM access \
+         WHERE tenant = '{TENANT}' AND end_at IS NOT NULL;\n"
+    );
     script
 }
 

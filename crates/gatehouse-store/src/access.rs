@@ -6,10 +6,9 @@ use gatehouse_core::{Access, AccessId, Contract, Status, TaskId, TenantName, Use
 
 use crate::Store;
 use crate::contract;
-use crate::day;
 use crate::db::{Row, Tx};
 use crate::error::{Failure, StoreError};
-use crate::tally::{self, Tally};
+use crate::moves::Moves;
 
 /// The columns of an access, in the order that [`read`] reads them, and behind them its number in the
 /// tenant.
@@ -107,39 +106,38 @@ async fn write_change(
     before: &Stored,
     change: &Change,
 ) -> Result<(), StoreError> {
-    let after = &change.access;
-    if before.access == *after && change.password.is_none() {
+    if before.access == change.access && change.password.is_none() {
         return Ok(());
     }
+    write_one(tx, tenant, change).await?;
+    let mut moves = Moves::default();
+    moves.change(&before.access, &change.access);
+    moves.write(tx, tenant).await
+}
+
+/// Writes an access that is there; without a new password it keeps the one it has.
+pub(crate) async fn write_one(
+    tx: &Tx,
+    tenant: &TenantName,
+    change: &Change,
+) -> Result<(), StoreError> {
     let sql = "UPDATE access SET status = ?3, start_at = ?4, end_at = ?5, \
                first_connected_at = ?6, is_terminating = ?7, end_before = ?8, version = ?9, \
-               password_hash = ?10 WHERE tenant = ?1 AND id = ?2";
+               password_hash = COALESCE(?10, password_hash) WHERE tenant = ?1 AND id = ?2";
+    let access = &change.access;
     let values = [
         tenant.as_str().into(),
-        after.id.as_bytes().as_slice().into(),
-        after.status.as_str().into(),
-        after.start.into(),
-        after.end.into(),
-        after.first_connected_at.into(),
-        i64::from(after.termination.is_some()).into(),
-        after.termination.and_then(|planned| planned.end_before).into(),
-        after.version.into(),
-        change.password.as_ref().unwrap_or(&before.password).as_str().into(),
+        access.id.as_bytes().as_slice().into(),
+        access.status.as_str().into(),
+        access.start.into(),
+        access.end.into(),
+        access.first_connected_at.into(),
+        i64::from(access.termination.is_some()).into(),
+        access.termination.and_then(|planned| planned.end_before).into(),
+        access.version.into(),
+        change.password.as_ref().map(StoredHash::as_str).into(),
     ];
-    tx.execute(sql, &values).await?;
-    if before.access.status == after.status {
-        return Ok(());
-    }
-    let mut moved = Tally::default();
-    moved.add(before.access.status, -1);
-    moved.add(after.status, 1);
-    tally::add(tx, tenant, &after.contract_id, &moved).await?;
-    if after.status == Status::Terminated
-        && let Some(end) = after.end
-    {
-        day::add(tx, tenant, day::Kind::Ended, end, 1).await?;
-    }
-    Ok(())
+    tx.execute(sql, &values).await.map(drop)
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {

@@ -49,7 +49,7 @@ impl Store {
                 audit.compare(reserved(&tx, &tenant).await?, counted_reserved(&tx, &tenant).await?);
                 let of_contracts = rows_of_contracts(&tx, &tenant).await?;
                 audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
-                for (sql, what) in ORDERS {
+                for (sql, what) in RULES {
                     let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
                     let n = n.into_iter().next().unwrap_or_default();
                     audit.n_figures += 1;
@@ -225,8 +225,9 @@ fn read_day(row: &Row<'_>) -> Result<(String, String), StoreError> {
     Ok((format!("accesses {} on {}", row.text(0)?, day.date()), row.integer(2)?.to_string()))
 }
 
-/// What lists rest on beside the counters: each statement counts the accesses that break it.
-const ORDERS: &[(&str, &str)] = &[
+/// What lists and the sweep of ends rest on beside the counters: each statement counts the accesses that
+/// break it.
+const RULES: &[(&str, &str)] = &[
     (
         "SELECT COUNT(*) FROM (SELECT created_at, LAG(created_at) OVER (ORDER BY number) AS before \
          FROM access WHERE tenant = ?1) a WHERE created_at < before",
@@ -251,5 +252,11 @@ const ORDERS: &[(&str, &str)] = &[
          WINDOW w AS (PARTITION BY job ORDER BY job_number)) a \
          WHERE number < before OR contract_id <> beside",
         "have another order in their job than in the tenant, or another contract than it",
+    ),
+    (
+        "SELECT COUNT(*) FROM access a WHERE a.tenant = ?1 AND a.status <> 'TERMINATED' \
+         AND a.end_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM due d WHERE d.tenant = a.tenant \
+         AND d.kind = 'ends' AND d.name = a.contract_id AND d.part = (a.end_at + 59999) / 60000)",
+        "have an end that nobody is going to write down",
     ),
 ];

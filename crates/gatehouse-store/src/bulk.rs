@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use gatehouse_core::{Access, TenantName, Timestamp};
 
-use crate::db::{Dialect, Tx, Value};
+use crate::access::{self, Change};
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
 
 /// A new access with its running numbers.
@@ -48,6 +49,88 @@ pub(crate) async fn taken_usernames(
         taken.extend(tx.row(sql, &values, |row| row.text(0)).await?);
     }
     Ok(taken)
+}
+
+/// The accesses of these numbers, and nobody else changes or locks them until the transaction ends.
+/// They are locked in the order of their numbers, so that two who lock several don't wait for each other.
+pub(crate) async fn lock_accesses(
+    tx: &Tx,
+    tenant: &TenantName,
+    mut numbers: Vec<u64>,
+) -> Result<Vec<Access>, StoreError> {
+    numbers.sort_unstable();
+    if let Some(session) = tx.postgres() {
+        let numbers: Vec<_> = numbers.into_iter().map(as_integer).collect();
+        let sql = concat!(
+            "SELECT ",
+            access::columns!(),
+            " FROM access WHERE tenant = ?1 AND number = ANY(?2) ORDER BY number FOR UPDATE"
+        );
+        let rows = session.bulk(sql, &[&tenant.as_str(), &numbers]).await?;
+        return rows.iter().map(|row| access::read(&Row::Postgres(row))).collect();
+    }
+    let sql =
+        concat!("SELECT ", access::columns!(), " FROM access WHERE tenant = ?1 AND number = ?2");
+    let mut accesses = Vec::new();
+    for number in numbers {
+        let values = [tenant.as_str().into(), number.into()];
+        accesses.extend(tx.row(sql, &values, access::read).await?);
+    }
+    Ok(accesses)
+}
+
+/// Writes accesses that were locked. Those without a new password keep the one they have.
+pub(crate) async fn update(
+    tx: &Tx,
+    tenant: &TenantName,
+    changes: &[Change],
+) -> Result<(), StoreError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let Some(session) = tx.postgres() else {
+        for change in changes {
+            access::write_one(tx, tenant, change).await?;
+        }
+        return Ok(());
+    };
+    fn column<'a, T>(changes: &'a [Change], of: impl Fn(&'a Access) -> T) -> Vec<T> {
+        changes.iter().map(|change| of(&change.access)).collect()
+    }
+    let ms = |at: Timestamp| at.as_millisecond();
+    let passwords: Vec<_> =
+        changes.iter().map(|change| change.password.as_ref().map(|it| it.as_str())).collect();
+    let sql = "UPDATE access a SET status = n.status, start_at = n.start_at, end_at = n.end_at, \
+               first_connected_at = n.first_connected_at, is_terminating = n.is_terminating, \
+               end_before = n.end_before, version = n.version, \
+               password_hash = COALESCE(n.password_hash, a.password_hash) \
+               FROM unnest(?2::bytea[], ?3::text[], ?4::bigint[], ?5::bigint[], ?6::bigint[], \
+               ?7::bigint[], ?8::bigint[], ?9::bigint[], ?10::text[]) AS n (id, status, start_at, \
+               end_at, first_connected_at, is_terminating, end_before, version, password_hash) \
+               WHERE a.tenant = ?1 AND a.id = n.id";
+    session
+        .bulk(
+            sql,
+            &[
+                &tenant.as_str(),
+                &column(changes, |it| it.id.as_bytes().as_slice()),
+                &column(changes, |it| it.status.as_str()),
+                &column(changes, |it| ms(it.start)),
+                &column(changes, |it| it.end.map(ms)),
+                &column(changes, |it| it.first_connected_at.map(ms)),
+                &column(changes, |it| i64::from(it.termination.is_some())),
+                &column(changes, |it| it.termination.and_then(|it| it.end_before).map(ms)),
+                &column(changes, |it| as_integer(it.version)),
+                &passwords,
+            ],
+        )
+        .await
+        .map(drop)
+}
+
+fn as_integer(n: u64) -> i64 {
+    // As `Value` does it.
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 const COLUMNS: usize = 19;
@@ -107,7 +190,7 @@ async fn insert_columns(
     fn column<'a, T>(numbered: &'a [Numbered], of: impl Fn(&'a Numbered) -> T) -> Vec<T> {
         numbered.iter().map(of).collect()
     }
-    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let number = as_integer;
     let ms = |at: Timestamp| at.as_millisecond();
 
     let sql = "INSERT INTO access (tenant, number, offering_number, contract_number, job_number, \

@@ -20,7 +20,8 @@ use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
 use crate::execution::{ItemResult, Items, Planned};
-use crate::tally::{self, Tally};
+use crate::moves::Moves;
+use crate::tally;
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]
@@ -156,7 +157,8 @@ struct Ledger {
     taken: HashSet<String>,
     contracts: HashMap<ContractId, CountedContract>,
     counters: HashMap<Set, Size>,
-    added: HashMap<ContractId, Tally>,
+    n_created: u64,
+    moves: Moves,
 }
 
 impl Ledger {
@@ -185,7 +187,8 @@ impl Ledger {
             taken,
             contracts: HashMap::new(),
             counters: HashMap::from([(Set::Tenant, counter)]),
-            added: HashMap::new(),
+            n_created: 0,
+            moves: Moves::default(),
         };
         ledger.counters.extend(jobs.into_iter().flatten());
         for (contract, counters) in contracts.into_iter().flatten() {
@@ -205,29 +208,31 @@ impl Ledger {
             .map_err(CreateRefused::Refused)?;
         counted.n_live += 1;
         let offering_id = counted.contract.offering_id.clone();
-        self.added.entry(new.contract_id.clone()).or_default().add(opening.status, 1);
         self.taken.insert(new.username.as_str().to_owned());
+        let access = Access {
+            id: new.id,
+            contract_id: new.contract_id,
+            offering_id,
+            username: new.username,
+            device_name: new.device_name,
+            status: opening.status,
+            start: opening.start,
+            end: opening.end,
+            created_by: new.created_by,
+            created_at: self.created_at,
+            first_connected_at: None,
+            termination: None,
+            version: 1,
+        };
+        self.n_created += 1;
+        self.moves.open(&access);
         Ok(Numbered {
             number: self.next(Set::Tenant),
-            offering_number: self.next(Set::Offering(offering_id.clone())),
-            contract_number: self.next(Set::Contract(new.contract_id.clone())),
-            job_number: job_set(new.created_by).map(|set| self.next(set)),
+            offering_number: self.next(Set::Offering(access.offering_id.clone())),
+            contract_number: self.next(Set::Contract(access.contract_id.clone())),
+            job_number: job_set(access.created_by).map(|set| self.next(set)),
             password_hash: new.password.as_str().to_owned(),
-            access: Access {
-                id: new.id,
-                contract_id: new.contract_id,
-                offering_id,
-                username: new.username,
-                device_name: new.device_name,
-                status: opening.status,
-                start: opening.start,
-                end: opening.end,
-                created_by: new.created_by,
-                created_at: self.created_at,
-                first_connected_at: None,
-                termination: None,
-                version: 1,
-            },
+            access,
         })
     }
 
@@ -270,11 +275,9 @@ impl Ledger {
             self.counters.iter().filter(|(_, counter)| counter.latest_at == self.created_at);
         let counters =
             try_join_all(counters.map(|(set, counter)| counter::put(tx, tenant, set, *counter)));
-        let added =
-            try_join_all(self.added.iter().map(|(id, change)| tally::add(tx, tenant, id, change)));
-        let n: u64 = self.added.values().map(Tally::total).sum();
-        let today = day::add(tx, tenant, day::Kind::Created, self.created_at, n);
-        try_join(today, try_join(counters, added)).await.map(drop)
+        // The day is one that only creations count in, and they take turns.
+        let today = day::add(tx, tenant, day::Kind::Created, self.created_at.day(), self.n_created);
+        try_join(today, try_join(counters, self.moves.write(tx, tenant))).await.map(drop)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Days are those of UTC, whatever the tenant's time zone: the same instant is on the same day for
 //! everyone who adds figures of several tenants up.
 
-use gatehouse_core::{TenantName, Timestamp};
+use gatehouse_core::TenantName;
 
 use crate::db::Tx;
 use crate::error::StoreError;
@@ -24,16 +24,16 @@ impl Kind {
     }
 }
 
-/// Counts accesses to which this happened at that instant.
+/// Counts accesses to which this happened on that day, which is counted in days since 1970.
 pub(crate) async fn add(
     tx: &Tx,
     tenant: &TenantName,
     kind: Kind,
-    at: Timestamp,
+    day: i64,
     n: u64,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO day (tenant, kind, day, n) VALUES (?1, ?2, ?3, ?4) \
                ON CONFLICT (tenant, kind, day) DO UPDATE SET n = day.n + excluded.n";
-    let values = [tenant.as_str().into(), kind.as_str().into(), at.day().into(), n.into()];
+    let values = [tenant.as_str().into(), kind.as_str().into(), day.into(), n.into()];
     tx.execute(sql, &values).await.map(drop)
 }

@@ -15,7 +15,7 @@ use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
 use crate::db::{Dialect, Row, Tx, Value};
-use crate::error::StoreError;
+use crate::error::{Failure, StoreError};
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,6 +81,41 @@ pub struct Lease {
     /// Which piece of work.
     pub key: DueKey,
     epoch: u64,
+}
+
+/// Why what was done under a lease is rolled back.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    /// Somebody else has taken the row up.
+    LeaseLost,
+    /// The store let us down.
+    Failed(StoreError),
+}
+
+impl Undone {
+    /// What was done, or `None` where the lease was lost.
+    pub(crate) fn or_lost<T>(result: Result<T, Self>) -> Result<Option<T>, StoreError> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(Self::LeaseLost) => Ok(None),
+            Err(Self::Failed(error)) => Err(error),
+        }
+    }
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Failure for Undone {
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::LeaseLost => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
 }
 
 /// Rows of one kind that a claim looks at: whoever loses the first to somebody else tries the next.

@@ -4,6 +4,7 @@ mod access;
 mod client;
 mod contract;
 mod due;
+mod ends;
 mod full;
 mod gaps;
 mod list;

@@ -15,3 +15,9 @@ CREATE INDEX due_kind ON due (kind, due_at);
 
 -- Leases that a process left behind when it ended; few, among what may be very many.
 CREATE INDEX due_leased ON due (due_at) WHERE is_leased = 1;
+
+-- The ends that accesses have already, by contract and minute. No due time lies beyond the calendar.
+INSERT INTO due
+SELECT DISTINCT tenant, 'ends', contract_id, (end_at + 59999) / 60000,
+       MIN((end_at + 59999) / 60000 * 60000, 253402300799999), 0, 0
+FROM access WHERE status <> 'TERMINATED' AND end_at IS NOT NULL;

@@ -66,20 +66,22 @@ async fn a_lost_connection_is_made_again() {
     }
 }
 
-/// A store as the first version of the schema left it: two contracts, three accesses, one of them ended.
+/// A store as the first version of the schema left it: two contracts, four accesses, one of them ended and
+/// one with an end that will come.
 const AS_THE_FIRST_VERSION_LEFT_IT: &str = "
     INSERT INTO tenant VALUES ('acme', 'UTC');
     INSERT INTO contract VALUES
         ('acme', 'c1', 'o1', 'PAY_PER_USE', 'ACTIVE', NULL, NULL, NULL, NULL),
         ('acme', 'c2', 'o1', 'PAY_PER_USE', 'ACTIVE', NULL, NULL, NULL, NULL);
     INSERT INTO counter VALUES
-        ('acme', 'tenant', '', 3, 86400002), ('acme', 'offering', 'o1', 3, 86400002),
-        ('acme', 'contract', 'c1', 3, 86400002), ('acme', 'contract', 'c2', 0, 0);
-    INSERT INTO usage VALUES ('acme', 'c1', 2), ('acme', 'c2', 0);
+        ('acme', 'tenant', '', 4, 86400002), ('acme', 'offering', 'o1', 4, 86400002),
+        ('acme', 'contract', 'c1', 4, 86400002), ('acme', 'contract', 'c2', 0, 0);
+    INSERT INTO usage VALUES ('acme', 'c1', 3), ('acme', 'c2', 0);
     INSERT INTO access VALUES
         ('acme', 1, 1, 1, NULL, ID1, 'c1', 'o1', NULL, 'u1', 'h', NULL, 'ACTIVE', 1, NULL, 1, NULL, 0, NULL, 1),
         ('acme', 2, 2, 2, NULL, ID2, 'c1', 'o1', NULL, 'u2', 'h', 'd', 'TERMINATED', 2, 86400009, 2, NULL, 0, NULL, 2),
-        ('acme', 3, 3, 3, NULL, ID3, 'c1', 'o1', NULL, 'u3', 'h', 'd', 'SUSPENDED', 3, NULL, 86400002, NULL, 0, NULL, 2);
+        ('acme', 3, 3, 3, NULL, ID3, 'c1', 'o1', NULL, 'u3', 'h', 'd', 'SUSPENDED', 3, NULL, 86400002, NULL, 0, NULL, 2),
+        ('acme', 4, 4, 4, NULL, ID4, 'c1', 'o1', NULL, 'u4', 'h', 'd', 'SUSPENDED', 3, 1800086400001, 86400002, NULL, 0, NULL, 2);
 ";
 
 #[tokio::test]
@@ -93,7 +95,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         ("PostgreSQL", Db::open_postgres(&url, clock.clone()).unwrap(), ("'\\x", "::bytea")),
     ] {
         let mut rows = AS_THE_FIRST_VERSION_LEFT_IT.to_owned();
-        for n in 1..=3 {
+        for n in 1..=4 {
             let id = format!("{}0{n}{}'{}", bytes.0, "00".repeat(15), bytes.1);
             rows = rows.replace(&format!("ID{n}"), &id);
         }
@@ -107,10 +109,12 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         };
         let audit = store.audit(&acme()).await.unwrap();
         assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
-        assert_eq!(audit.n_accesses, 3);
+        assert_eq!(audit.n_accesses, 4);
         let contract = store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await.unwrap();
-        assert_eq!(contract.unwrap().n_live, 2, "{kind}");
-        store.create_access(&acme(), new("c2", "u4")).await.unwrap().unwrap();
+        assert_eq!(contract.unwrap().n_live, 3, "{kind}");
+        let next = store.next_due(&[crate::DueKind::Ends]).await.unwrap();
+        assert_eq!(next, Some(day(1).plus_milliseconds(60_000)), "{kind}");
+        store.create_access(&acme(), new("c2", "u5")).await.unwrap().unwrap();
         assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }

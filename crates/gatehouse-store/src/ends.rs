@@ -1,0 +1,105 @@
+//! Ends of accesses that have come, written down.
+//!
+//! An access whose end has come is over for everyone from that instant. Writing it down keeps the index
+//! of what is due short, which every summary and every quota walks along. So whoever gives an access an
+//! end also says, in the same transaction, that ends of its contract are due: one row for each minute,
+//! however many accesses end in it.
+
+use gatehouse_core::{ContractId, TenantName, Timestamp, lifecycle};
+
+use crate::Store;
+use crate::access::Change;
+use crate::bulk;
+use crate::db::Tx;
+use crate::due::{self, DueKey, DueKind, Lease, Undone};
+use crate::error::StoreError;
+use crate::moves::Moves;
+
+const MINUTE_MILLISECONDS: i64 = 60_000;
+
+/// What one step has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Ends that it has written down.
+    pub n: u64,
+    /// Whether there is more to do of the same, which is due again.
+    pub more: bool,
+}
+
+impl Store {
+    /// Writes down ends of a contract that have come, at most this many; `None` when the lease is lost,
+    /// and nothing was done.
+    ///
+    /// The lease is used up: what is left is due at once, behind what is due already.
+    pub async fn sweep_ends(&self, lease: &Lease, n_max: u64) -> Result<Option<Swept>, StoreError> {
+        let lease = lease.clone();
+        let swept = self.db.write(async move |tx| sweep_in(&tx, &lease, n_max).await);
+        Undone::or_lost(swept.await)
+    }
+}
+
+/// The minute by which an access with this end is over, in minutes since 1970. An end at a full minute,
+/// as those of months are, is due at that very instant.
+pub(crate) fn minute(end: Timestamp) -> i64 {
+    // Rounded up.
+    -(-end.as_millisecond()).div_euclid(MINUTE_MILLISECONDS)
+}
+
+fn due_at(minute: i64) -> Timestamp {
+    Timestamp::EPOCH.plus_milliseconds(minute.saturating_mul(MINUTE_MILLISECONDS))
+}
+
+/// Says that accesses of a contract will have ended by that minute.
+///
+/// It locks the row that is there: who finishes that row must see the end that is added to it now.
+pub(crate) async fn expect(
+    tx: &Tx,
+    tenant: &TenantName,
+    contract_id: &ContractId,
+    minute: i64,
+) -> Result<(), StoreError> {
+    let name = contract_id.as_str().to_owned();
+    let key = DueKey { tenant: tenant.clone(), kind: DueKind::Ends, name, part: minute };
+    due::add_locking(tx, &key, due_at(minute)).await
+}
+
+const COME: &str = "SELECT number FROM access WHERE tenant = ?1 AND contract_id = ?2 \
+                    AND status <> 'TERMINATED' AND end_at <= ?3 ORDER BY end_at LIMIT ?4";
+
+pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept, Undone> {
+    let DueKey { tenant, name: contract_id, part, .. } = &lease.key;
+    let now = tx.now().await?;
+    let come = async |by: Timestamp, n_max: u64| {
+        let values = [tenant.as_str().into(), contract_id.as_str().into(), by.into(), n_max.into()];
+        tx.rows(COME, &values, |row| row.count(0)).await
+    };
+    let numbers = come(now, n_max).await?;
+    let (mut moves, mut changes) = (Moves::default(), Vec::new());
+    for before in bulk::lock_accesses(tx, tenant, numbers).await? {
+        // Whoever held it may have given it another end, or written this one down.
+        let after = lifecycle::at(&before, now);
+        if after != before {
+            moves.change(&before, &after);
+            changes.push(Change { access: after, password: None });
+        }
+    }
+    bulk::update(tx, tenant, &changes).await?;
+    moves.write(tx, tenant).await?;
+
+    // The fence; and from here on nobody adds an end to this minute that the next look doesn't see.
+    if !due::lock(tx, lease).await? {
+        return Err(Undone::LeaseLost);
+    }
+    let due_at = due_at(*part);
+    let more = !come(due_at, 1).await?.is_empty();
+    let is_held = if more {
+        // Not before its time, should the clock have been put back.
+        due::release(tx, lease, due_at.max(now)).await?
+    } else {
+        due::finish(tx, lease).await?
+    };
+    if !is_held {
+        return Err(Undone::LeaseLost);
+    }
+    Ok(Swept { n: changes.len() as u64, more })
+}

@@ -1,0 +1,73 @@
+//! What changes of accesses mean for what is counted as it happens, and for what is due.
+//!
+//! Everyone who makes accesses or changes them writes this down behind the accesses themselves, and in
+//! one order: tallies by contract, then days, then what is due. Who locks accesses does so before, by
+//! their numbers. So nobody waits in a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::try_join_all;
+use gatehouse_core::{Access, ContractId, Status, TenantName};
+
+use crate::day;
+use crate::db::Tx;
+use crate::ends;
+use crate::error::StoreError;
+use crate::tally::{self, Tally};
+
+/// What some changes add up to.
+#[derive(Default)]
+pub(crate) struct Moves {
+    tallies: BTreeMap<ContractId, Tally>,
+    /// How many accesses ended, by day.
+    ended: BTreeMap<i64, u64>,
+    /// Contracts, and the minutes by which accesses of theirs will have ended.
+    ends: BTreeSet<(ContractId, i64)>,
+}
+
+impl Moves {
+    /// Counts in an access that is new.
+    pub(crate) fn open(&mut self, access: &Access) {
+        self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
+        self.expect_end(access);
+    }
+
+    /// Counts in what has become of an access.
+    pub(crate) fn change(&mut self, before: &Access, after: &Access) {
+        if before.status != after.status {
+            let tally = self.tallies.entry(after.contract_id.clone()).or_default();
+            tally.add(before.status, -1);
+            tally.add(after.status, 1);
+            if after.status == Status::Terminated
+                && let Some(end) = after.end
+            {
+                *self.ended.entry(end.day()).or_default() += 1;
+            }
+        }
+        if before.end != after.end {
+            self.expect_end(after);
+        }
+    }
+
+    fn expect_end(&mut self, access: &Access) {
+        if access.status != Status::Terminated
+            && let Some(end) = access.end
+        {
+            self.ends.insert((access.contract_id.clone(), ends::minute(end)));
+        }
+    }
+
+    /// Writes it down.
+    pub(crate) async fn write(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+        // Sent together, run one after the other.
+        let tallies = self.tallies.iter().map(|(id, change)| tally::add(tx, tenant, id, change));
+        try_join_all(tallies).await?;
+        for (day, n) in &self.ended {
+            day::add(tx, tenant, day::Kind::Ended, *day, *n).await?;
+        }
+        for (contract_id, minute) in &self.ends {
+            ends::expect(tx, tenant, contract_id, *minute).await?;
+        }
+        Ok(())
+    }
+}
