@@ -190,6 +190,12 @@ impl TaskId {
         Self(time_ordered(unix_milliseconds, random))
     }
 
+    /// When it was made, in milliseconds since 1970.
+    pub fn unix_milliseconds(&self) -> u64 {
+        let [a, b, c, d, e, f, ..] = *self.0.as_bytes();
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    }
+
     /// The sixteen bytes that are stored, without the prefix.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()

@@ -5,10 +5,12 @@
 //! walk through.
 
 pub mod access;
+pub mod batch;
 pub mod client;
 pub mod contract;
 pub mod error;
 pub mod estate;
+pub mod outcome;
 pub mod tenant;
 pub mod verify;
 
@@ -19,6 +21,9 @@ use std::sync::Arc;
 use gatehouse_core::{AccessId, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{Vault, chance};
+use tokio::sync::Notify;
+
+use crate::config::Tasks;
 
 /// Everything that the service works with. Cheap to clone.
 #[derive(Clone)]
@@ -29,9 +34,18 @@ pub struct App {
     pub vault: Arc<Vault>,
     /// What time it is.
     pub clock: Clock,
+    /// How batches are worked off.
+    pub tasks: Tasks,
+    /// Told when there is a batch to work on.
+    pub(crate) wake: Arc<Notify>,
 }
 
 impl App {
+    /// The service on a store and a vault.
+    pub fn new(store: Store, vault: Arc<Vault>, clock: Clock, tasks: Tasks) -> Self {
+        Self { store, vault, clock, tasks, wake: Arc::default() }
+    }
+
     /// What time it is.
     pub fn now(&self) -> Timestamp {
         self.clock.now()

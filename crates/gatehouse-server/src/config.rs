@@ -8,11 +8,13 @@ mod auth;
 mod duration;
 mod limits;
 mod load;
+mod tasks;
 
 pub use auth::{Auth, Issuer, IssuerUrl};
 pub use duration::{BadDuration, Duration};
 pub use limits::{BODY_BYTES_MAX, Limits};
 pub use load::{BadConfig, SETTINGS};
+pub use tasks::Tasks;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -51,6 +53,8 @@ pub struct Config {
     pub auth: Auth,
     /// How much may be asked for.
     pub limits: Limits,
+    /// How batches are worked off.
+    pub tasks: Tasks,
     /// What is written down about the work.
     pub log: Log,
     /// Where traces of the work go.
@@ -145,6 +149,7 @@ impl Default for Config {
             tls: Tls::default(),
             auth: Auth::default(),
             limits: Limits::default(),
+            tasks: Tasks::default(),
             log: Log::default(),
             traces: Traces::default(),
             master_key: None,
@@ -178,6 +183,7 @@ impl Config {
     /// Checks what no single setting can tell by itself.
     fn check(self) -> Result<Self, String> {
         self.limits.check()?;
+        self.tasks.check()?;
         if self.data_dir.as_os_str().is_empty() {
             return Err("data_dir must not be empty; `.` is the present directory".into());
         }

@@ -14,6 +14,7 @@ mod rate;
 pub mod reader;
 pub mod serve;
 pub mod trace;
+pub mod work;
 
 pub use app::App;
 pub use config::Config;

@@ -112,7 +112,7 @@ impl Server {
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
         let keys = keys::open(config, &store, given).await?;
-        let app = App { store, vault: Arc::new(keys.vault), clock };
+        let app = App::new(store, Arc::new(keys.vault), clock, config.tasks.clone());
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }

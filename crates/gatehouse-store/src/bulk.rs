@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use gatehouse_core::{Access, TenantName, Timestamp};
+use gatehouse_core::{Access, AccessId, TenantName, Timestamp};
 
-use crate::access::{self, Change};
+use crate::access::{self, Change, Stored};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
 
@@ -77,6 +77,31 @@ pub(crate) async fn lock_accesses(
         accesses.extend(tx.row(sql, &values, access::read).await?);
     }
     Ok(accesses)
+}
+
+/// The accesses of these identifiers that are there, each with what is kept of its password, and nobody
+/// else changes or locks them until the transaction ends. They are locked in the order of their numbers too.
+pub(crate) async fn lock_named(
+    tx: &Tx,
+    tenant: &TenantName,
+    ids: &[AccessId],
+) -> Result<Vec<Stored>, StoreError> {
+    if let Some(session) = tx.postgres() {
+        let ids: Vec<_> = ids.iter().map(|id| id.as_bytes().as_slice()).collect();
+        let sql = concat!(
+            access::stored!(),
+            " WHERE tenant = ?1 AND id = ANY(?2) ORDER BY number FOR UPDATE"
+        );
+        let rows = session.bulk(sql, &[&tenant.as_str(), &ids]).await?;
+        return rows.iter().map(|row| access::read_stored(&Row::Postgres(row))).collect();
+    }
+    let sql = concat!(access::stored!(), " WHERE tenant = ?1 AND id = ?2");
+    let mut found = Vec::new();
+    for id in ids {
+        let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
+        found.extend(tx.row(sql, &values, access::read_stored).await?);
+    }
+    Ok(found)
 }
 
 /// Writes accesses that were locked. Those without a new password keep the one they have.

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemName, Task, TaskState, Work};
-use gatehouse_core::{ContractId, TaskId, TenantName, Timestamp, Trouble};
+use gatehouse_core::{AccessId, ContractId, TaskId, TenantName, Timestamp, Trouble};
 
 use crate::Store;
+use crate::changes::{self, ChangeRule};
 use crate::contract;
 use crate::counter;
 use crate::creation::{self, NewAccess};
@@ -223,6 +224,31 @@ impl Store {
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 Ok((close(&tx, &lease, task, None, terms, now, &probe).await?, left))
+            })
+            .await
+    }
+
+    /// Changes the accesses of a stretch by a rule, each by itself, as many of them as patience allows.
+    pub async fn run_change(
+        &self,
+        lease: &Lease,
+        stretch: Stretch<AccessId>,
+        rule: ChangeRule,
+        terms: Terms,
+        probe: Probe,
+    ) -> Result<Stepped, NotRun> {
+        let lease = lease.clone();
+        self.db
+            .write(async move |tx| {
+                let begun = Instant::now();
+                let tenant = &lease.key.tenant;
+                let Stretch { task: id, from, items, patience } = stretch;
+                let mut task = lock_at(&tx, tenant, id, from).await?;
+                let is_over = || begun.elapsed() > patience && tx.others_wait();
+                let results = changes::change_each(&tx, tenant, items, &rule, is_over).await?;
+                advance(&tx, tenant, &mut task, results).await?;
+                let now = tx.now().await?;
+                close(&tx, &lease, task, None, terms, now, &probe).await
             })
             .await
     }

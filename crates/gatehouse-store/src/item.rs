@@ -134,12 +134,16 @@ pub(crate) async fn put_part(
     tx: &Tx,
     tenant: &TenantName,
     task: TaskId,
-    part: u64,
+    part: u32,
     body: &[u8],
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO task_part (tenant, task, part, body) VALUES (?1, ?2, ?3, ?4)";
-    let values =
-        [tenant.as_str().into(), task.as_bytes().as_slice().into(), part.into(), body.into()];
+    let values = [
+        tenant.as_str().into(),
+        task.as_bytes().as_slice().into(),
+        u64::from(part).into(),
+        body.into(),
+    ];
     tx.execute(sql, &values).await.map(drop)
 }
 

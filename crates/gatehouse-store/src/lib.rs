@@ -11,6 +11,7 @@
 mod access;
 mod audit;
 mod bulk;
+mod changes;
 mod client;
 mod clock;
 mod contract;
@@ -41,6 +42,7 @@ mod tenant;
 
 pub use access::{Change, Stored};
 pub use audit::Audit;
+pub use changes::ChangeRule;
 pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};

@@ -40,8 +40,8 @@ pub struct NewTask {
     pub work: Work,
     /// How many items it has.
     pub n_items: u32,
-    /// What the client sent of them, in parts.
-    pub parts: Vec<Vec<u8>>,
+    /// What the client sent of them, in numbered parts.
+    pub parts: Vec<(u32, Vec<u8>)>,
     /// Its key, sealed, where it has one.
     pub sealed_key: Option<Vec<u8>>,
     /// The request that it comes with.
@@ -116,8 +116,8 @@ pub(crate) async fn accept_in(
     if let Some(sealed) = &new.sealed_key {
         secret::put(tx, tenant, SecretKind::Task, &new.id.to_string(), sealed).await?;
     }
-    let parts = new.parts.iter().zip(0..);
-    try_join_all(parts.map(|(body, n)| item::put_part(tx, tenant, new.id, n, body))).await?;
+    let parts = new.parts.iter();
+    try_join_all(parts.map(|(n, body)| item::put_part(tx, tenant, new.id, *n, body))).await?;
     due::add_locking(tx, &queue(tenant), now).await?;
     Ok(Some(()))
 }

@@ -4,7 +4,7 @@ use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
 use crate::counter;
-use crate::db::Row;
+use crate::db::{Row, Tx};
 use crate::error::StoreError;
 use crate::{Put, Store};
 
@@ -113,6 +113,12 @@ impl Store {
             })
             .await
     }
+}
+
+/// A tenant, under a transaction.
+pub(crate) async fn read_in(tx: &Tx, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
+    let sql = concat!(columns!(), " WHERE tenant = ?1");
+    tx.row(sql, &[name.as_str().into()], read).await
 }
 
 fn read(row: &Row<'_>) -> Result<Tenant, StoreError> {

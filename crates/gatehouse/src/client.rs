@@ -175,7 +175,7 @@ impl Whose {
         let clock = Clock::machine();
         let store = join(&config, clock.clone()).await?;
         let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
-        Ok((App { store, vault: Arc::new(vault), clock }, tenant))
+        Ok((App::new(store, Arc::new(vault), clock, config.tasks), tenant))
     }
 }
 

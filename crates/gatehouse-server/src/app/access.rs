@@ -1,7 +1,7 @@
 //! Making an access and changing it.
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, Refusal, Target};
 use gatehouse_core::{
     Access, AccessId, Contract, ContractId, DeviceName, TenantName, Timestamp, Username,
 };
@@ -126,13 +126,13 @@ impl App {
 
 /// Both changes as one, under one new version. The password comes first: an access that this very
 /// request ends may still get one, one that had ended before may not.
-fn change(
+pub(crate) fn change(
     seen: Access,
     contract: &Contract,
     status: Option<Target>,
     rotates: bool,
     now: Timestamp,
-) -> Result<Access, Error> {
+) -> Result<Access, Refusal> {
     let mut access = seen.clone();
     if rotates {
         access = lifecycle::rotate_password(&access, now)?;

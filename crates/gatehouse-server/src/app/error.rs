@@ -1,7 +1,7 @@
 //! Why the service did not do what it was asked.
 
 use gatehouse_core::lifecycle::Refusal;
-use gatehouse_core::{ContractId, Username};
+use gatehouse_core::{ContractId, TaskState, Trouble, Username};
 use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{Busy, VaultError};
 
@@ -18,10 +18,10 @@ pub enum Error {
     #[error("there is no {0} `{1}`")]
     NotFound(&'static str, String),
     /// The request names a contract that the tenant doesn't have.
-    #[error("the tenant has no contract `{0}`")]
+    #[error("{}", Trouble::unknown_contract(.0).detail)]
     UnknownContract(ContractId),
     /// Another access of the tenant has this username, or had it.
-    #[error("username `{0}` is taken, perhaps by an access that is TERMINATED")]
+    #[error("{}", Trouble::username_taken(.0).detail)]
     UsernameTaken(Username),
     /// The present state doesn't allow it.
     #[error(transparent)]
@@ -34,6 +34,17 @@ pub enum Error {
         /// How many there are.
         n_accesses: u64,
     },
+    /// A Task that is over can't be stopped.
+    #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
+    TaskOver(TaskState),
+    /// The Task is not there yet.
+    #[error("the Task is {}; {what}", .state.as_str())]
+    TaskNotReady {
+        /// Where it is.
+        state: TaskState,
+        /// What can be asked when.
+        what: &'static str,
+    },
     /// The access has changed since the client saw it.
     #[error(
         "the access has the ETag \"{0}\", which If-Match or If-None-Match excludes; an ETag is written \
@@ -43,6 +54,9 @@ pub enum Error {
     /// A device's credentials don't let it in. Why is nobody's business.
     #[error("the credentials are refused")]
     CredentialsRefused,
+    /// A test ended a worker's step.
+    #[error("interrupted")]
+    Interrupted,
     /// Too much is being hashed just now.
     #[error(transparent)]
     Busy(#[from] Busy),

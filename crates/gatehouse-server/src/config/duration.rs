@@ -54,6 +54,11 @@ impl Duration {
         Self { count, unit: Unit::Hours }
     }
 
+    /// So many days.
+    pub const fn days(count: u64) -> Self {
+        Self { count, unit: Unit::Days }
+    }
+
     /// What the standard library makes of it.
     pub const fn get(self) -> std::time::Duration {
         let milliseconds = self.count.saturating_mul(self.unit.milliseconds());

@@ -1,6 +1,6 @@
 //! The one body of every error, and the one table from errors to statuses.
 
-use gatehouse_core::lifecycle::Refusal;
+use gatehouse_core::{Trouble, TroubleKind};
 use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -151,24 +151,11 @@ impl From<Error> for Problem {
         match error {
             Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
-            Error::UnknownContract(_) => {
-                let fault = Fault { name: "contractId".into(), reason: detail.clone() };
-                let problem =
-                    Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract", detail);
-                Self { invalid: vec![fault], ..problem }
-            }
-            Error::UsernameTaken(_) => Self::new(StatusCode::CONFLICT, "Username taken", detail),
-            Error::Refused(refusal) => {
-                let title = match refusal {
-                    Refusal::AccessTerminated => "Access terminated",
-                    Refusal::ContractSuspended => "Contract suspended",
-                    Refusal::ContractEnded => "Contract ended",
-                    Refusal::ContractNotStarted(_) => "Contract not started",
-                    Refusal::QuotaReached(_) => "Quota reached",
-                    Refusal::NotPayPerUse => "Not pay per use",
-                };
-                Self::new(StatusCode::CONFLICT, title, detail)
-            }
+            Error::UnknownContract(id) => Trouble::unknown_contract(&id).into(),
+            Error::UsernameTaken(username) => Trouble::username_taken(&username).into(),
+            Error::Refused(refusal) => Trouble::refused(&refusal).into(),
+            Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
+            Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
             Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
             Error::CredentialsRefused => {
@@ -181,8 +168,31 @@ impl From<Error> for Problem {
             Error::Storage(error) => {
                 Self { cause: Some(chain(&error)), ..Self::from_storage(&error) }
             }
+            // No request does what only a worker in a test does.
+            Error::Interrupted => Self::internal(),
             Error::Vault(error) => Self { cause: Some(chain(&error)), ..Self::internal() },
         }
+    }
+}
+
+/// What fails alone inside a Task has the status and the words that it would have alone.
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Self {
+        let (status, title) = match trouble.kind {
+            TroubleKind::UnknownContract => (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract"),
+            TroubleKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
+            TroubleKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
+            TroubleKind::OutOfBounds => (StatusCode::BAD_REQUEST, "Invalid request"),
+            TroubleKind::AccessTerminated => (StatusCode::CONFLICT, "Access terminated"),
+            TroubleKind::ContractSuspended => (StatusCode::CONFLICT, "Contract suspended"),
+            TroubleKind::ContractEnded => (StatusCode::CONFLICT, "Contract ended"),
+            TroubleKind::ContractNotStarted => (StatusCode::CONFLICT, "Contract not started"),
+            TroubleKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
+            TroubleKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
+        };
+        let fields = trouble.fields.into_iter();
+        let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();
+        Self { invalid, ..Self::new(status, title, trouble.detail) }
     }
 }
 

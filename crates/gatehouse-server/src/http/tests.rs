@@ -87,7 +87,7 @@ impl Gatehouse {
         dir: Option<tempfile::TempDir>,
     ) -> Self {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let app = App { store, vault, clock: clock.clone() };
+        let app = App::new(store, vault, clock.clone(), Config::default().tasks);
         let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
         let gate = Gate::new(app, auth, &config);
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };

@@ -23,7 +23,7 @@ fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
         id: job(n),
         work: Work::Creation { contract_id: contract.parse().unwrap(), is_explicit: true },
         n_items,
-        parts: vec![b"first".to_vec(), b"second".to_vec()],
+        parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),
         correlation_id: "test".into(),
     }

@@ -1,0 +1,228 @@
+//! Batches: what a client may ask for at once, and accepting it.
+//!
+//! Accepting is all that happens while the client waits: what was asked for is written down, sealed
+//! where it holds passwords, and a worker goes on from there (`work/task.rs`). What comes of it is in
+//! `outcome`.
+
+mod part;
+
+pub(crate) use part::{PART_ITEMS, read_change, read_creation};
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::lifecycle::Target;
+use gatehouse_core::task::{Task, TaskState, Work};
+use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Username};
+use gatehouse_store::{NewTask, PASSWORD_PART};
+use gatehouse_vault::{TaskKey, chance};
+
+use super::{App, Error, unix_milliseconds};
+use crate::reader::Fault;
+
+/// A batch of new accesses, as a client asked for it.
+#[derive(Debug)]
+pub struct NewBatch {
+    /// Under which contract.
+    pub contract_id: ContractId,
+    /// Which.
+    pub items: NewItems,
+}
+
+/// Which accesses a client wants.
+#[derive(Debug)]
+pub enum NewItems {
+    /// So many, with everything generated.
+    Count(u32),
+    /// These.
+    Explicit(Vec<NewItem>),
+}
+
+/// One access that a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewItem {
+    /// It can be tried.
+    Fit(FitItem),
+    /// It can't.
+    Unfit(UnfitItem),
+}
+
+impl NewItem {
+    /// The password that the client chose, if it did.
+    pub fn password(&self) -> Option<&Password> {
+        match self {
+            Self::Fit(item) => item.password.as_ref(),
+            Self::Unfit(_) => None,
+        }
+    }
+}
+
+/// What a client says about one access; what it left out is generated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FitItem {
+    /// A username of the client's choice.
+    pub username: Option<Username>,
+    /// A password of the client's choice.
+    pub password: Option<Password>,
+    /// The device's name.
+    pub device_name: Option<DeviceName>,
+}
+
+/// An item with a value out of bounds: it fails alone, inside the Task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnfitItem {
+    /// The username that was asked for, shortened.
+    pub username: Option<String>,
+    /// The device's name that was asked for, shortened.
+    pub device_name: Option<String>,
+    /// What is wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// A batch of changes, as a client asked for it.
+#[derive(Debug)]
+pub struct BatchChange {
+    /// Of which accesses, each named once.
+    pub ids: Vec<NamedAccess>,
+    /// What is to happen to them.
+    pub what: BatchedChange,
+}
+
+/// An access that a batch names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedAccess {
+    /// Its first position in the request.
+    pub index: u32,
+    /// Its identifier, or a text that can't be one, shortened.
+    pub id: Result<AccessId, String>,
+}
+
+/// What is to happen to all accesses of a batch.
+#[derive(Debug)]
+pub enum BatchedChange {
+    /// Another status, another password, or both.
+    Update {
+        /// The status that they are to have.
+        status: Option<Target>,
+        /// The password that all of them are to have.
+        password: Option<Password>,
+    },
+    /// They end with the month.
+    Terminate,
+}
+
+impl App {
+    /// Accepts a batch of new accesses.
+    pub async fn accept_batch(
+        &self,
+        tenant: &TenantName,
+        batch: NewBatch,
+        correlation_id: &str,
+    ) -> Result<(TaskId, Work), Error> {
+        let NewBatch { contract_id, items } = batch;
+        let (id, key) = (self.draw_task_id(), TaskKey::draw());
+        let sealed_key = self.vault.seal_task_key(tenant, id, &key);
+        let is_explicit = matches!(items, NewItems::Explicit(_));
+        let (n_items, parts) = match items {
+            NewItems::Count(n) => (n, Vec::new()),
+            NewItems::Explicit(items) => {
+                let sealed = move || (count(&items), part::write_creation(&items, &key));
+                away(sealed).await
+            }
+        };
+        let work = Work::Creation { contract_id, is_explicit };
+        let new = NewTask {
+            id,
+            work,
+            n_items,
+            parts,
+            sealed_key: Some(sealed_key),
+            correlation_id: correlation_id.to_owned(),
+        };
+        self.accept(tenant, new).await
+    }
+
+    /// Accepts a batch of changes.
+    pub async fn accept_change(
+        &self,
+        tenant: &TenantName,
+        change: BatchChange,
+        correlation_id: &str,
+    ) -> Result<(TaskId, Work), Error> {
+        let id = self.draw_task_id();
+        let mut parts = part::write_change(&change.ids);
+        let (work, password) = match change.what {
+            BatchedChange::Update { status, password } => {
+                let sets_password = password.is_some();
+                (Work::Update { target: status, sets_password }, password)
+            }
+            BatchedChange::Terminate => (Work::Termination, None),
+        };
+        let mut sealed_key = None;
+        if let Some(password) = password {
+            let key = TaskKey::draw();
+            let sealed = key.seal_part(PASSWORD_PART, password.reveal().as_bytes());
+            parts.push((PASSWORD_PART, sealed));
+            sealed_key = Some(self.vault.seal_task_key(tenant, id, &key));
+        }
+        let new = NewTask {
+            id,
+            work,
+            n_items: count(&change.ids),
+            parts,
+            sealed_key,
+            correlation_id: correlation_id.to_owned(),
+        };
+        self.accept(tenant, new).await
+    }
+
+    async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, Work), Error> {
+        let (id, work) = (new.id, new.work.clone());
+        let accepted = self.store.accept_task(tenant, new).await?;
+        accepted.ok_or_else(|| Error::NoTenant(tenant.to_string()))?;
+        self.wake.notify_one();
+        Ok((id, work))
+    }
+
+    /// Stops a Task that is not over. What it has done stays.
+    pub async fn stop_task(&self, tenant: &TenantName, id: TaskId) -> Result<Task, Error> {
+        match self.store.stop_task(tenant, id, self.tasks.terms()).await? {
+            None => Err(Error::NotFound("task", id.to_string())),
+            Some(Ok(task)) => Ok(task),
+            Some(Err(state)) => Err(Error::TaskOver(state)),
+        }
+    }
+
+    fn draw_task_id(&self) -> TaskId {
+        TaskId::new(unix_milliseconds(self.now()), &chance::bytes())
+    }
+}
+
+fn count<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).expect("a batch is bounded far below that")
+}
+
+/// Does what takes a while where nobody waits for it.
+async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    }
+}
+
+/// What a Task has to be for something to be asked of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Over.
+    Terminal,
+    /// Over, with accesses to show.
+    Shown,
+}
+
+impl Wanted {
+    /// Whether a Task in this state will do.
+    pub fn is_met(self, state: TaskState) -> bool {
+        match self {
+            Self::Terminal => state.is_terminal(),
+            Self::Shown => matches!(state, TaskState::Done | TaskState::Failed),
+        }
+    }
+}

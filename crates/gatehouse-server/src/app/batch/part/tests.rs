@@ -1,0 +1,47 @@
+use super::*;
+
+fn unfit(name: &str) -> NewItem {
+    NewItem::Unfit(UnfitItem {
+        username: Some(name.into()),
+        device_name: None,
+        faults: vec![Fault { name: "username".into(), reason: "must be shorter".into() }],
+    })
+}
+
+#[test]
+fn a_creation_is_read_as_it_was_written_part_by_part() {
+    let fit = |n: u32| {
+        NewItem::Fit(FitItem {
+            username: n.is_multiple_of(2).then(|| format!("user-{n}").parse().unwrap()),
+            password: n.is_multiple_of(3).then(|| Password::new(format!("pass\0{n}")).unwrap()),
+            device_name: n.is_multiple_of(5).then(|| format!("Gerät {n}").parse().unwrap()),
+        })
+    };
+    let items: Vec<NewItem> =
+        (0..1201).map(|n| if n % 7 == 0 { unfit("zu lang") } else { fit(n) }).collect();
+    let key = TaskKey::draw();
+    let parts = write_creation(&items, &key);
+    assert_eq!(parts.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [0, 1, 2]);
+    let read = parts.iter().flat_map(|(n, sealed)| read_creation(*n, sealed, &key).unwrap());
+    assert_eq!(read.collect::<Vec<_>>(), items);
+    assert!(read_creation(1, &parts[0].1, &key).is_err(), "not as another part");
+    assert!(read_creation(0, &parts[0].1, &TaskKey::draw()).is_err(), "not with another key");
+}
+
+#[test]
+fn a_change_is_read_as_it_was_written() {
+    let named = |index: u32| NamedAccess {
+        index,
+        id: match index % 3 {
+            0 => Err("no identifier".into()),
+            _ => Ok(AccessId::from_bytes([index.to_le_bytes()[0]; 16])),
+        },
+    };
+    let ids: Vec<NamedAccess> = (0..700).map(named).collect();
+    let parts = write_change(&ids);
+    assert_eq!(parts.len(), 2);
+    let read = parts.iter().flat_map(|(_, bytes)| read_change(bytes).unwrap());
+    assert_eq!(read.collect::<Vec<_>>(), ids);
+    let cut = &parts[0].1[..parts[0].1.len() - 1];
+    assert!(read_change(cut).is_err());
+}

@@ -1,0 +1,195 @@
+//! Working batches off, a stretch at a time.
+//!
+//! One tenant's Tasks are worked on by one worker at a time, which holds a lease on all of them. It does
+//! one step, a transaction: it starts a Task, or does a stretch of its items. When other tenants wait, the
+//! lease goes back with that step, so tenants take turns however long their batches are. Everything that
+//! a step makes follows from the Task's key, so a step that is done again makes the same.
+
+mod change;
+mod creation;
+
+use std::time::Duration;
+
+use gatehouse_core::task::{TaskState, Work};
+use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, StoreError, Terms};
+
+use super::pace::Pace;
+use crate::app::{App, Error};
+use creation::Prepared;
+
+/// How often a worker that is busy with something long says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How long a tenant whose Tasks can't be worked on is left alone.
+const PUT_OFF_MILLISECONDS: i64 = 1000;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Did {
+    /// There was nothing to do.
+    Nothing,
+    /// A Task was begun, or rejected.
+    Started,
+    /// So many items were worked on.
+    Worked(u32),
+    /// All Tasks of a tenant are over.
+    Finished,
+    /// Somebody else has taken over, or has stopped the Task.
+    Yielded,
+}
+
+/// Works batches off.
+pub struct TaskWorker {
+    app: App,
+    terms: Terms,
+    lease: Option<Lease>,
+    prepared: Option<Prepared>,
+    pace: Pace,
+    probe: Probe,
+}
+
+impl TaskWorker {
+    /// A worker for this service.
+    pub fn new(app: App) -> Self {
+        Self::with_probe(app, Probe::default())
+    }
+
+    /// One that a test may interrupt.
+    pub fn with_probe(app: App, probe: Probe) -> Self {
+        let terms = app.tasks.terms();
+        Self { app, terms, lease: None, prepared: None, pace: Pace::default(), probe }
+    }
+
+    /// Takes up what is due, unless it has something already, and does one step of it.
+    pub async fn run_one(&mut self) -> Result<Did, Error> {
+        let lease = match self.lease.take() {
+            Some(lease) => lease,
+            None => {
+                let lease_milliseconds = self.terms.lease_milliseconds;
+                let claimed = self.app.store.claim_due(&[DueKind::Tasks], lease_milliseconds);
+                let Some(lease) = claimed.await? else { return Ok(Did::Nothing) };
+                lease
+            }
+        };
+        match self.step(&lease).await {
+            Ok(did) => Ok(did),
+            Err(Stopped::Lost) => {
+                self.prepared = None;
+                Ok(Did::Yielded)
+            }
+            Err(Stopped::Moved) => {
+                self.prepared = None;
+                self.lease = Some(lease);
+                Ok(Did::Yielded)
+            }
+            Err(Stopped::Interrupted) => Err(Error::Interrupted),
+            Err(Stopped::Failed(error)) => {
+                // Best effort: the lease runs out by itself.
+                let _ = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives back what it holds, so that another may go on at once.
+    pub async fn hand_back(&mut self) -> Result<(), Error> {
+        self.prepared = None;
+        if let Some(lease) = self.lease.take() {
+            self.app.store.release(&lease).await?;
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self, lease: &Lease) -> Result<Did, Stopped> {
+        self.probe.pass(Point::Claimed)?;
+        let tenant = &lease.key.tenant;
+        let Some(next) = self.app.store.next_task(tenant).await? else {
+            self.app.store.finish_queue(lease).await?;
+            return Ok(Did::Finished);
+        };
+        let (task, password) = (next.task, next.password);
+        let n_before = task.n_processed();
+        let stepped = match (task.state, &task.work) {
+            (TaskState::Acknowledged, Work::Creation { .. }) => {
+                let started =
+                    self.app.store.start_creation(lease, task.id, self.terms, self.probe.clone());
+                started.await?
+            }
+            (TaskState::Acknowledged, Work::Update { .. } | Work::Termination) => {
+                self.start_change(lease, &task).await?
+            }
+            (_, Work::Creation { contract_id, is_explicit }) => {
+                let (contract_id, is_explicit) = (contract_id.clone(), *is_explicit);
+                self.create(lease, &task, &contract_id, is_explicit).await?
+            }
+            (_, Work::Update { .. } | Work::Termination) => {
+                self.change(lease, &task, password).await?
+            }
+        };
+        self.probe.pass(Point::AfterCommit)?;
+        if stepped.keeps_lease {
+            self.lease = Some(lease.clone());
+        }
+        Ok(match task.state {
+            TaskState::Acknowledged => Did::Started,
+            _ => Did::Worked(stepped.task.n_processed() - n_before),
+        })
+    }
+
+    /// Waits for something that may take long, and keeps the lease meanwhile.
+    async fn alive<T>(&self, lease: &Lease, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            match tokio::time::timeout(HEARTBEAT, &mut work).await {
+                Ok(done) => return Ok(done),
+                Err(_) => {
+                    let milliseconds = self.terms.lease_milliseconds;
+                    if !self.app.store.heartbeat(lease, milliseconds).await? {
+                        return Err(Stopped::Lost);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why a step was not taken.
+enum Stopped {
+    /// Somebody else has the lease.
+    Lost,
+    /// The Task was stopped.
+    Moved,
+    /// A test wanted it so.
+    Interrupted,
+    /// Something failed.
+    Failed(Error),
+}
+
+impl From<NotRun> for Stopped {
+    fn from(not_run: NotRun) -> Self {
+        match not_run {
+            NotRun::Lost => Self::Lost,
+            NotRun::Moved => Self::Moved,
+            NotRun::Interrupted(_) => Self::Interrupted,
+            NotRun::Store(error) => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<Point> for Stopped {
+    fn from(_: Point) -> Self {
+        Self::Interrupted
+    }
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}

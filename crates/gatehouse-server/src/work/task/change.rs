@@ -1,0 +1,134 @@
+//! Changing the accesses of a batch, each by the rule that a single change goes by.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::task::{ItemName, Task, Work};
+use gatehouse_core::{AccessId, Trouble};
+use gatehouse_store::{
+    Change, ChangeRule, Items, Lease, Planned, Point, Stepped, StoreError, Stretch,
+};
+
+use super::creation::no_key;
+use super::{Stopped, TaskWorker};
+use crate::app::access::change;
+use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
+use crate::work::pace::PATIENCE;
+
+impl TaskWorker {
+    /// Begins a change: hashes the one password that it sets, or rejects it where it names nothing.
+    pub(super) async fn start_change(
+        &self,
+        lease: &Lease,
+        task: &Task,
+    ) -> Result<Stepped, Stopped> {
+        let begin = match self.alive(lease, self.names_something(lease, task)).await?? {
+            true => Ok(self.hash_password(lease, task).await?),
+            false => Err(Trouble::no_access_at_all(task.n_items)),
+        };
+        self.probe.pass(Point::Hashed)?;
+        let store = &self.app.store;
+        Ok(store.start_change(lease, task.id, begin, self.terms, self.probe.clone()).await?)
+    }
+
+    /// Changes the next accesses.
+    pub(super) async fn change(
+        &mut self,
+        lease: &Lease,
+        task: &Task,
+        password: Option<StoredHash>,
+    ) -> Result<Stepped, Stopped> {
+        let from = task.n_processed();
+        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
+        let mut items = Items::new();
+        for part in from / PART_ITEMS..=(until - 1) / PART_ITEMS {
+            let named = self.named(lease, task, part).await?.into_iter().zip(part * PART_ITEMS..);
+            let wanted = named.filter(|(_, ordinal)| (from..until).contains(ordinal));
+            items.extend(wanted.map(|(named, _)| (named.index, plan(named))));
+        }
+        self.probe.pass(Point::Prepared)?;
+        let begun = Instant::now();
+        let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
+        let rule = rule(&task.work, password);
+        let (terms, probe) = (self.terms, self.probe.clone());
+        let stepped = self.app.store.run_change(lease, stretch, rule, terms, probe).await?;
+        let n_changed = stepped.task.n_processed() - from;
+        self.pace.learn(n_changed, begun.elapsed(), stepped.others_waited);
+        Ok(stepped)
+    }
+
+    /// Whether any access that the batch names is there.
+    async fn names_something(&self, lease: &Lease, task: &Task) -> Result<bool, Stopped> {
+        for part in 0..task.n_items.div_ceil(PART_ITEMS) {
+            let named = self.named(lease, task, part).await?;
+            let ids: Vec<AccessId> = named.into_iter().filter_map(|it| it.id.ok()).collect();
+            let found = self.app.store.accesses_by_id(&lease.key.tenant, &ids).await?;
+            if !found.is_empty() {
+                return Ok(true);
+            }
+            // Hundreds of looks were made on a thread that others wait for.
+            tokio::task::yield_now().await;
+        }
+        Ok(false)
+    }
+
+    /// The accesses that one part of the batch names.
+    async fn named(
+        &self,
+        lease: &Lease,
+        task: &Task,
+        part: u32,
+    ) -> Result<Vec<NamedAccess>, Stopped> {
+        let bytes = self.app.store.task_part(&lease.key.tenant, task.id, part).await?;
+        let bytes = bytes.ok_or_else(|| StoreError::Unexpected("a part is missing".into()))?;
+        Ok(read_change(&bytes)?)
+    }
+
+    /// One slow hash for all accesses, which share their password because the client wants it so.
+    async fn hash_password(
+        &self,
+        lease: &Lease,
+        task: &Task,
+    ) -> Result<Option<StoredHash>, Stopped> {
+        let Work::Update { sets_password: true, .. } = task.work else { return Ok(None) };
+        let tenant = &lease.key.tenant;
+        let key = self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?;
+        let password = self.app.password_of_change(tenant, task.id, &key).await?;
+        let password = password.ok_or_else(no_key)?;
+        let chosen = vec![(password, key.salt(0))];
+        let hashes = self.alive(lease, self.app.vault.hash_quietly(chosen)).await?;
+        Ok(hashes.into_iter().next())
+    }
+}
+
+fn plan(named: NamedAccess) -> Planned<AccessId> {
+    match named.id {
+        Ok(id) => Planned::Do(id),
+        Err(text) => {
+            let trouble = Trouble::no_access(&text);
+            Planned::Fail(ItemName { access_id: Some(text), ..ItemName::default() }, trouble)
+        }
+    }
+}
+
+/// What becomes of each access.
+fn rule(work: &Work, password: Option<StoredHash>) -> ChangeRule {
+    let target: Option<Option<Target>> = match work {
+        Work::Update { target, .. } => Some(*target),
+        Work::Creation { .. } | Work::Termination => None,
+    };
+    Arc::new(move |stored, contract, tenant, now| {
+        let refused = |refusal: lifecycle::Refusal| Trouble::refused(&refusal);
+        lifecycle::allow_batch(contract).map_err(refused)?;
+        let seen = lifecycle::at(&stored.access, now);
+        let access = match target {
+            Some(target) => {
+                change(seen, contract, target, password.is_some(), now).map_err(refused)?
+            }
+            None => lifecycle::plan_termination(&seen, &tenant.time_zone, now),
+        };
+        Ok(Change { access, password: password.clone() })
+    })
+}

@@ -1,0 +1,192 @@
+//! Making the accesses of a batch: what they are made of is derived, unsealed and hashed before their
+//! transaction, so that this takes nobody's time but the worker's.
+
+use std::time::Instant;
+
+use gatehouse_core::credential::{Password, StoredHash};
+use gatehouse_core::task::{ItemName, Task};
+use gatehouse_core::trouble::Field;
+use gatehouse_core::{ContractId, DeviceName, TaskId, TenantName, Trouble};
+use gatehouse_store::{Items, Lease, NewAccess, Planned, Point, Stepped, StoreError, Stretch};
+use gatehouse_vault::{Salt, TaskKey};
+
+use super::{Stopped, TaskWorker};
+use crate::app::batch::{FitItem, NewItem, PART_ITEMS, UnfitItem, read_creation};
+use crate::reader::Fault;
+use crate::work::pace::PATIENCE;
+
+/// Slow hashes before a transaction: about as long as a stretch may take.
+const HASHES_MAX: usize = 64;
+
+/// What has been made ready of a Task: kept from step to step, since hashes are dear.
+pub(super) struct Prepared {
+    task: TaskId,
+    key: TaskKey,
+    from: u32,
+    items: Items<NewAccess>,
+}
+
+impl TaskWorker {
+    /// Makes the next accesses of a creation.
+    pub(super) async fn create(
+        &mut self,
+        lease: &Lease,
+        task: &Task,
+        contract_id: &ContractId,
+        is_explicit: bool,
+    ) -> Result<Stepped, Stopped> {
+        let from = task.n_processed();
+        let is_ready =
+            |it: &Prepared| it.task == task.id && it.from == from && !it.items.is_empty();
+        let prepared = match self.prepared.take() {
+            Some(ready) if is_ready(&ready) => ready,
+            other => {
+                let key = other.filter(|it| it.task == task.id).map(|it| it.key);
+                self.prepare(lease, task, contract_id, is_explicit, key).await?
+            }
+        };
+        let Prepared { key, items, .. } = prepared;
+        let (n_items, begun) = (items.len(), Instant::now());
+        let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
+        let made = self.app.store.run_creation(lease, stretch, self.terms, self.probe.clone());
+        let (stepped, items) = made.await?;
+        let n_made = u32::try_from(n_items - items.len()).unwrap_or(u32::MAX);
+        self.pace.learn(n_made, begun.elapsed(), stepped.others_waited);
+        let from = stepped.task.n_processed();
+        self.prepared = Some(Prepared { task: task.id, key, from, items });
+        Ok(stepped)
+    }
+
+    /// Derives, unseals and hashes what the next accesses of a creation are made of.
+    async fn prepare(
+        &self,
+        lease: &Lease,
+        task: &Task,
+        contract_id: &ContractId,
+        is_explicit: bool,
+        key: Option<TaskKey>,
+    ) -> Result<Prepared, Stopped> {
+        let tenant = &lease.key.tenant;
+        let key = match key {
+            Some(key) => key,
+            None => self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?,
+        };
+        let from = task.n_processed();
+        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
+        let wanted = match is_explicit {
+            true => self.read_items(tenant, task.id, &key, from, until).await?,
+            false => (from..until).map(|n| generated_item(task.id, n)).collect(),
+        };
+        self.probe.pass(Point::Prepared)?;
+        let draft = Draft { task: task.id, key: &key, contract_id };
+        let items = self.hash(lease, draft, from, wanted).await?;
+        self.probe.pass(Point::Hashed)?;
+        Ok(Prepared { task: task.id, key, from, items })
+    }
+
+    /// What the client sent of these items.
+    async fn read_items(
+        &self,
+        tenant: &TenantName,
+        task: TaskId,
+        key: &TaskKey,
+        from: u32,
+        until: u32,
+    ) -> Result<Vec<NewItem>, Stopped> {
+        let mut items = Vec::new();
+        let mut n_chosen = 0;
+        for part in from / PART_ITEMS..=(until - 1) / PART_ITEMS {
+            let bytes = self.app.store.task_part(tenant, task, part).await?;
+            let bytes = bytes.ok_or_else(|| StoreError::Unexpected("a part is missing".into()))?;
+            let first = part * PART_ITEMS;
+            for (item, ordinal) in read_creation(part, &bytes, key)?.into_iter().zip(first..) {
+                if !(from..until).contains(&ordinal) {
+                    continue;
+                }
+                n_chosen += usize::from(item.password().is_some());
+                if n_chosen > HASHES_MAX {
+                    return Ok(items);
+                }
+                items.push(item);
+            }
+        }
+        Ok(items)
+    }
+
+    /// Makes accesses of what is wanted; chosen passwords are hashed in their lane.
+    async fn hash(
+        &self,
+        lease: &Lease,
+        draft: Draft<'_>,
+        from: u32,
+        wanted: Vec<NewItem>,
+    ) -> Result<Items<NewAccess>, Stopped> {
+        let chosen: Vec<(Password, Salt)> = wanted
+            .iter()
+            .zip(from..)
+            .filter_map(|(item, ordinal)| {
+                let password = item.password()?.clone();
+                Some((password, draft.key.salt(ordinal)))
+            })
+            .collect();
+        let hashes = match chosen.is_empty() {
+            true => Vec::new(),
+            false => self.alive(lease, self.app.vault.hash_quietly(chosen)).await?,
+        };
+        let mut hashes = hashes.into_iter();
+        let items = wanted.into_iter().zip(from..).map(|(item, ordinal)| {
+            let planned = match item {
+                NewItem::Fit(item) => {
+                    let hash = item.password.as_ref().and_then(|_| hashes.next());
+                    let hash = hash.unwrap_or_else(|| {
+                        self.app.vault.hash_generated(&draft.key.password(ordinal))
+                    });
+                    Planned::Do(draft.access(ordinal, item, hash))
+                }
+                NewItem::Unfit(item) => fail(item),
+            };
+            (ordinal, planned)
+        });
+        Ok(items.collect())
+    }
+}
+
+/// What the accesses of a creation have in common.
+struct Draft<'a> {
+    task: TaskId,
+    key: &'a TaskKey,
+    contract_id: &'a ContractId,
+}
+
+impl Draft<'_> {
+    fn access(&self, ordinal: u32, item: FitItem, password: StoredHash) -> NewAccess {
+        NewAccess {
+            id: self.key.access_id(self.task.unix_milliseconds(), ordinal),
+            contract_id: self.contract_id.clone(),
+            username: item.username.unwrap_or_else(|| self.key.username(ordinal)),
+            password,
+            device_name: item.device_name,
+            created_by: Some(self.task),
+        }
+    }
+}
+
+/// An item of which the client said nothing: its device is named after its number and its job.
+fn generated_item(task: TaskId, ordinal: u32) -> NewItem {
+    let job = task.to_string();
+    let ending = &job[job.len() - 6..];
+    let name = format!("device-{:06}-{ending}", ordinal + 1);
+    let device_name: Option<DeviceName> = name.parse().ok();
+    NewItem::Fit(FitItem { device_name, ..FitItem::default() })
+}
+
+fn fail<T>(item: UnfitItem) -> Planned<T> {
+    let UnfitItem { username, device_name, faults } = item;
+    let fields = faults.into_iter().map(|Fault { name, reason }| Field { name, reason });
+    let name = ItemName { access_id: None, username, device_name };
+    Planned::Fail(name, Trouble::out_of_bounds(fields.collect()))
+}
+
+pub(super) fn no_key() -> StoreError {
+    StoreError::Unexpected("a Task under way has no key".into())
+}
