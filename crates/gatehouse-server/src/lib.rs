@@ -1,7 +1,7 @@
 //! What gatehouse does, and how it is reached.
 //!
-//! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`config`] is what
-//! an operator may set; [`serve`] starts all of it and stops it again.
+//! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`work`] does what is
+//! due; [`config`] is what an operator may set; [`serve`] starts all of it and stops it again.
 
 pub mod app;
 pub mod auth;

@@ -32,6 +32,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::http::{Door, Gate};
 use crate::keys::{self, KeysError};
+use crate::work::Workers;
 use listener::{Listener, Setup};
 use tls::Tls;
 
@@ -116,6 +117,8 @@ impl Server {
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }
+        // On the embedded store nobody else can be at work: what was taken up before is free.
+        app.store.forget_leases().await?;
         let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
         let gate = Gate::new(app.clone(), auth, config);
         let setup = |door, capacity, tls| Setup {
@@ -178,8 +181,13 @@ impl Server {
                 listener.serve(drained.cancelled()).await;
             }
         };
+        let workers = Workers::start(&self.app);
+        let work = async {
+            stopping.cancelled().await;
+            workers.stop().await;
+        };
         let finished = async {
-            tokio::join!(main, operator);
+            tokio::join!(main, operator, work);
             self.app.store.close().await;
         };
         let out_of_time = async {

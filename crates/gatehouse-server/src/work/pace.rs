@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How long a stretch may keep others waiting.
-pub const PATIENCE: Duration = Duration::from_millis(25);
+pub(super) const PATIENCE: Duration = Duration::from_millis(25);
 
 /// How long a stretch may take when nobody waits.
 const ALONE: Duration = Duration::from_millis(500);
@@ -19,7 +19,7 @@ const GROWTH: u32 = 4;
 
 /// How many items the next stretch should have.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(super) struct Pace {
     n_items: u32,
 }
 
@@ -31,12 +31,12 @@ impl Default for Pace {
 
 impl Pace {
     /// How many items the next stretch should have.
-    pub fn n_items(self) -> u32 {
+    pub(super) fn n_items(self) -> u32 {
         self.n_items
     }
 
     /// Learns from a stretch: how many items it had, how long they took, and whether others waited.
-    pub fn learn(&mut self, n_items: u32, took: Duration, others_waited: bool) {
+    pub(super) fn learn(&mut self, n_items: u32, took: Duration, others_waited: bool) {
         if n_items == 0 {
             return;
         }

@@ -11,7 +11,7 @@ mod creation;
 use std::time::Duration;
 
 use gatehouse_core::task::{TaskState, Work};
-use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, StoreError, Terms};
+use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
 
 use super::pace::Pace;
 use crate::app::{App, Error};
@@ -62,8 +62,8 @@ impl TaskWorker {
 
     /// Takes up what is due, unless it has something already, and does one step of it.
     pub async fn run_one(&mut self) -> Result<Did, Error> {
-        let lease = match self.lease.take() {
-            Some(lease) => lease,
+        let lease = match &self.lease {
+            Some(lease) => lease.clone(),
             None => {
                 let lease_milliseconds = self.terms.lease_milliseconds;
                 let claimed = self.app.store.claim_due(&[DueKind::Tasks], lease_milliseconds);
@@ -71,19 +71,24 @@ impl TaskWorker {
                 lease
             }
         };
+        // Its own from here on, so that it can be handed back when this step is dropped half-way.
+        self.lease = Some(lease.clone());
         match self.step(&lease).await {
-            Ok(did) => Ok(did),
+            Ok((did, keeps_lease)) => {
+                self.lease = self.lease.take().filter(|_| keeps_lease);
+                Ok(did)
+            }
             Err(Stopped::Lost) => {
-                self.prepared = None;
+                (self.lease, self.prepared) = (None, None);
                 Ok(Did::Yielded)
             }
             Err(Stopped::Moved) => {
                 self.prepared = None;
-                self.lease = Some(lease);
                 Ok(Did::Yielded)
             }
             Err(Stopped::Interrupted) => Err(Error::Interrupted),
             Err(Stopped::Failed(error)) => {
+                self.lease = None;
                 // Best effort: the lease runs out by itself.
                 let _ = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
                 Err(error)
@@ -100,12 +105,13 @@ impl TaskWorker {
         Ok(())
     }
 
-    async fn step(&mut self, lease: &Lease) -> Result<Did, Stopped> {
+    /// One step, and whether the lease is still held after it.
+    async fn step(&mut self, lease: &Lease) -> Result<(Did, bool), Stopped> {
         self.probe.pass(Point::Claimed)?;
         let tenant = &lease.key.tenant;
         let Some(next) = self.app.store.next_task(tenant).await? else {
             self.app.store.finish_queue(lease).await?;
-            return Ok(Did::Finished);
+            return Ok((Did::Finished, false));
         };
         let (task, password) = (next.task, next.password);
         let n_before = task.n_processed();
@@ -127,13 +133,17 @@ impl TaskWorker {
             }
         };
         self.probe.pass(Point::AfterCommit)?;
-        if stepped.keeps_lease {
-            self.lease = Some(lease.clone());
-        }
-        Ok(match task.state {
+        let did = match task.state {
             TaskState::Acknowledged => Did::Started,
             _ => Did::Worked(stepped.task.n_processed() - n_before),
-        })
+        };
+        Ok((did, stepped.keeps_lease))
+    }
+
+    /// Learns how long the next stretch should be.
+    fn learn(&mut self, n_items: u32, took: Duration, stepped: &Stepped) {
+        let others_waited = stepped.others_waited || !stepped.keeps_lease;
+        self.pace.learn(n_items, took, others_waited);
     }
 
     /// Waits for something that may take long, and keeps the lease meanwhile.
@@ -193,3 +203,6 @@ impl From<Error> for Stopped {
         Self::Failed(error)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ impl TaskWorker {
         let (terms, probe) = (self.terms, self.probe.clone());
         let stepped = self.app.store.run_change(lease, stretch, rule, terms, probe).await?;
         let n_changed = stepped.task.n_processed() - from;
-        self.pace.learn(n_changed, begun.elapsed(), stepped.others_waited);
+        self.learn(n_changed, begun.elapsed(), &stepped);
         Ok(stepped)
     }
 

@@ -51,7 +51,7 @@ impl TaskWorker {
         let made = self.app.store.run_creation(lease, stretch, self.terms, self.probe.clone());
         let (stepped, items) = made.await?;
         let n_made = u32::try_from(n_items - items.len()).unwrap_or(u32::MAX);
-        self.pace.learn(n_made, begun.elapsed(), stepped.others_waited);
+        self.learn(n_made, begun.elapsed(), &stepped);
         let from = stepped.task.n_processed();
         self.prepared = Some(Prepared { task: task.id, key, from, items });
         Ok(stepped)

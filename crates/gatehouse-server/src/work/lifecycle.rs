@@ -1,0 +1,29 @@
+//! Ends of accesses that have come: written down, some at a time.
+//!
+//! Nobody sees a difference: an access is over from the instant of its end. It is done so that figures
+//! and quotas, which take ends out that nobody has written down, have few of them to look at.
+
+use gatehouse_store::{DueKind, Swept};
+
+use crate::app::{App, Error};
+
+/// Ends that are written down in one transaction: others wait for it no longer than for a request.
+pub const SWEEP_MAX: u64 = 500;
+
+/// How long one step may take before another server takes it up.
+const LEASE_MILLISECONDS: i64 = 60_000;
+
+impl App {
+    /// Takes one step: writes down ends of the contract that has been due for longest; `None` when none
+    /// is. A step that fails has done nothing, and is due again when its lease is over.
+    pub async fn sweep_one(&self) -> Result<Option<Swept>, Error> {
+        let lease = self.store.claim_due(&[DueKind::Ends], LEASE_MILLISECONDS).await?;
+        let Some(lease) = lease else { return Ok(None) };
+        let swept = self.store.sweep_ends(&lease, SWEEP_MAX).await?;
+        // One that took too long has done nothing, and somebody else is at it.
+        Ok(Some(swept.unwrap_or(Swept { n: 0, more: true })))
+    }
+}
+
+#[cfg(test)]
+mod tests;

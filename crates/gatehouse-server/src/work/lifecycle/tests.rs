@@ -1,0 +1,117 @@
+use gatehouse_core::credential::Password;
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::{Access, AccessId, Contract, Status, Timestamp, Username};
+use gatehouse_store::Change;
+
+use super::*;
+use crate::app::access::{Update, Wanted};
+use crate::work::tests::{acme, apps, at};
+
+/// When December begins in Berlin.
+const DECEMBER: &str = "2026-11-30T23:00:00Z";
+
+async fn create(app: &App, username: &str) -> AccessId {
+    let wanted = Wanted {
+        contract_id: "payg".parse().unwrap(),
+        username: Some(username.parse().unwrap()),
+        password: Some(password()),
+        device_name: None,
+    };
+    app.create_access(&acme(), wanted).await.unwrap().access.id
+}
+
+fn password() -> Password {
+    Password::new("s3cret".into()).unwrap()
+}
+
+/// Plans the termination, as a batch does.
+async fn terminate(app: &App, id: AccessId) -> Access {
+    let (tenant, now) = (acme(), app.now());
+    let zone = app.store.tenant(&tenant).await.unwrap().unwrap().time_zone;
+    let planned = app.store.change_access(&tenant, id, move |stored, contract| {
+        lifecycle::allow_batch(contract)?;
+        let access = lifecycle::plan_termination(&stored.access, &zone, now);
+        Ok::<_, Error>(Change { access, password: None })
+    });
+    planned.await.unwrap().unwrap()
+}
+
+async fn set(app: &App, id: AccessId, status: Target) -> Access {
+    let update = Update { status: Some(status), password: None };
+    app.update_access(&acme(), id, update, |_| true).await.unwrap().access
+}
+
+async fn may_connect(app: &App, username: &str) -> bool {
+    let username: Username = username.parse().unwrap();
+    app.verify(&acme(), &username, &password()).await.is_ok()
+}
+
+async fn written(app: &App, id: AccessId) -> (Status, Option<Timestamp>) {
+    let access = app.store.access(&acme(), id).await.unwrap().unwrap();
+    (access.status, access.end)
+}
+
+#[tokio::test]
+async fn a_month_ends_in_berlin() {
+    for (kind, app, _dir) in apps("a_month_ends_in_berlin").await {
+        let (planned, kept, late) =
+            (create(&app, "planned").await, create(&app, "kept").await, create(&app, "late").await);
+        let end = Some(at(DECEMBER));
+        let access = terminate(&app, planned).await;
+        assert_eq!((access.status, access.end), (Status::PendingTerminate, end), "{kind}");
+        terminate(&app, kept).await;
+        assert_eq!(set(&app, kept, Target::Active).await.end, None, "{kind}: called off");
+        assert_eq!(app.sweep_one().await.unwrap(), None, "{kind}: nothing is due");
+
+        app.clock.set(at(DECEMBER).plus_milliseconds(-1));
+        assert!(may_connect(&app, "planned").await, "{kind}: until the last instant");
+        app.clock.set(at(DECEMBER));
+        assert!(!may_connect(&app, "planned").await, "{kind}: whether or not it was swept");
+        assert_eq!(written(&app, planned).await, (Status::PendingTerminate, end));
+        // December has begun: this one ends with it.
+        assert_eq!(terminate(&app, late).await.end, Some(at("2026-12-31T23:00:00Z")));
+
+        let swept = app.sweep_one().await.unwrap();
+        assert_eq!(swept, Some(Swept { n: 1, more: false }), "{kind}");
+        assert_eq!(app.sweep_one().await.unwrap(), None, "{kind}");
+        assert_eq!(written(&app, planned).await, (Status::Terminated, end), "{kind}");
+        assert_eq!(written(&app, kept).await, (Status::Active, None), "{kind}");
+        assert!(may_connect(&app, "kept").await && may_connect(&app, "late").await);
+
+        let summary = app.store.summary(&acme(), app.now(), 1).await.unwrap().unwrap();
+        let tally = summary.tally();
+        let [active, pending, over] =
+            [Status::Active, Status::PendingTerminate, Status::Terminated].map(|it| tally.get(it));
+        assert_eq!((active, pending, over), (1, 1, 1), "{kind}");
+        assert_eq!(summary.days[0].n_ended, 1, "{kind}: on the day of its end, in UTC");
+        let audit = app.store.audit(&acme()).await.unwrap();
+        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_step_leaves_the_next_one_takes() {
+    for (kind, app, _dir) in apps("what_a_step_leaves").await {
+        let n = SWEEP_MAX + 1;
+        let ending = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
+        let ending = Contract { end: Some(at(DECEMBER)), ..ending.unwrap().unwrap().contract };
+        app.put_contract(&acme(), &ending).await.unwrap();
+        let new = |n| gatehouse_store::NewAccess {
+            id: AccessId::new(n, &[0; 10]),
+            contract_id: ending.id.clone(),
+            username: format!("u{n}").parse().unwrap(),
+            password: gatehouse_core::credential::StoredHash::new("x".into()),
+            device_name: None,
+            created_by: None,
+        };
+        app.store.create_accesses(&acme(), (0..n).map(new).collect()).await.unwrap();
+        app.clock.set(at(DECEMBER));
+        for expected in
+            [Some(Swept { n: SWEEP_MAX, more: true }), Some(Swept { n: 1, more: false }), None]
+        {
+            assert_eq!(app.sweep_one().await.unwrap(), expected, "{kind}");
+        }
+        let audit = app.store.audit(&acme()).await.unwrap();
+        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Letting go of what has had its time: passwords that Tasks show, answers that were kept, Tasks.
+
+use gatehouse_store::{DueKind, Lease, NotRun, SecretKind};
+
+use crate::app::{App, Error};
+
+/// How long one step may take before another server takes it up.
+const LEASE_MILLISECONDS: i64 = 60_000;
+
+/// Pieces of a Task that are forgotten in one transaction.
+const PIECES_MAX: u32 = 1000;
+
+/// How long to wait for readers who keep deleted bytes from being overwritten.
+const PUT_OFF_MILLISECONDS: i64 = 1000;
+
+impl App {
+    /// Takes one step: lets go of what has been due for longest; false when nothing is.
+    pub async fn let_go_one(&self) -> Result<bool, Error> {
+        let kinds = [DueKind::Secret, DueKind::Answer, DueKind::Task];
+        let lease = self.store.claim_due(&kinds, LEASE_MILLISECONDS).await?;
+        let Some(lease) = lease else { return Ok(false) };
+        let done = match lease.key.kind {
+            DueKind::Secret => self.destroy(&lease, SecretKind::Task).await,
+            DueKind::Answer => self.destroy(&lease, SecretKind::Answer).await,
+            _ => self.forget(&lease).await,
+        };
+        match done {
+            // Somebody else is at it.
+            Ok(()) | Err(NotRun::Lost | NotRun::Moved | NotRun::Interrupted(_)) => Ok(true),
+            Err(NotRun::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Destroys a secret, and is done when its bytes are gone.
+    async fn destroy(&self, lease: &Lease, kind: SecretKind) -> Result<(), NotRun> {
+        self.store.destroy_secret(lease, kind).await?;
+        if self.store.scrub().await? {
+            self.store.finish_due(lease).await
+        } else {
+            self.store.put_off(lease, PUT_OFF_MILLISECONDS).await.map(drop).map_err(NotRun::Store)
+        }
+    }
+
+    /// Forgets some of a Task; what is left is due at once.
+    async fn forget(&self, lease: &Lease) -> Result<(), NotRun> {
+        if self.store.forget_task(lease, PIECES_MAX).await? {
+            self.store.release(lease).await?;
+        }
+        Ok(())
+    }
+}

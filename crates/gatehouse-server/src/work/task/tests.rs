@@ -1,0 +1,382 @@
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::lifecycle::Target;
+use gatehouse_core::{Contract, Status, TaskId, TenantName, TroubleKind, Username};
+
+use super::*;
+use crate::app::access::Update;
+use crate::app::batch::{
+    BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems,
+};
+use crate::app::outcome::{Item, Which};
+use crate::work::tests::{acme, apps, at};
+
+fn count(n: u32) -> NewBatch {
+    NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(n) }
+}
+
+fn explicit(items: Vec<FitItem>) -> NewBatch {
+    let items = items.into_iter().map(NewItem::Fit).collect();
+    NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Explicit(items) }
+}
+
+fn chosen(username: &str, password: &str) -> FitItem {
+    FitItem {
+        username: Some(username.parse().unwrap()),
+        password: Some(Password::new(password.into()).unwrap()),
+        device_name: None,
+    }
+}
+
+async fn accept(app: &App, batch: NewBatch) -> TaskId {
+    app.accept_batch(&acme(), batch, "test").await.unwrap().0
+}
+
+async fn accept_change(app: &App, job: TaskId, what: BatchedChange) -> TaskId {
+    let made = app.store.accesses_of_task(&acme(), job, 0, u32::MAX).await.unwrap();
+    let ids = made.iter().zip(0..).map(|(it, index)| NamedAccess { index, id: Ok(it.access.id) });
+    let change = BatchChange { ids: ids.collect(), what };
+    app.accept_change(&acme(), change, "test").await.unwrap().0
+}
+
+async fn run_all(app: &App) {
+    let mut worker = TaskWorker::new(app.clone());
+    while worker.run_one().await.unwrap() != Did::Nothing {}
+}
+
+async fn state(app: &App, task: TaskId) -> TaskState {
+    app.store.task(&acme(), task).await.unwrap().unwrap().task.state
+}
+
+/// What a Task shows: username and password by index, or the kind of trouble.
+async fn shown(
+    app: &App,
+    task: TaskId,
+) -> BTreeMap<u32, Result<(String, Option<String>), TroubleKind>> {
+    let outcome = app.outcome(&acme(), task).await.unwrap();
+    let items = outcome.items(Which::All, 0, u32::MAX).await.unwrap();
+    let shown = items.into_iter().map(|item| match item {
+        Item::Succeeded { index, issued } => {
+            let password = issued.password.map(|it| it.reveal().to_owned());
+            (index, Ok((issued.access.username.to_string(), password)))
+        }
+        Item::Failed(item) => (item.index, Err(item.trouble.kind)),
+    });
+    shown.collect()
+}
+
+async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str) -> bool {
+    let username: Username = username.parse().unwrap();
+    app.verify(tenant, &username, &Password::new(password.into()).unwrap()).await.is_ok()
+}
+
+async fn assert_sound(app: &App) {
+    let audit = app.store.audit(&acme()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn every_password_that_a_creation_shows_lets_its_device_in() {
+    for (kind, app, _dir) in apps("task_passwords").await {
+        let job = accept(&app, count(1200)).await;
+        run_all(&app).await;
+        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        let shown = shown(&app, job).await;
+        assert_eq!(shown.len(), 1200);
+        let mut usernames = HashSet::new();
+        for (index, item) in shown {
+            let (username, password) = item.unwrap();
+            if index % 100 == 0 {
+                assert!(lets_in(&app, &acme(), &username, &password.unwrap()).await, "{kind}");
+            }
+            usernames.insert(username);
+        }
+        assert_eq!(usernames.len(), 1200);
+        assert_sound(&app).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
+    for (kind, app, _dir) in apps("task_chosen").await {
+        let mut batch = explicit(vec![
+            chosen("ann", "s3cret"),
+            FitItem::default(),
+            chosen("ann", "other"),
+            FitItem { device_name: Some("pump".parse().unwrap()), ..FitItem::default() },
+        ]);
+        if let NewItems::Explicit(items) = &mut batch.items {
+            let reason = "must be shorter".to_owned();
+            let faults = vec![crate::reader::Fault { name: "password".into(), reason }];
+            let unfit = crate::app::batch::UnfitItem { faults, ..Default::default() };
+            items.insert(1, NewItem::Unfit(unfit));
+        }
+        let job = accept(&app, batch).await;
+        run_all(&app).await;
+        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
+        let shown = shown(&app, job).await;
+        assert_eq!(shown[&0], Ok(("ann".into(), Some("s3cret".into()))), "{kind}");
+        assert_eq!(shown[&1], Err(TroubleKind::OutOfBounds));
+        assert_eq!(shown[&3], Err(TroubleKind::UsernameTaken));
+        assert!(lets_in(&app, &acme(), "ann", "s3cret").await);
+        let (username, password) = shown[&4].clone().unwrap();
+        assert!(lets_in(&app, &acme(), &username, &password.unwrap()).await, "{kind}");
+
+        let outcome = app.outcome(&acme(), job).await.unwrap();
+        let indices = async |which, from, n| -> Vec<u32> {
+            let items = outcome.items(which, from, n).await.unwrap().into_iter();
+            items
+                .map(|item| match item {
+                    Item::Succeeded { index, .. } => index,
+                    Item::Failed(item) => item.index,
+                })
+                .collect()
+        };
+        assert_eq!(indices(Which::Succeeded, 0, 10).await, [0, 2, 4], "{kind}");
+        assert_eq!(indices(Which::Succeeded, 1, 1).await, [2]);
+        assert_eq!(indices(Which::Succeeded, 2, 5).await, [4]);
+        assert_eq!(indices(Which::Failed, 1, 1).await, [3]);
+        assert_eq!(indices(Which::All, 1, 3).await, [1, 2, 3]);
+        assert_eq!(indices(Which::All, 5, 3).await, [0_u32; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
+    for (kind, app, _dir) in apps("task_rotated").await {
+        let job = accept(&app, explicit(vec![chosen("ann", "first"), FitItem::default()])).await;
+        run_all(&app).await;
+        let made = app.store.accesses_of_task(&acme(), job, 0, 2).await.unwrap();
+        for (n, one) in made.iter().enumerate() {
+            let password = Password::new(format!("rotated {n}")).unwrap();
+            let update = Update { status: None, password: Some(password) };
+            app.update_access(&acme(), one.access.id, update, |_| true).await.unwrap();
+            let left: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
+            assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
+        }
+        let password = Password::new("shared".into()).unwrap();
+        let what = BatchedChange::Update { status: None, password: Some(password) };
+        let change = accept_change(&app, job, what).await;
+        run_all(&app).await;
+        let all: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
+        assert!(all.iter().all(|it| it.1.as_deref() == Some("shared")), "{kind}");
+        assert!(lets_in(&app, &acme(), "ann", "shared").await);
+
+        app.clock.set(app.now().plus_milliseconds(86_400_000));
+        let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
+        assert!(hidden.iter().all(|it| it.1.is_none()), "{kind}: before anyone destroys it");
+        while app.keep_up_one().await.unwrap() {}
+        assert!(app.task_key(&acme(), change).await.unwrap().is_none(), "{kind}");
+        let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
+        assert_eq!(hidden.len(), 2);
+        let gone = shown(&app, job).await.into_values().flatten();
+        assert_eq!(gone.filter(|it| it.1.is_none()).count(), 2, "{kind}: creations too");
+        app.clock.set(app.now().plus_milliseconds(30 * 86_400_000));
+        while app.keep_up_one().await.unwrap() {}
+        assert!(app.store.task(&acme(), change).await.unwrap().is_none(), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn changes_are_made_one_by_one() {
+    for (kind, app, _dir) in apps("task_changes").await {
+        let prepaid = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
+        let prepaid = Contract {
+            id: "pre".parse().unwrap(),
+            billing_model: gatehouse_core::BillingModel::Prepaid,
+            ..prepaid.unwrap().unwrap().contract
+        };
+        app.put_contract(&acme(), &prepaid).await.unwrap();
+        let job = accept(&app, count(3)).await;
+        let other = NewBatch { contract_id: "pre".parse().unwrap(), items: NewItems::Count(1) };
+        let other = accept(&app, other).await;
+        run_all(&app).await;
+        let ids = async |job| -> Vec<_> {
+            let made = app.store.accesses_of_task(&acme(), job, 0, 9).await.unwrap();
+            made.into_iter().map(|it| it.access.id).collect()
+        };
+        let (made, unfit) = (ids(job).await, ids(other).await[0]);
+        let end = Update { status: Some(Target::Terminated), password: None };
+        app.update_access(&acme(), made[1], end, |_| true).await.unwrap();
+        let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
+        let named = [Ok(made[0]), Ok(made[1]), Ok(unfit), Ok(unknown), Err("nonsense".to_owned())];
+        let change = |what| {
+            let ids =
+                named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
+            BatchChange { ids: ids.collect(), what }
+        };
+        let suspend = BatchedChange::Update { status: Some(Target::Suspended), password: None };
+        let task = app.accept_change(&acme(), change(suspend), "test").await.unwrap().0;
+        run_all(&app).await;
+        let failed = [
+            (1, TroubleKind::AccessTerminated),
+            (2, TroubleKind::NotPayPerUse),
+            (3, TroubleKind::NotFound),
+            (4, TroubleKind::NotFound),
+        ];
+        let seen = shown(&app, task).await;
+        assert!(seen[&0].is_ok(), "{kind}");
+        for (index, trouble) in failed {
+            assert_eq!(seen[&index], Err(trouble), "{kind}: {index}");
+        }
+        let task = app.accept_change(&acme(), change(BatchedChange::Terminate), "test").await;
+        run_all(&app).await;
+        let seen = shown(&app, task.unwrap().0).await;
+        assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: what is over stays over");
+        let access = app.store.access(&acme(), made[0]).await.unwrap().unwrap();
+        assert_eq!(access.status, Status::Suspended, "{kind}: it must not be let in again");
+        assert_eq!(access.end, Some(at("2026-11-30T23:00:00Z")), "{kind}: when December begins");
+
+        let nothing = BatchChange {
+            ids: vec![NamedAccess { index: 0, id: Ok(unknown) }],
+            what: BatchedChange::Terminate,
+        };
+        let task = app.accept_change(&acme(), nothing, "test").await.unwrap().0;
+        run_all(&app).await;
+        let outcome = app.outcome(&acme(), task).await.unwrap();
+        assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
+        let why = outcome.rejection().await.unwrap().unwrap();
+        assert_eq!(why.trouble.kind, TroubleKind::NotFound);
+        assert_sound(&app).await;
+    }
+}
+
+#[tokio::test]
+async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
+    for (kind, app, _dir) in apps("task_ended").await {
+        let early = accept(&app, count(2)).await;
+        let unknown = NewBatch { contract_id: "no".parse().unwrap(), items: NewItems::Count(1) };
+        let unknown = accept(&app, unknown).await;
+        let contract = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
+        let contract = contract.unwrap().unwrap().contract;
+        let over = Contract { end: Some(app.now()), ..contract.clone() };
+        app.put_contract(&acme(), &over).await.unwrap();
+        run_all(&app).await;
+        for (task, trouble) in
+            [(early, TroubleKind::ContractEnded), (unknown, TroubleKind::UnknownContract)]
+        {
+            let outcome = app.outcome(&acme(), task).await.unwrap();
+            assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
+            assert_eq!(outcome.rejection().await.unwrap().unwrap().trouble.kind, trouble);
+        }
+        // One that ends in the middle fails what is left.
+        app.put_contract(&acme(), &contract).await.unwrap();
+        let job = accept(&app, count(600)).await;
+        let mut worker = TaskWorker::new(app.clone());
+        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
+        app.put_contract(&acme(), &over).await.unwrap();
+        while worker.run_one().await.unwrap() != Did::Nothing {}
+        let outcome = app.outcome(&acme(), job).await.unwrap().task;
+        assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 600), "{kind}");
+        assert!(outcome.n_succeeded > 0 && outcome.n_failed > 0, "{kind}");
+        assert_sound(&app).await;
+    }
+}
+
+#[tokio::test]
+async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
+    for (kind, app, _dir) in apps("task_interrupted").await {
+        let mut expected = None;
+        for (n, point) in Point::ALL.into_iter().enumerate() {
+            let items = (0..70).map(|i| match i % 3 {
+                0 => chosen(&format!("user-{n}-{i}"), "chosen"),
+                _ => FitItem::default(),
+            });
+            let job = accept(&app, explicit(items.collect())).await;
+            work_with_interruptions(&app, point).await;
+            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}: {point:?}");
+            assert_eq!(shown(&app, job).await.len(), 70);
+            let password = Password::new("shared".into()).unwrap();
+            let status = Some(Target::Suspended);
+            let what = BatchedChange::Update { status, password: Some(password) };
+            let change = accept_change(&app, job, what).await;
+            work_with_interruptions(&app, point).await;
+            let seen: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
+            assert!(seen.len() == 70 && seen.iter().all(|it| it.1.as_deref() == Some("shared")));
+            assert_sound(&app).await;
+            let summary = app.store.summary(&acme(), app.now(), 1).await.unwrap().unwrap();
+            let n_suspended = summary.tally().get(Status::Suspended);
+            assert_eq!(n_suspended, 70 * (n as u64 + 1), "{kind}: {point:?}");
+            expected = Some(n_suspended);
+        }
+        assert!(expected.is_some());
+    }
+}
+
+/// Works everything off; at the point, every other time that it is passed, the worker dies.
+async fn work_with_interruptions(app: &App, at: Point) {
+    let n_passed = Arc::new(Mutex::new(0));
+    let mut n_deaths = 0;
+    loop {
+        let n_passed = Arc::clone(&n_passed);
+        let probe = Probe::new(move |point| {
+            let mut n_passed = n_passed.lock().unwrap();
+            *n_passed += usize::from(point == at);
+            point == at && *n_passed % 2 == 1
+        });
+        let mut worker = TaskWorker::with_probe(app.clone(), probe);
+        loop {
+            match worker.run_one().await {
+                Ok(Did::Nothing) => {
+                    assert!(n_deaths > 0, "{at:?} was never passed");
+                    return;
+                }
+                Ok(_) => {}
+                Err(Error::Interrupted) => break,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        n_deaths += 1;
+        // Who died keeps its lease until that is over.
+        app.clock.set(app.now().plus_milliseconds(15_001));
+    }
+}
+
+#[tokio::test]
+async fn who_hands_back_is_followed_at_once() {
+    for (kind, app, _dir) in apps("task_handed_back").await {
+        let job = accept(&app, count(2000)).await;
+        let mut first = TaskWorker::new(app.clone());
+        while !matches!(first.run_one().await.unwrap(), Did::Worked(_)) {}
+        let mut second = TaskWorker::new(app.clone());
+        assert_eq!(second.run_one().await.unwrap(), Did::Nothing, "{kind}: the first has it");
+        first.hand_back().await.unwrap();
+        while second.run_one().await.unwrap() != Did::Nothing {}
+        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
+    for (kind, app, _dir) in apps("task_fair").await {
+        let rival: TenantName = "rival".parse().unwrap();
+        let tenant = app.store.tenant(&acme()).await.unwrap().unwrap();
+        app.put_tenant(&gatehouse_core::Tenant { name: rival.clone(), ..tenant }).await.unwrap();
+        let contract = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
+        app.put_contract(&rival, &contract.unwrap().unwrap().contract).await.unwrap();
+        let huge = accept(&app, count(100_000)).await;
+        let mut worker = TaskWorker::new(app.clone());
+        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
+        let small = app.accept_batch(&rival, count(10), "test").await.unwrap().0;
+        let mine = accept(&app, count(10)).await;
+        let is_over = async |tenant: &TenantName, id| {
+            let stored = app.store.task(tenant, id).await.unwrap().unwrap();
+            stored.task.state == TaskState::Done
+        };
+        let mut n_steps = 0;
+        while !(is_over(&rival, small).await && is_over(&acme(), mine).await) {
+            // Who gives way is due from this instant on, and the others were before.
+            app.clock.set(app.now().plus_milliseconds(1));
+            worker.run_one().await.unwrap();
+            n_steps += 1;
+            assert!(n_steps < 20, "{kind}: both get their turn");
+        }
+        assert_eq!(state(&app, huge).await, TaskState::InProgress, "{kind}");
+        app.stop_task(&acme(), huge).await.unwrap();
+        while worker.run_one().await.unwrap() != Did::Nothing {}
+        assert_eq!(state(&app, huge).await, TaskState::Terminated, "{kind}");
+        assert_sound(&app).await;
+    }
+}
