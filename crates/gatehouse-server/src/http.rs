@@ -7,6 +7,7 @@
 
 mod access;
 mod address;
+mod answer_body;
 mod arrival;
 mod call;
 mod client;
@@ -18,6 +19,7 @@ mod docs;
 mod intake;
 mod media;
 mod metrics;
+mod negotiation;
 mod oauth;
 mod oauth_error;
 mod openapi;
@@ -33,11 +35,13 @@ mod resource;
 mod routes;
 mod site;
 mod slots;
+mod stream;
 mod summary;
 mod tenant;
 mod verify;
 
 pub use address::SEGMENT;
+pub use answer_body::{AnswerBody, BrokenOff};
 pub use arrival::{Arrival, Door};
 pub use client::ClientBody;
 pub use contract::ContractBody;
@@ -67,7 +71,7 @@ pub struct Gate {
 impl Gate {
     /// Puts the API in front of the service.
     pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
-        let routes = Routes::new();
+        let routes = Routes::of(routes::table());
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
             metrics: Metrics::new(&app, &auth),

@@ -7,8 +7,10 @@
 mod connections;
 mod process;
 mod requests;
+mod streams;
 
 pub(crate) use requests::{RequestMeter, UNKNOWN_ROUTE, Watched, method_word};
+pub(crate) use streams::{StreamEnd, StreamMeter};
 
 use prometheus::core::Collector;
 use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
@@ -29,6 +31,7 @@ pub struct Metrics {
     registry: Registry,
     process: ProcessMeter,
     pub(crate) requests: RequestMeter,
+    pub(crate) streams: StreamMeter,
     pub(crate) connections: ConnectionMeter,
 }
 
@@ -38,6 +41,7 @@ impl Metrics {
             registry: Registry::new(),
             process: ProcessMeter::new(),
             requests: RequestMeter::new(),
+            streams: StreamMeter::new(),
             connections: ConnectionMeter::new(),
         };
         let about = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
@@ -46,6 +50,7 @@ impl Metrics {
         let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(about)];
         collectors.extend(metrics.process.collectors());
         collectors.extend(metrics.requests.collectors());
+        collectors.extend(metrics.streams.collectors());
         collectors.extend(metrics.connections.collectors());
         collectors.extend(auth.meter().collectors());
         for collector in collectors {

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::address::Address;
 use super::call::Call;
 use super::conditional::{self, Precondition};
-use super::media::{JSON, MERGE_PATCH};
+use super::media::MERGE_PATCH;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -43,9 +43,9 @@ pub(super) const CREATE: Operation = Operation {
     summary: "Creates one access; what is left out is generated, and the password is shown only here",
     need: Need::Scope(Scope::AccessWrite),
     body: Some(BodyKind {
-        media_type: JSON,
         schema: "NewAccess",
         example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
+        ..BodyKind::BASE
     }),
     answers: &[Answer {
         status: 201,
@@ -90,9 +90,10 @@ pub(super) const UPDATE: Operation = Operation {
     need: Need::Scope(Scope::AccessWrite),
     headers: &["If-Match", "If-None-Match"],
     body: Some(BodyKind {
-        media_type: MERGE_PATCH,
+        media_types: &[MERGE_PATCH],
         schema: "AccessUpdate",
         example: || json!({"status": "SUSPENDED"}),
+        ..BodyKind::BASE
     }),
     answers: &[Answer {
         what: "The access as it is now, with its password where the request set one",

@@ -26,6 +26,8 @@ pub(crate) struct Call {
     pub(crate) params: Params,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
+    /// What the client likes best of what the operation answers with.
+    pub(crate) media_type: &'static str,
     pub(crate) body: Bytes,
     pub(crate) address: Address,
 }

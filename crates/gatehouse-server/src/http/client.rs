@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::address::SEGMENT;
 use super::call::Call;
-use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -40,9 +39,9 @@ pub(super) const CREATE: Operation = Operation {
     summary: "Makes a client that gets its tokens at /-/oauth2/token; its secret is shown only here",
     need: Need::Admin,
     body: Some(BodyKind {
-        media_type: JSON,
         schema: "NewClient",
         example: || json!({"name": "the broker in Hamburg", "scope": "access:verify"}),
+        ..BodyKind::BASE
     }),
     answers: &[Answer {
         status: 201,

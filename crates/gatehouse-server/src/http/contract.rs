@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
-use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -84,9 +83,9 @@ pub(super) const PUT: Operation = Operation {
     summary: "Makes a contract, or makes the one that is there exactly as given",
     need: Need::Admin,
     body: Some(BodyKind {
-        media_type: JSON,
         schema: "NewContract",
         example: || json!({"productOfferingId": "PO-IOT-PAYG", "billingModel": "PAY_PER_USE"}),
+        ..BodyKind::BASE
     }),
     makes: true,
     answers: &[

@@ -10,50 +10,57 @@ use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_core::rights::Scope;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
-use http_body_util::Full;
 use tokio_util::task::TaskTracker;
 
 use super::Gate;
 use super::address::Address;
+use super::answer_body::AnswerBody;
 use super::arrival::{Arrival, Door};
 use super::call::Call;
 use super::correlation::Correlation;
 use super::intake::{self, BodyLimits};
+use super::media::JSON;
+use super::negotiation;
 use super::params::{Params, TENANT, normal_form};
 use super::problem::{ErrorStyle, Problem};
 use super::query::{Query, X_IGNORED_PARAMS};
-use super::reply::Reply;
-use super::resource::{Need, Operation, Resource, Thing};
+use super::reply::{Reply, ReplyBody};
+use super::resource::{BodySize, Need, Operation, Resource, Thing};
 use super::routes::Found;
+use super::stream::{self, Cut};
 use crate::app::Error;
 use crate::auth::Caller;
-use crate::metrics::{UNKNOWN_ROUTE, Watched};
+use crate::metrics::{StreamEnd, UNKNOWN_ROUTE, Watched};
 use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
 use crate::trace::{Told, Trace};
 
 /// Answers one request on a task of its own, and sees it through whatever the client does: one that goes
 /// away stops nothing that was begun, and takes no line from the log. A panic is a problem like others.
-pub async fn handle<B>(
+///
+/// `busy` is held as long as anything of the answer has yet to be made.
+pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
     arrival: Arrival,
+    busy: Busy,
     request: Request<B>,
-) -> Response<Full<Bytes>>
+) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
+    Busy: Send + 'static,
 {
     let correlation = Correlation::of(request.headers(), gate.site.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
-    let (its_correlation, its_trace) = (correlation.clone(), trace.clone());
+    let (its_gate, its_correlation, its_trace) = (gate.clone(), correlation.clone(), trace.clone());
     let answered = requests.spawn(async move {
-        let answered = answer(&gate, arrival, &its_correlation, &its_trace, request);
+        let answered = answer(&its_gate, arrival, &its_correlation, &its_trace, request);
         its_trace.follow(answered).await
     });
-    answered.await.unwrap_or_else(|panic| {
+    let answered = answered.await.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
         trace.tell(&Told {
@@ -67,8 +74,39 @@ where
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
         trace.put(&mut reply.headers);
-        render(reply, &method)
-    })
+        Answered { reply: measured(reply, &method), route: UNKNOWN_ROUTE }
+    });
+    let Answered { reply, route } = answered;
+    let Reply { status, headers, body } = reply;
+    let is_compressed = headers.contains_key(header::CONTENT_ENCODING);
+    let mut response = Response::new(match body {
+        ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
+        ReplyBody::Streamed(producer) => {
+            let (made, body) = stream::begin(producer, is_compressed);
+            let its_trace = trace.clone();
+            let made = async move {
+                let _busy = busy;
+                let mut watched = gate.site.metrics.streams.begin();
+                let made = made.await;
+                watched.end = StreamEnd::of(&made);
+                if let Err(Cut::Failed(cause)) = made {
+                    let (correlation_id, trace_id) = (&correlation.id, trace.id());
+                    tracing::error!(cause, route, correlation_id, trace_id, "an answer broke off");
+                }
+            };
+            requests.spawn(async move { its_trace.follow(made).await });
+            body
+        }
+    });
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// An answer that is ready to go out, and where it comes from.
+struct Answered {
+    reply: Reply,
+    route: &'static str,
 }
 
 async fn answer<B>(
@@ -77,7 +115,7 @@ async fn answer<B>(
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
-) -> Response<Full<Bytes>>
+) -> Answered
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -132,7 +170,7 @@ where
         subject = seen.subject,
         "request"
     );
-    render(reply, &parts.method)
+    Answered { reply: measured(reply, &parts.method), route: seen.watched.route }
 }
 
 /// What has been learned about a request, for the log and for every kind of answer.
@@ -160,17 +198,17 @@ impl<'m> Seen<'m> {
     }
 }
 
-fn render(reply: Reply, method: &Method) -> Response<Full<Bytes>> {
-    let length = reply.body.len();
-    // The length of what a GET would have got.
-    let body = if method == Method::HEAD { Bytes::new() } else { reply.body };
-    let mut response = Response::new(Full::new(body));
-    *response.status_mut() = reply.status;
-    *response.headers_mut() = reply.headers;
+/// Says how long a body is, and leaves it out where it was not asked for.
+fn measured(mut reply: Reply, method: &Method) -> Reply {
+    let length = reply.body.bytes().len();
     if length > 0 {
-        response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+        // Also the length of what a GET would have got.
+        reply.headers.insert(header::CONTENT_LENGTH, length.into());
     }
-    response
+    if method == Method::HEAD {
+        reply.body = ReplyBody::Whole(Bytes::new());
+    }
+    reply
 }
 
 async fn respond<B>(
@@ -229,7 +267,7 @@ where
 fn show_options(resource: &Resource) -> Reply {
     let reply = Reply::empty(StatusCode::NO_CONTENT).with(header::ALLOW, &resource.allow());
     match resource.operation(&Method::PATCH).and_then(|patch| patch.body.as_ref()) {
-        Some(body) => reply.with(intake::ACCEPT_PATCH, body.media_type),
+        Some(body) => reply.with(intake::ACCEPT_PATCH, &body.media_types.join(", ")),
         None => reply,
     }
 }
@@ -356,17 +394,21 @@ impl Entrance<'_> {
         B: Body<Data = Bytes> + Unpin,
     {
         let headers = &self.parts.headers;
-        if let Some(media_type) = operation.answers_with() {
-            intake::check_accept(headers, media_type)?;
-        }
+        let media_types = operation.media_types();
+        let media_type = match media_types.clone().next() {
+            Some(_) => negotiation::media_type(headers, media_types)?,
+            // Nobody minds what an answer without a body would be.
+            None => JSON,
+        };
         let limits = &self.gate.site.limits;
         let body = match &operation.body {
             None => Bytes::new(),
             Some(kind) => {
-                intake::check_content_type(headers, kind.media_type)?;
-                let max = match operation.need {
-                    Need::Nothing => intake::STRANGERS_BYTES_MAX,
-                    _ => limits.body_bytes.min(intake::OBJECT_BYTES_MAX),
+                intake::check_content_type(headers, kind.media_types)?;
+                let max = match (operation.need, kind.size) {
+                    (Need::Nothing, _) => intake::STRANGERS_BYTES_MAX,
+                    (_, BodySize::Object) => limits.body_bytes.min(intake::OBJECT_BYTES_MAX),
+                    (_, BodySize::Batch) => limits.body_bytes,
                 };
                 let limits = BodyLimits {
                     max,
@@ -388,6 +430,7 @@ impl Entrance<'_> {
             params: self.params.clone(),
             query,
             headers: headers.clone(),
+            media_type,
             body,
             address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
         };
@@ -396,7 +439,23 @@ impl Entrance<'_> {
             Need::Nothing if operation.body.is_none() => None,
             _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
-        (operation.run)(call).await
+        let mut reply = (operation.run)(call).await?;
+        if operation.leaves_a_choice() {
+            negotiation::vary(&mut reply.headers, "Accept");
+        }
+        if let ReplyBody::Streamed(producer) = reply.body {
+            if negotiation::likes_gzip(headers) {
+                reply.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            }
+            reply.body = match self.parts.method {
+                Method::HEAD => ReplyBody::Whole(Bytes::new()),
+                _ => ReplyBody::Streamed(stream::with_place(
+                    producer,
+                    self.gate.site.slots.take_stream()?,
+                )),
+            };
+        }
+        Ok(reply)
     }
 
     /// The tenant that the path names; a name that none can have is a fault of who would make one.

@@ -130,9 +130,7 @@ fn show(call: &Call, file: &File) -> Reply {
     let reply = if conditional::is_known(&call.headers, &etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        let body = Bytes::from_static(file.bytes);
-        Reply { body, ..Reply::empty(StatusCode::OK) }
-            .with(header::CONTENT_TYPE, file.media_type)
+        Reply::whole(StatusCode::OK, file.media_type, Bytes::from_static(file.bytes))
             .with(CONTENT_SECURITY_POLICY, POLICY)
             .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
             .with(header::REFERRER_POLICY, "no-referrer")

@@ -78,44 +78,8 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::BAD_REQUEST, "Malformed request", detail))
 }
 
-/// Refuses a client that can read none of what we could answer.
-pub(crate) fn check_accept(headers: &HeaderMap, media_type: &str) -> Result<(), Problem> {
-    let media_type = media_type.split(';').next().unwrap_or_default();
-    let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    // An empty one says nothing.
-    let accepts: Vec<&str> = accepts.filter(|value| !value.trim().is_empty()).collect();
-    // Of the ranges that cover the type, the most specific one decides.
-    let ranges = accepts.iter().flat_map(|it| it.split(','));
-    let decisive = ranges.filter_map(|it| cover(it, media_type)).max_by_key(|(rank, _)| *rank);
-    if accepts.is_empty() || decisive.is_some_and(|(_, accepted)| accepted) {
-        return Ok(());
-    }
-    let given = shortened(&accepts.join(", "));
-    let detail =
-        format!("this operation answers with {media_type}, which Accept excludes: `{given}`");
-    Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "Not acceptable", detail))
-}
-
-/// How specifically a range of an Accept header covers a media type, and whether it accepts it.
-fn cover(range: &str, media_type: &str) -> Option<(u8, bool)> {
-    let mut parts = range.split(';').map(str::trim);
-    let range = parts.next().unwrap_or_default();
-    let refused = parts.any(|parameter| {
-        let Some((name, value)) = parameter.split_once('=') else { return false };
-        name.trim().eq_ignore_ascii_case("q") && value.trim().parse() == Ok(0.0)
-    });
-    let main = media_type.split('/').next().unwrap_or_default();
-    let rank = match range.strip_suffix("/*") {
-        Some("*") => 1,
-        Some(other) if other.eq_ignore_ascii_case(main) => 2,
-        None if range.eq_ignore_ascii_case(media_type) => 3,
-        _ => return None,
-    };
-    Some((rank, !refused))
-}
-
-/// Refuses a body of another kind than the operation reads.
-pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
+/// Refuses a body of another kind than those that the operation reads.
+pub(crate) fn check_content_type(headers: &HeaderMap, expected: &[&str]) -> Result<(), Problem> {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     // Of two, nobody can say which is meant.
     let given = types.next().filter(|_| types.next().is_none());
@@ -123,19 +87,24 @@ pub(crate) fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<
     let encoded = headers
         .get(header::CONTENT_ENCODING)
         .is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if given.is_some_and(|given| is_kind(given, expected)) && !encoded {
+    let is_expected = |given: &str| expected.iter().any(|kind| is_kind(given, kind));
+    if given.is_some_and(is_expected) && !encoded {
         return Ok(());
     }
     let detail = match given {
         _ if encoded => "the body must not be compressed".to_owned(),
-        None => format!("the request needs the header `Content-Type: {expected}`, once"),
+        None => {
+            let expected = expected.join("` or `Content-Type: ");
+            format!("the request needs the header `Content-Type: {expected}`, once")
+        }
         Some(given) => {
-            let given = shortened(given);
+            let (given, expected) = (shortened(given), expected.join(" or "));
             format!("the body must be {expected} in UTF-8, and its Content-Type says `{given}`")
         }
     };
     let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong content type", detail);
-    Err(if expected == MERGE_PATCH { problem.with(ACCEPT_PATCH, MERGE_PATCH) } else { problem })
+    let patches = expected.contains(&MERGE_PATCH);
+    Err(if patches { problem.with(ACCEPT_PATCH, &expected.join(", ")) } else { problem })
 }
 
 fn is_kind(given: &str, expected: &str) -> bool {

@@ -1,6 +1,6 @@
 //! `/-/metrics`: the figures of the server, for Prometheus.
 
-use http::{StatusCode, header};
+use http::StatusCode;
 
 use super::call::Call;
 use super::problem::Problem;
@@ -26,6 +26,5 @@ pub(super) const READ: Operation = Operation {
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let body = call.site.metrics.render().into();
-    let reply = Reply { body, ..Reply::empty(StatusCode::OK) };
-    Ok(reply.with(header::CONTENT_TYPE, MEDIA_TYPE))
+    Ok(Reply::whole(StatusCode::OK, call.media_type, body))
 }

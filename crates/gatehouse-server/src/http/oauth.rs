@@ -27,7 +27,7 @@ pub(super) const TOKEN: Operation = Operation {
     need: Need::Nothing,
     errors: ErrorStyle::OAuth,
     body: Some(BodyKind {
-        media_type: FORM,
+        media_types: &[FORM],
         schema: "TokenRequest",
         example: || {
             json!({
@@ -35,6 +35,7 @@ pub(super) const TOKEN: Operation = Operation {
                 "client_secret": "shown when the client was made", "scope": "access:read",
             })
         },
+        ..BodyKind::BASE
     }),
     answers: &[Answer {
         status: 200,

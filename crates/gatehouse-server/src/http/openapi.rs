@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::media::JSON;
 use super::paging;
 use super::problem::ErrorStyle;
 use super::resource::{Answer, BodyKind, Need, Operation, Resource};
@@ -119,10 +120,11 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
         }
         ErrorStyle::Problem => {}
     }
-    if let Some(BodyKind { media_type, schema, example }) = &operation.body {
-        described["requestBody"] = json!({"required": true, "content": {
-            *media_type: {"schema": reference(schema), "example": example()},
-        }});
+    if let Some(BodyKind { media_types, schema, example, .. }) = &operation.body {
+        let content = json!({"schema": reference(schema), "example": example()});
+        let content = media_types.iter().map(|it| ((*it).to_owned(), content.clone()));
+        let content: Map<_, _> = content.collect();
+        described["requestBody"] = json!({"required": true, "content": content});
     }
     described
 }
@@ -134,32 +136,45 @@ fn responses(resource: &Resource, operation: &Operation) -> Value {
     }
     // An answer may also be an error whose body is not the problem.
     for answer in operation.answers {
-        responses.insert(answer.status.to_string(), success(resource, operation, answer));
+        let status = answer.status;
+        let same: Vec<_> = operation.answers.iter().filter(|it| it.status == status).collect();
+        responses.insert(status.to_string(), success(resource, operation, &same));
     }
     responses.sort_keys();
     responses.into()
 }
 
-fn success(resource: &Resource, operation: &Operation, answer: &Answer) -> Value {
+/// An answer, in all media types that it may have.
+fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> Value {
     let mut names = vec!["X-Correlation-ID", "X-Correlator?", "traceparent?", "X-Ignored-Params?"];
     if resource.is_of_tenants() {
         names.extend(header::RATE);
     }
-    names.extend(answer.headers);
-    let mut response = json!({"description": answer.what, "headers": headers(&names)});
-    if let Some(schema) = answer.schema {
-        let example = answer.example.map_or_else(|| example::of(schema), |example| Some(example()));
-        let (schema, example) = if operation.query == paging::PARAMS {
-            let items = example.map(|example| json!([example]));
-            (json!({"type": "array", "items": reference(schema)}), items)
-        } else {
-            (reference(schema), example)
-        };
-        let mut content = json!({"schema": schema});
-        if let Some(example) = example {
-            content["example"] = example;
-        }
-        response["content"] = json!({answer.media_type: content});
+    if operation.leaves_a_choice() {
+        names.push("Vary");
+    }
+    names.extend(answers.iter().flat_map(|answer| answer.headers));
+    let what: Vec<&str> = answers.iter().map(|answer| answer.what).collect();
+    let mut response = json!({"description": what.join("; or "), "headers": headers(&names)});
+    let bodies = answers.iter().filter_map(|it| Some((it.media_type, content(operation, it)?)));
+    let bodies: Map<_, _> = bodies.map(|(name, body)| (name.to_owned(), body)).collect();
+    if !bodies.is_empty() {
+        response["content"] = bodies.into();
     }
     response
+}
+
+/// The body of an answer, where it has one.
+fn content(operation: &Operation, answer: &Answer) -> Option<Value> {
+    let name = answer.schema?;
+    let example = answer.example.map_or_else(|| example::of(name), |example| Some(example()));
+    let is_list = operation.query == paging::PARAMS && answer.media_type == JSON;
+    let mut content = match is_list {
+        true => json!({"schema": {"type": "array", "items": reference(name)}}),
+        false => json!({"schema": reference(name)}),
+    };
+    if let Some(example) = example {
+        content["example"] = if is_list { json!([example]) } else { example };
+    }
+    Some(content)
 }

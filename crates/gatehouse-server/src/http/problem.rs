@@ -197,7 +197,7 @@ impl From<Trouble> for Problem {
 }
 
 /// An error with everything that caused it.
-fn chain(error: &dyn std::error::Error) -> Box<str> {
+pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
     let source = error.source().map(|source| format!(": {}", chain(source))).unwrap_or_default();
     format!("{error}{source}").into_boxed_str()
 }

@@ -60,7 +60,8 @@ fn message(problem: Problem, now: Timestamp) -> Vec<u8> {
         message.extend_from_slice(value.as_bytes());
         message.extend_from_slice(b"\r\n");
     }
-    message.extend_from_slice(format!("content-length: {}\r\n\r\n", reply.body.len()).as_bytes());
-    message.extend_from_slice(&reply.body);
+    let body = reply.body.bytes();
+    message.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
+    message.extend_from_slice(body);
     message
 }

@@ -130,15 +130,33 @@ pub(crate) enum Need {
 
 /// What the body of an operation must be.
 pub(crate) struct BodyKind {
-    /// The one content type.
-    pub(crate) media_type: &'static str,
+    /// The content types that it may have, the usual one first.
+    pub(crate) media_types: &'static [&'static str],
+    /// How large it may be.
+    pub(crate) size: BodySize,
     /// Its schema, by name.
     pub(crate) schema: &'static str,
     /// An example of it.
     pub(crate) example: fn() -> Value,
 }
 
-/// An answer when all is well.
+impl BodyKind {
+    /// What most bodies are like: one that differs says how.
+    pub(crate) const BASE: Self =
+        Self { media_types: &[JSON], size: BodySize::Object, schema: "", example: || Value::Null };
+}
+
+/// How large a body may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodySize {
+    /// As large as that of a request about a single thing.
+    Object,
+    /// As large as any may be, for many things at once.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of batches will use it"))]
+    Batch,
+}
+
+/// An answer when all is well. Several of one status are the same in several media types.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) what: &'static str,
@@ -161,10 +179,17 @@ impl Answer {
 pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
 impl Operation {
-    /// The media type of its answers, where they have a body.
-    pub(crate) fn answers_with(&self) -> Option<&'static str> {
-        let answer = self.answers.iter().find(|answer| answer.schema.is_some())?;
-        Some(answer.media_type)
+    /// The media types of its answers, where they have a body; the usual one first.
+    pub(crate) fn media_types(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        let answers = self.answers.iter().filter(|answer| answer.schema.is_some());
+        answers.map(|answer| answer.media_type)
+    }
+
+    /// Whether a client may choose between media types.
+    pub(crate) fn leaves_a_choice(&self) -> bool {
+        let mut media_types = self.media_types();
+        let first = media_types.next();
+        media_types.any(|it| Some(it) != first)
     }
 }
 

@@ -53,8 +53,7 @@ pub(crate) struct Found<'r> {
 }
 
 impl Routes {
-    pub(crate) fn new() -> Self {
-        let resources = table();
+    pub(crate) fn of(resources: Vec<Resource>) -> Self {
         let mut router = matchit::Router::new();
         for (n, resource) in resources.iter().enumerate() {
             router.insert(resource.path, n).expect("no two routes are the same");

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
-use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -47,9 +46,9 @@ pub(super) const PUT: Operation = Operation {
     summary: "Makes a tenant, or makes the one that is there exactly as given",
     need: Need::AdminOfAll,
     body: Some(BodyKind {
-        media_type: JSON,
         schema: "NewTenant",
         example: || json!({"timeZone": "Europe/Berlin"}),
+        ..BodyKind::BASE
     }),
     makes: true,
     answers: &[

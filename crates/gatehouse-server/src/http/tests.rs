@@ -9,10 +9,12 @@ mod docs;
 mod doors;
 mod list;
 mod metrics;
+mod negotiation;
 mod openapi;
 mod public;
 mod rate;
 mod schema;
+mod stream;
 mod summary;
 mod tenant;
 mod trace;
@@ -31,6 +33,8 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
+use super::resource::Resource;
+use super::routes::Routes;
 use super::{Arrival, Door, Gate, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant};
@@ -96,6 +100,13 @@ impl Gatehouse {
         gatehouse
     }
 
+    /// The same with other routes.
+    fn with_routes(mut self, resources: Vec<Resource>) -> Self {
+        let routes = Arc::new(Routes::of(resources));
+        self.gate = Gate { routes, ..self.gate };
+        self
+    }
+
     async fn set_up(&self, base: &str) {
         let by_use = r#"{"productOfferingId": "po-use", "billingModel": "PAY_PER_USE"}"#;
         let prepaid = r#"{"productOfferingId": "po-month", "billingModel": "PREPAID",
@@ -131,7 +142,7 @@ impl Gatehouse {
         }
         let body = Full::new(Bytes::copy_from_slice(body));
         let request = request.body(body).unwrap();
-        let response = handle(&TaskTracker::new(), self.gate.clone(), PLAIN, request).await;
+        let response = handle(&TaskTracker::new(), self.gate.clone(), PLAIN, (), request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Seen {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::call::Call;
-use super::media::JSON;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
@@ -20,9 +19,9 @@ pub(super) const CHECK: Operation = Operation {
     summary: "Checks a device's credentials; the first success of a prepaid access activates it",
     need: Need::Scope(Scope::AccessVerify),
     body: Some(BodyKind {
-        media_type: JSON,
         schema: "Credentials",
         example: || json!({"username": "u-abcdefghijklmnop", "password": "the device's password"}),
+        ..BodyKind::BASE
     }),
     answers: &[Answer { what: "The device may connect", schema: Some("Verified"), ..Answer::BASE }],
     // Beside the token, the credentials themselves may be refused.

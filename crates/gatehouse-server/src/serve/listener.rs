@@ -226,11 +226,7 @@ impl Desk {
             let request =
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
-            async move {
-                let answer = handle(&requests, gate, arrival, request).await;
-                drop(busy);
-                Ok::<_, Infallible>(answer)
-            }
+            async move { Ok::<_, Infallible>(handle(&requests, gate, arrival, busy, request).await) }
         });
         let mut connection =
             std::pin::pin!(self.http.serve_connection(TokioIo::new(wire), service));

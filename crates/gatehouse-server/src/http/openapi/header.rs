@@ -84,9 +84,17 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
         }
         "Accept-Patch" => (
             "What a PATCH may be (RFC 5789)",
-            json!({"type": "string", "const": "application/merge-patch+json"}),
+            text("^(application/json, )?application/merge-patch\\+json$"),
             "application/merge-patch+json".into(),
         ),
+        "Vary" => (
+            "The headers of the request that the answer depends on",
+            text("^Accept(-Encoding)?(, Accept-Encoding)?$"),
+            "Accept, Accept-Encoding".into(),
+        ),
+        "Content-Encoding" => {
+            ("`gzip` where `Accept-Encoding` asks for it", text("^gzip$"), "gzip".into())
+        }
         "Retry-After" => ("Seconds after which to try again", seconds(), 1.into()),
         "RateLimit" => (
             "Requests that the tenant may still send (`r`), and the seconds until it may send all of them \

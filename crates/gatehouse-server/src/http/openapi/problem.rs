@@ -16,7 +16,7 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
         // An address is long only where it holds a filter.
         statuses.push(414);
     }
-    if operation.answers_with().is_some() {
+    if operation.media_types().next().is_some() {
         statuses.push(406);
     }
     if operation.need != Need::Nothing {
@@ -44,7 +44,8 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
 
 /// A problem of an operation: most are the same everywhere, and stand in the document once.
 pub(super) fn problem(operation: &Operation, status: u16) -> Value {
-    let patches = operation.body.as_ref().is_some_and(|body| body.media_type == MERGE_PATCH);
+    let patches =
+        operation.body.as_ref().is_some_and(|body| body.media_types.contains(&MERGE_PATCH));
     match status {
         // What is refused before anyone knows the path is refused in the words of all.
         _ if operation.errors == ErrorStyle::OAuth && status != 431 => in_oauth(status),

@@ -248,7 +248,7 @@ fn a_list_that_takes_too_long_says_how_to_make_it_shorter() {
         let reply = Problem::from(error).into_reply("id");
         assert_eq!(reply.status, 503);
         assert!(reply.headers.contains_key("retry-after"));
-        let body: Value = serde_json::from_slice(&reply.body).unwrap();
+        let body: Value = serde_json::from_slice(reply.body.bytes()).unwrap();
         assert_eq!(body["title"], title);
         assert!(body["detail"].as_str().unwrap().contains(said), "{body}");
     }

@@ -1,0 +1,174 @@
+//! Answers that are made while they go out: of any length, and never more than a few pieces in memory.
+//!
+//! A handler gives a [`Producer`], which writes into a [`Sink`] on a task of its own. It is held up when its
+//! client reads slowly, and holds no slot and no transaction meanwhile; it ends when the client goes away.
+//! When it fails, the connection breaks off before the body's end, so that nobody takes a part for the whole.
+
+use std::io::Write;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::FutureExt;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{Sender, channel};
+
+use super::answer_body::{AnswerBody, Piece};
+use super::problem::chain;
+use crate::app::Error;
+use crate::metrics::StreamEnd;
+
+/// Bytes that are gathered into a piece, before compression. A reader is never further behind.
+const PIECE_BYTES: usize = 32 << 10;
+
+/// Pieces that may wait for the client.
+const PIECES_MAX: usize = 2;
+
+/// How long a client may let a piece wait before it takes any more. As long as for any other answer.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Makes the body of an answer.
+pub(crate) type Producer = Box<dyn FnOnce(Sink) -> Making + Send>;
+
+type Making = Pin<Box<dyn Future<Output = Result<Finished, Cut>> + Send>>;
+
+/// Says that a body is whole. Only [`Sink::finish`] gives it.
+pub(crate) struct Finished(());
+
+/// Why a body ended early.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The client has gone away, or doesn't read.
+    Unread,
+    /// What it was made of could not be had; the cause is for the log.
+    Failed(Box<str>),
+}
+
+impl From<Error> for Cut {
+    fn from(error: Error) -> Self {
+        Self::Failed(match error {
+            Error::Storage(error) => chain(&error),
+            Error::Vault(error) => chain(&error),
+            error => error.to_string().into_boxed_str(),
+        })
+    }
+}
+
+impl From<gatehouse_store::StoreError> for Cut {
+    fn from(error: gatehouse_store::StoreError) -> Self {
+        Error::Storage(error).into()
+    }
+}
+
+/// Where a producer writes.
+pub(crate) struct Sink {
+    pieces: Sender<Piece>,
+    /// What will be the next piece.
+    gathered: Vec<u8>,
+    gzip: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl Sink {
+    fn new(pieces: Sender<Piece>, is_compressed: bool) -> Self {
+        let gzip = is_compressed.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
+        Self { pieces, gathered: Vec::new(), gzip }
+    }
+
+    /// Adds to the body; waits when the client is behind.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of Tasks will stream"))]
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Cut> {
+        for part in bytes.chunks(PIECE_BYTES) {
+            self.gathered.extend_from_slice(part);
+            if self.gathered.len() >= PIECE_BYTES {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the client have what was written so far: before waiting for something else, say.
+    pub(crate) async fn flush(&mut self) -> Result<(), Cut> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let piece = match &mut self.gzip {
+            None => std::mem::take(&mut self.gathered),
+            Some(gzip) => {
+                let compressed = gzip.write_all(&self.gathered).and_then(|()| gzip.flush());
+                compressed.expect(INTO_MEMORY);
+                self.gathered.clear();
+                std::mem::take(gzip.get_mut())
+            }
+        };
+        self.send(Piece::Data(piece.into())).await
+    }
+
+    /// Ends the body.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of Tasks will stream"))]
+    pub(crate) async fn finish(mut self) -> Result<Finished, Cut> {
+        self.flush().await?;
+        if let Some(gzip) = self.gzip.take() {
+            let rest: Bytes = gzip.finish().expect(INTO_MEMORY).into();
+            self.send(Piece::Data(rest)).await?;
+        }
+        self.send(Piece::End).await?;
+        Ok(Finished(()))
+    }
+
+    async fn send(&self, piece: Piece) -> Result<(), Cut> {
+        let sent = tokio::time::timeout(STALL_TIMEOUT, self.pieces.send(piece)).await;
+        sent.ok().and_then(Result::ok).ok_or(Cut::Unread)
+    }
+}
+
+const INTO_MEMORY: &str = "writing into memory doesn't fail";
+
+/// The same producer, which holds a place as long as it works.
+pub(super) fn with_place(producer: Producer, place: OwnedSemaphorePermit) -> Producer {
+    Box::new(move |sink| {
+        Box::pin(async move {
+            let _place = place;
+            producer(sink).await
+        })
+    })
+}
+
+/// A body, and what makes it, which has to be run beside.
+pub(super) fn begin(
+    producer: Producer,
+    is_compressed: bool,
+) -> (impl Future<Output = Result<Finished, Cut>> + Send, AnswerBody) {
+    let (sender, receiver) = channel(PIECES_MAX);
+    (produce(producer, sender, is_compressed), AnswerBody::streamed(receiver))
+}
+
+/// Makes a body to its end, or until nobody wants it.
+async fn produce(
+    producer: Producer,
+    pieces: Sender<Piece>,
+    is_compressed: bool,
+) -> Result<Finished, Cut> {
+    let made = producer(Sink::new(pieces.clone(), is_compressed));
+    let made = AssertUnwindSafe(made).catch_unwind();
+    tokio::select! {
+        made = made => made.unwrap_or_else(|_| Err(Cut::Failed("it panicked".into()))),
+        () = pieces.closed() => Err(Cut::Unread),
+    }
+}
+
+impl StreamEnd {
+    /// How the making of a body ended, for the figures.
+    pub(super) fn of(made: &Result<Finished, Cut>) -> Self {
+        match made {
+            Ok(_) => Self::Whole,
+            Err(Cut::Unread) => Self::Unread,
+            Err(Cut::Failed(_)) => Self::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! Answers that are made while they go out, as a client sees them.
+
+use super::*;
+use crate::http::media::JSON;
+use crate::http::reply::Reply;
+use crate::http::resource::{Answer, Need, Operation, Resource, Served, Thing};
+use crate::http::stream::{Cut, Sink};
+use crate::http::{AnswerBody, BrokenOff};
+use flate2::read::GzDecoder;
+use gatehouse_core::rights::Scope;
+use http::{Response, StatusCode, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::io::Read;
+
+/// A million bytes.
+fn text() -> String {
+    "0123456789 and so on\n".repeat(50_000)
+}
+
+const STREAM: Operation = Operation {
+    need: Need::Scope(Scope::AccessRead),
+    answers: &[Answer { schema: Some("State"), ..Answer::BASE }],
+    run: |call| {
+        Box::pin(async move {
+            let how = call.headers.get("x-how").map(|it| it.to_str().unwrap().to_owned());
+            let produce = async move |mut sink: Sink| {
+                sink.write(text().as_bytes()).await?;
+                match how.as_deref() {
+                    None => sink.finish().await,
+                    Some("fail") => Err(Cut::Failed("a secret".into())),
+                    Some("panic") => panic!("a defect"),
+                    Some(_) => std::future::pending().await,
+                }
+            };
+            Ok(Reply::streamed(StatusCode::OK, JSON, produce))
+        })
+    },
+    ..Operation::BASE
+};
+
+async fn gatehouse(config: Config) -> Gatehouse {
+    let (path, thing, served) = ("/{tenantName}/stream", Thing::Nothing, Served::Main);
+    let mut resources = crate::http::routes::table();
+    resources.push(Resource { path, thing, served, operations: vec![STREAM] });
+    Gatehouse::with(config).await.with_routes(resources)
+}
+
+fn request(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri("http://gate.example/acme/stream");
+    request = request.header("authorization", format!("Bearer {}", gate.token));
+    request = request.header("host", "gate.example");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::default()).unwrap()
+}
+
+async fn stream(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Response<AnswerBody> {
+    let request = request(gate, method, headers);
+    handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, (), request).await
+}
+
+/// What the figures say: answers under way, and those that ended whole, unread and failed.
+fn figures(gate: &Gatehouse) -> [u64; 4] {
+    let text = gate.gate.metrics().render();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name}:\n{text}")).trim().parse().unwrap()
+    };
+    [
+        value("gatehouse_http_streams_in_flight "),
+        value("gatehouse_http_streams_total{outcome=\"whole\"} "),
+        value("gatehouse_http_streams_total{outcome=\"unread\"} "),
+        value("gatehouse_http_streams_total{outcome=\"failed\"} "),
+    ]
+}
+
+async fn until(gate: &Gatehouse, expected: [u64; 4]) {
+    while figures(gate) != expected {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_long_answer_is_read_to_its_end() {
+    let gate = gatehouse(Config::default()).await;
+    let (parts, body) = stream(&gate, "GET", &[("x-correlation-id", "mine")]).await.into_parts();
+    assert_eq!(parts.status, 200);
+    let header = |name| parts.headers.get(name).map(|it| it.to_str().unwrap());
+    assert_eq!(header("content-type"), Some(JSON));
+    assert_eq!(header("vary"), Some("Accept-Encoding"));
+    assert_eq!(header("x-correlation-id"), Some("mine"));
+    assert_eq!((header("content-length"), header("content-encoding")), (None, None));
+    assert!(body.collect().await.unwrap().to_bytes() == text());
+    until(&gate, [0, 1, 0, 0]).await;
+}
+
+#[tokio::test]
+async fn it_is_compressed_for_who_likes_it_so() {
+    let gate = gatehouse(Config::default()).await;
+    let accept = [("accept-encoding", "br, gzip")];
+    let (parts, body) = stream(&gate, "GET", &accept).await.into_parts();
+    assert_eq!(parts.headers["content-encoding"], "gzip");
+    assert_eq!(parts.headers["vary"], "Accept-Encoding");
+    let body = body.collect().await.unwrap().to_bytes();
+    assert!(body.len() < 50_000, "{}", body.len());
+    let mut read = String::new();
+    GzDecoder::new(&body[..]).read_to_string(&mut read).unwrap();
+    assert!(read == text());
+    // What is whole is small, and stays as it is.
+    let seen = gate.ask("GET", "/acme/contract", &accept, "").await;
+    assert_eq!((seen.header("content-encoding"), seen.header("vary")), (None, None));
+}
+
+#[tokio::test]
+async fn head_shows_the_same_headers_and_makes_nothing() {
+    let gate = gatehouse(Config::default()).await;
+    for headers in [&[("x-how", "fail")][..], &[("accept-encoding", "gzip")]] {
+        let headers = [headers, &[("x-correlation-id", "mine")]].concat();
+        let (head, body) = stream(&gate, "HEAD", &headers).await.into_parts();
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "");
+        assert_eq!(figures(&gate)[0], 0, "nothing is under way");
+        let (get, _) = stream(&gate, "GET", &headers).await.into_parts();
+        assert_eq!((head.status, head.headers), (get.status, get.headers));
+        while figures(&gate)[0] > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_goes_away_ends_it() {
+    let gate = gatehouse(Config::default()).await;
+    let response = stream(&gate, "GET", &[("x-how", "wait")]).await;
+    until(&gate, [1, 0, 0, 0]).await;
+    drop(response);
+    until(&gate, [0, 0, 1, 0]).await;
+}
+
+#[tokio::test]
+async fn who_reads_slowly_takes_no_slot_but_is_under_way() {
+    let mut config = Config::default();
+    config.limits.concurrent_requests = 1;
+    let gate = gatehouse(config).await;
+    let busy = Arc::new(());
+    let requests = TaskTracker::new();
+    let its_request = request(&gate, "GET", &[]);
+    let held = Arc::clone(&busy);
+    let response = handle(&requests, gate.gate.clone(), PLAIN, held, its_request).await;
+    assert_eq!(gate.get("/acme/contract").await.status, 200, "there is a slot for others");
+    assert_eq!((Arc::strong_count(&busy), requests.len()), (2, 1));
+    response.into_body().collect().await.unwrap();
+    requests.close();
+    requests.wait().await;
+    assert_eq!(Arc::strong_count(&busy), 1);
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_at_a_time() {
+    let gate = gatehouse(Config::default()).await;
+    let mut held = Vec::new();
+    let refused = loop {
+        let response = stream(&gate, "GET", &[]).await;
+        if response.status() != 200 {
+            break response;
+        }
+        held.push(response);
+    };
+    assert_eq!((held.len(), refused.status().as_u16()), (256, 503));
+    assert!(refused.headers().contains_key("retry-after"));
+    let body = refused.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"{\"type\":\"Service Unavailable\""), "{body:?}");
+    held.clear();
+    until(&gate, [0, 0, 256, 0]).await;
+    assert_eq!(stream(&gate, "GET", &[]).await.status(), 200);
+}
+
+#[tokio::test]
+async fn what_can_not_be_made_breaks_off() {
+    let gate = gatehouse(Config::default()).await;
+    for (n, how) in [(1, "fail"), (2, "panic")] {
+        let response = stream(&gate, "GET", &[("x-how", how)]).await;
+        assert_eq!(response.status(), 200, "it had begun");
+        let broken: Result<_, BrokenOff> = response.into_body().collect().await;
+        assert!(broken.is_err(), "{how}");
+        until(&gate, [0, 0, 0, n]).await;
+    }
+}
+
+/// Sends a request through a connection, and tells how its body ended.
+async fn over_the_wire(gate: &Gatehouse, version: Version, how: &str) -> Result<usize, String> {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let its_gate = gate.gate.clone();
+    let service = hyper::service::service_fn(move |request| {
+        let gate = its_gate.clone();
+        async move {
+            let requests = TaskTracker::new();
+            Ok::<_, std::convert::Infallible>(handle(&requests, gate, PLAIN, (), request).await)
+        }
+    });
+    let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+    let server = async move {
+        // It ends badly where the answer does.
+        let _ = server.serve_connection(TokioIo::new(theirs), service).await;
+    };
+    let request = request(gate, "GET", &[("x-how", how)][..usize::from(!how.is_empty())]);
+    let client = async move {
+        let io = TokioIo::new(ours);
+        let response = if version == Version::HTTP_2 {
+            let executor = TokioExecutor::new();
+            let (mut sender, connection) =
+                hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+            tokio::spawn(connection);
+            sender.send_request(request).await.unwrap()
+        } else {
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+            tokio::spawn(connection);
+            sender.send_request(request).await.unwrap()
+        };
+        assert_eq!(response.version(), version);
+        let body = response.into_body().collect().await;
+        body.map(|it| it.to_bytes().len()).map_err(|cause| format!("{cause:?}"))
+    };
+    tokio::select! {
+        ended = client => ended,
+        () = async { server.await; std::future::pending().await } => unreachable!(),
+    }
+}
+
+#[tokio::test]
+async fn a_client_sees_that_an_answer_broke_off() {
+    let gate = gatehouse(Config::default()).await;
+    for version in [Version::HTTP_11, Version::HTTP_2] {
+        assert_eq!(over_the_wire(&gate, version, "").await, Ok(text().len()));
+        for how in ["fail", "panic"] {
+            let broken = over_the_wire(&gate, version, how).await.unwrap_err();
+            let sign = match version {
+                Version::HTTP_2 => "INTERNAL_ERROR",
+                _ => "IncompleteBody",
+            };
+            assert!(broken.contains(sign), "{version:?} {how}: {broken}");
+        }
+    }
+}
