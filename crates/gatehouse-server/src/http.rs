@@ -9,6 +9,7 @@ mod access;
 mod address;
 mod answer_body;
 mod arrival;
+mod body;
 mod call;
 mod client;
 mod conditional;
@@ -57,6 +58,7 @@ use crate::app::App;
 use crate::auth::Auth;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
+use body::LargeBodies;
 use routes::Routes;
 use site::Site;
 use slots::Slots;
@@ -80,6 +82,7 @@ impl Gate {
             rates: Rates::new(config.limits.requests_per_second),
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
             slots: Slots::new(&config.limits),
+            large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),
             has_operator_door: config.operator_listen.is_some(),
             stopping: CancellationToken::new(),

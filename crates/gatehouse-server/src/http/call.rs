@@ -10,6 +10,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 
 use super::address::Address;
+use super::body::Room;
 use super::params::Params;
 use super::problem::Problem;
 use super::query::Query;
@@ -29,6 +30,8 @@ pub(crate) struct Call {
     /// What the client likes best of what the operation answers with.
     pub(crate) media_type: &'static str,
     pub(crate) body: Bytes,
+    /// What the body takes, if it is large: also what was made of it may be.
+    pub(crate) _room: Option<Room>,
     pub(crate) address: Address,
 }
 

@@ -18,9 +18,10 @@ use super::Gate;
 use super::address::Address;
 use super::answer_body::AnswerBody;
 use super::arrival::{Arrival, Door};
+use super::body::{self, Arrived, BodyLimits};
 use super::call::Call;
 use super::correlation::Correlation;
-use super::intake::{self, BodyLimits};
+use super::intake;
 use super::media::JSON;
 use super::negotiation;
 use super::params::{Params, TENANT, normal_form};
@@ -387,7 +388,7 @@ impl Entrance<'_> {
     async fn enter<B>(
         &self,
         operation: &Operation,
-        body: &mut B,
+        content: &mut B,
         seen: &mut Seen<'_>,
     ) -> Result<Reply, Problem>
     where
@@ -401,21 +402,22 @@ impl Entrance<'_> {
             None => JSON,
         };
         let limits = &self.gate.site.limits;
-        let body = match &operation.body {
-            None => Bytes::new(),
+        let arrived = match &operation.body {
+            None => Arrived { bytes: Bytes::new(), room: None },
             Some(kind) => {
                 intake::check_content_type(headers, kind.media_types)?;
                 let max = match (operation.need, kind.size) {
-                    (Need::Nothing, _) => intake::STRANGERS_BYTES_MAX,
-                    (_, BodySize::Object) => limits.body_bytes.min(intake::OBJECT_BYTES_MAX),
+                    (Need::Nothing, _) => body::STRANGERS_BYTES_MAX,
+                    (_, BodySize::Object) => limits.body_bytes.min(body::OBJECT_BYTES_MAX),
                     (_, BodySize::Batch) => limits.body_bytes,
                 };
                 let limits = BodyLimits {
                     max,
                     timeout: limits.body_timeout,
+                    large_bodies: &self.gate.site.large_bodies,
                     stopping: &self.gate.site.stopping,
                 };
-                intake::read(headers, body, limits).await?
+                body::read(headers, content, limits).await?
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();
@@ -431,7 +433,8 @@ impl Entrance<'_> {
             query,
             headers: headers.clone(),
             media_type,
-            body,
+            body: arrived.bytes,
+            _room: arrived.room,
             address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
         };
         // Only now, so that a body that arrives slowly takes no room from others.

@@ -1,18 +1,16 @@
-//! Taking a request in: what it says about its content, and the content itself, within bounds.
+//! Taking a request in: what its headers say, about itself and about its content.
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use http_body::Body;
 use http_body_util::BodyExt;
-use tokio_util::sync::CancellationToken;
 
 use super::media::MERGE_PATCH;
 use super::problem::Problem;
-use crate::config;
 use crate::reader::shortened;
 
 pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
@@ -22,15 +20,6 @@ const HEADERS_MAX: usize = 100;
 
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
-
-/// Most bytes in the body of a request about a single thing.
-pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
-
-/// How long a body that is on its way may take to arrive when the server ends.
-const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Most bytes in the body of a request of somebody who is not known yet.
-pub(crate) const STRANGERS_BYTES_MAX: u64 = 8 << 10;
 
 /// What is read, for politeness, of a body that nobody wants: who is still writing does not see
 /// the answer.
@@ -117,64 +106,6 @@ fn is_kind(given: &str, expected: &str) -> bool {
             }
             _ => true,
         })
-}
-
-/// What bounds a body.
-pub(crate) struct BodyLimits<'a> {
-    /// Most bytes.
-    pub(crate) max: u64,
-    /// How long it may take to arrive.
-    pub(crate) timeout: config::Duration,
-    /// Set when the server is about to end: then it has to be quick.
-    pub(crate) stopping: &'a CancellationToken,
-}
-
-/// Reads a body within its limits.
-pub(crate) async fn read<B>(
-    headers: &HeaderMap,
-    body: &mut B,
-    limits: BodyLimits<'_>,
-) -> Result<Bytes, Problem>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let BodyLimits { max, timeout, stopping } = limits;
-    let too_large = || {
-        let detail = format!("the body is too large; {max} bytes are allowed");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Body too large", detail)
-    };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|it| it.parse::<u64>().ok()).is_some_and(|length| length > max) {
-        return Err(too_large());
-    }
-    let all = async {
-        let mut read = BytesMut::new();
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| {
-                let detail = "the body ended before it was whole";
-                Problem::new(StatusCode::BAD_REQUEST, "Incomplete body", detail)
-            })?;
-            if let Ok(data) = frame.into_data() {
-                if read.len() as u64 + data.len() as u64 > max {
-                    return Err(too_large());
-                }
-                read.extend_from_slice(&data);
-            }
-        }
-        Ok(read.freeze())
-    };
-    let last_call = async {
-        stopping.cancelled().await;
-        tokio::time::sleep(LAST_BODY_TIMEOUT).await;
-    };
-    let detail = tokio::select! {
-        read = all => return read,
-        () = tokio::time::sleep(timeout.get()) => {
-            format!("the body did not arrive within {timeout}")
-        }
-        () = last_call => "the server is about to end, and the body was not there in time".to_owned(),
-    };
-    Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
 }
 
 /// Reads what is left of a body and forgets it, for a while.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::body::LargeBodies;
 use super::slots::Slots;
 use crate::app::App;
 use crate::auth::Auth;
@@ -20,6 +21,8 @@ pub(crate) struct Site {
     pub(crate) token_lifetime_seconds: i64,
     /// Room for the requests that are worked on.
     pub(crate) slots: Slots,
+    /// Room for the bodies of batches.
+    pub(crate) large_bodies: LargeBodies,
     /// Whether operators have a listener of their own.
     pub(crate) has_operator_door: bool,
     /// Set when the server has been asked to end.

@@ -102,6 +102,21 @@ async fn a_body_may_be_of_several_media_types() {
     assert_eq!(options.header("accept-patch"), Some(both));
 }
 
+#[tokio::test]
+async fn the_body_of_a_batch_may_be_large() {
+    let mut config = Config::default();
+    config.limits.body_bytes = 3 << 20;
+    let gate = Gatehouse::with(config).await.with_routes(vec![figures()]);
+    let kind = [("content-type", JSON)];
+    for (n_bytes, status) in [(2 << 20, 204), (3 << 20, 204), ((3 << 20) + 1, 413)] {
+        let seen = gate.ask("PATCH", "/acme/figures", &kind, &" ".repeat(n_bytes)).await;
+        assert_eq!(seen.status, status, "{n_bytes}");
+        if status == 204 {
+            assert_eq!(seen.header("etag"), Some(n_bytes.to_string().as_str()));
+        }
+    }
+}
+
 #[test]
 fn the_document_has_every_media_type() {
     let document = document(&[figures()], &Config::default().limits);
