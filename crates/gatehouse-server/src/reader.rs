@@ -6,8 +6,11 @@
 //! Estates are read by it too, so a file and a request are refused in the same words.
 
 mod json;
+mod long_list;
 
 pub use json::Json;
+pub(crate) use json::Keep;
+pub(crate) use long_list::LongList;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -61,6 +64,11 @@ impl<T> Required<T> {
     /// The value, if it could be read.
     pub fn known(&self) -> Option<&T> {
         self.0.as_ref()
+    }
+
+    /// The same, for who needs it whole.
+    pub fn into_known(self) -> Option<T> {
+        self.0
     }
 }
 
@@ -138,6 +146,19 @@ impl<'f> Reader<'f> {
     pub fn fault(&mut self, name: &str, reason: impl Into<String>) {
         let path = self.path_of(name);
         self.faults.add(path, reason);
+    }
+
+    /// Reports what is wrong with the object as a whole. What is no object at all has been told already.
+    pub fn fault_of_whole(&mut self, reason: impl Into<String>) {
+        if self.is_object {
+            let name = if self.path.is_empty() { "body" } else { &self.path };
+            self.faults.add(name, reason);
+        }
+    }
+
+    /// Whether there is a field of this name that was not taken yet, whatever it is.
+    pub fn holds(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, _)| field == name)
     }
 
     /// Whether it is an object without fields.
@@ -251,6 +272,14 @@ fn whole(number: f64) -> Option<u64> {
 /// As much of a value as an error may repeat.
 pub fn shortened(value: &str) -> String {
     value.chars().take(VALUE_CHARS_MAX).collect()
+}
+
+/// An object, whatever it holds.
+pub fn object(json: Json) -> Result<Json, String> {
+    match json {
+        Json::Object(_) => Ok(json),
+        other => Err(format!("must be an object, not {}", other.kind())),
+    }
 }
 
 /// A list of whatever.

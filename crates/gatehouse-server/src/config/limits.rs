@@ -9,6 +9,9 @@ use super::Duration;
 /// Most bytes that any body can be allowed.
 pub const BODY_BYTES_MAX: u64 = 1 << 30;
 
+/// Most accesses that any batch can be allowed.
+const BATCH_ITEMS_MAX: u64 = 1_000_000;
+
 /// Most connections, or requests at a time, that can be allowed.
 const CONNECTIONS_MAX: u64 = 1_000_000;
 
@@ -24,6 +27,8 @@ pub struct Limits {
     pub page_size_max: u64,
     /// Requests that a tenant may send in a second; 0 for any number.
     pub requests_per_second: u64,
+    /// Most accesses in a batch, 1 to 1,000,000.
+    pub batch_items: u64,
     /// Most bytes in a request's body; a single object has at most 1 MiB of them.
     pub body_bytes: u64,
     /// Most connections at a time.
@@ -43,6 +48,7 @@ impl Default for Limits {
         Self {
             page_size_max: PAGE_SIZE_MAX,
             requests_per_second: 0,
+            batch_items: 100_000,
             body_bytes: 32 << 20,
             connections: 10_000,
             concurrent_requests: 1024,
@@ -58,6 +64,7 @@ impl Limits {
         let counts = [
             ("page_size_max", self.page_size_max, 1, PAGE_SIZE_MAX),
             ("requests_per_second", self.requests_per_second, 0, REQUESTS_PER_SECOND_MAX),
+            ("batch_items", self.batch_items, 1, BATCH_ITEMS_MAX),
             ("body_bytes", self.body_bytes, 1024, BODY_BYTES_MAX),
             ("connections", self.connections, 1, CONNECTIONS_MAX),
             ("concurrent_requests", self.concurrent_requests, 1, CONNECTIONS_MAX),

@@ -60,6 +60,8 @@ fn a_bad_value_is_known_by_its_variable() {
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "many", "whole number"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "0", "1 to 1000"),
         ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "1001", "1 to 1000"),
+        ("GATEHOUSE_LIMITS__BATCH_ITEMS", "0", "1 to 1000000"),
+        ("GATEHOUSE_LIMITS__BATCH_ITEMS", "1000001", "1 to 1000000"),
         ("GATEHOUSE_LIMITS__BODY_BYTES", "1023", "1024"),
         ("GATEHOUSE_LIMITS__CONNECTIONS", "0", "1 to 1000000"),
         ("GATEHOUSE_LIMITS__CONNECTIONS", "1000001", "1 to 1000000"),

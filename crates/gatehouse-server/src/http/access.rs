@@ -157,9 +157,10 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::OK, &issued))
 }
 
-fn read_update(mut body: Reader<'_>) -> Update {
+/// Reads what is to change, of one access or of many.
+pub(super) fn read_update(mut body: Reader<'_>) -> Update {
     if body.is_empty() {
-        body.fault("body", "must hold `status`, `password` or both");
+        body.fault_of_whole("must hold `status`, `password` or both");
     }
     let status = body.optional("status", word(&Target::ALL, Target::as_str));
     let password = body.optional("password", password);

@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod batch_body;
 mod client;
 mod contract;
 mod coverage;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::FAULTS_MAX;
 
 /// A JSON value, or what YAML has of it.
 #[derive(Clone, PartialEq)]
@@ -24,16 +26,7 @@ pub enum Json {
 impl Json {
     /// Reads a body. The reason stands alone and repeats nothing of the body's values.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err("the body is empty, and should be a JSON object".into());
-        }
-        serde_json::from_slice(bytes).map_err(|error| {
-            let why = error.to_string();
-            if why.starts_with("recursion limit") {
-                return "the body is nested too deeply; 127 levels are allowed".into();
-            }
-            format!("the body can't be read as JSON: {why}")
-        })
+        parse(bytes, Keep::Whole)
     }
 
     /// What kind of value this is, with its article.
@@ -56,15 +49,58 @@ impl fmt::Debug for Json {
     }
 }
 
+/// Reads a body by a seed. The reason stands alone and repeats nothing of the body's values.
+pub(super) fn parse<'de, S>(bytes: &'de [u8], seed: S) -> Result<S::Value, String>
+where
+    S: DeserializeSeed<'de>,
+{
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err("the body is empty, and should be a JSON object".into());
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let read = seed.deserialize(&mut json);
+    read.and_then(|value| json.end().map(|()| value)).map_err(|error| {
+        let why = error.to_string();
+        if why.starts_with("recursion limit") {
+            return "the body is nested too deeply; 127 levels are allowed".into();
+        }
+        format!("the body can't be read as JSON: {why}")
+    })
+}
+
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
+        deserializer.deserialize_any(Keep::Whole)
     }
 }
 
-struct AnyValue;
+/// How much is kept of a value. All of it is checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Keep {
+    /// Everything.
+    Whole,
+    /// Everything but what lists and objects hold.
+    Outline,
+    /// The same, and of an object the outlines of its fields: of those that are known the first, and of
+    /// others as many as can be told to be faults.
+    Fields(&'static [&'static str]),
+}
 
-impl<'de> Visitor<'de> for AnyValue {
+/// Whether a field is worth keeping, beside those that were kept.
+pub(super) fn is_kept(name: &str, known: &[&str], kept: &[(String, Json)]) -> bool {
+    let is_first = known.contains(&name) && !kept.iter().any(|(other, _)| other == name);
+    is_first || kept.len() < known.len() + FAULTS_MAX
+}
+
+impl<'de> DeserializeSeed<'de> for Keep {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Keep {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +116,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-        Json::deserialize(deserializer)
+        deserializer.deserialize_any(self)
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
@@ -110,16 +146,31 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Json, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = sequence.next_element()? {
-            items.push(item);
+        match self {
+            Self::Whole => {
+                while let Some(item) = sequence.next_element_seed(self)? {
+                    items.push(item);
+                }
+            }
+            Self::Outline | Self::Fields(_) => {
+                while sequence.next_element_seed(Self::Outline)?.is_some() {}
+            }
         }
         Ok(Json::List(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut fields = Vec::new();
-        while let Some(field) = map.next_entry()? {
-            fields.push(field);
+        while let Some(name) = map.next_key::<String>()? {
+            let (inside, is_kept) = match self {
+                Self::Whole => (self, true),
+                Self::Outline => (self, false),
+                Self::Fields(known) => (Self::Outline, is_kept(&name, known, &fields)),
+            };
+            let value = map.next_value_seed(inside)?;
+            if is_kept {
+                fields.push((name, value));
+            }
         }
         Ok(Json::Object(fields))
     }

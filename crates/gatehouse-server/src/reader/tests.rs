@@ -121,3 +121,35 @@ proptest! {
         let _ = faults(&body);
     }
 }
+
+#[test]
+fn of_a_body_with_a_long_list_little_is_kept() {
+    let body = br#"{"id": "c", "items": [{"a": [1], "b": "x", "c": {"d": 1}, "a": 2}, [3], "y"],
+        "other": {"a": [{}], "z": 1}, "items": [4], "list": [[5]]}"#;
+    let mut elements = Vec::new();
+    let read = LongList {
+        known: &["id", "items", "other"],
+        name: "items",
+        element: Keep::Fields(&["a"]),
+        others: Keep::Outline,
+        each: &mut |element| elements.push(element),
+    };
+    let (list, object) = (|| Json::List(Vec::new()), || Json::Object(Vec::new()));
+    let text = |it: &str| Json::Text(it.into());
+    let field = |name: &str, value| (name.to_owned(), value);
+    let kept = vec![
+        field("id", text("c")),
+        field("items", list()),
+        field("other", object()),
+        field("items", list()),
+        field("list", list()),
+    ];
+    assert!(read.parse(body).unwrap() == Json::Object(kept));
+    let first = vec![
+        field("a", list()),
+        field("b", text("x")),
+        field("c", object()),
+        field("a", Json::Number(2.into())),
+    ];
+    assert!(elements == [Json::Object(first), list(), text("y")]);
+}

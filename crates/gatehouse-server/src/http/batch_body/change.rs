@@ -1,0 +1,97 @@
+//! The body of a batch of changes: of which accesses, and what is to be done with them.
+
+use std::collections::HashSet;
+
+use gatehouse_core::AccessId;
+
+use super::super::access::read_update;
+use super::{Given, Problem, hand_on};
+use crate::app::access::Update;
+use crate::app::batch::{BatchChange, BatchedChange, NamedAccess};
+use crate::reader::{Faults, Keep, LongList, Reader, list, object, shortened, text, word};
+
+/// What a batch of changes may be for.
+#[derive(Clone, Copy)]
+enum OperationType {
+    Update,
+    Terminate,
+}
+
+impl OperationType {
+    const ALL: [Self; 2] = [Self::Update, Self::Terminate];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Update => "update",
+            Self::Terminate => "terminate",
+        }
+    }
+}
+
+pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
+    let mut given = Given::new("accessesIdList", items_max);
+    let mut ids = Vec::new();
+    let (mut known, mut unknown) = (HashSet::new(), HashSet::new());
+    let json = LongList {
+        known: &["operationType", "accessesIdList", "operationBody"],
+        name: "accessesIdList",
+        element: Keep::Outline,
+        others: Keep::Fields(&["status", "password"]),
+        each: &mut |json| {
+            let Some(index) = given.next() else { return };
+            let id = match text(json) {
+                Err(reason) => return given.fault(index, reason),
+                Ok(text) => text.parse::<AccessId>().map_err(|_| text),
+            };
+            // One that is named again is still the one.
+            let (is_new, id) = match id {
+                Ok(id) => (known.insert(id), Ok(id)),
+                Err(text) => {
+                    let shown = shortened(&text);
+                    (unknown.insert(text), Err(shown))
+                }
+            };
+            if is_new {
+                ids.push(NamedAccess { index, id });
+            }
+        },
+    };
+    let json = json.parse(bytes).map_err(Problem::malformed)?;
+    let mut faults = Faults::default();
+    let mut body = Reader::new(json, "", &mut faults);
+    let operation =
+        body.required("operationType", word(&OperationType::ALL, OperationType::as_str));
+    body.required("accessesIdList", |json| list(json).and_then(|_| given.check_count()));
+    given.tell(&mut body);
+    let change = body.required("operationBody", object);
+    let mut of_change = Faults::default();
+    let what = match (operation.into_known(), change.into_known()) {
+        (Some(operation), Some(change)) => {
+            let change = Reader::new(change, "operationBody", &mut of_change);
+            Some(read_operation(operation, change))
+        }
+        _ => None,
+    };
+    hand_on(of_change, &mut body);
+    body.finish();
+    faults.check().map_err(Problem::invalid)?;
+    Ok(BatchChange {
+        ids,
+        what: what.expect("what is missing is a fault, and faults were checked"),
+    })
+}
+
+fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchedChange {
+    match operation {
+        OperationType::Update => {
+            let Update { status, password } = read_update(body);
+            BatchedChange::Update { status, password }
+        }
+        OperationType::Terminate => {
+            if !body.is_empty() {
+                body.fault_of_whole("must be empty, `{}`, for `terminate`");
+            }
+            BatchedChange::Terminate
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The body of a batch of new accesses: how many, or which.
+
+use std::fmt::Display;
+
+use gatehouse_core::credential::Password;
+
+use super::{Given, Problem};
+use crate::app::batch::{FitItem, NewBatch, NewItem, NewItems, UnfitItem};
+use crate::reader::{
+    Fault, Faults, Json, Keep, LongList, Reader, list, number, parsed, shortened, text,
+};
+
+const ITEM_FIELDS: &[&str] = &["username", "password", "deviceName"];
+
+pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
+    let mut given = Given::new("accesses", items_max);
+    let mut items = Vec::new();
+    let json = LongList {
+        known: &["contractId", "numberOfAccesses", "accesses"],
+        name: "accesses",
+        element: Keep::Fields(ITEM_FIELDS),
+        others: Keep::Outline,
+        each: &mut |json| {
+            if let Some(index) = given.next() {
+                items.push(read_item(json, index, &mut given.faults));
+            }
+        },
+    };
+    let json = json.parse(bytes).map_err(Problem::malformed)?;
+    let mut faults = Faults::default();
+    let mut body = Reader::new(json, "", &mut faults);
+    match (body.holds("numberOfAccesses"), body.holds("accesses")) {
+        (true, true) => {
+            body.fault_of_whole("must hold `numberOfAccesses` or `accesses`, and holds both");
+        }
+        (false, false) => body.fault_of_whole("must hold `numberOfAccesses` or `accesses`"),
+        _ => {}
+    }
+    let contract_id = body.required("contractId", parsed);
+    let count = body.optional("numberOfAccesses", number(1, items_max));
+    body.optional("accesses", |json| list(json).and_then(|_| given.check_count()));
+    given.tell(&mut body);
+    body.finish();
+    faults.check().map_err(Problem::invalid)?;
+    let count = count.map(|count| u32::try_from(count).expect("no batch is allowed more"));
+    let items = count.map_or(NewItems::Explicit(items), NewItems::Count);
+    Ok(NewBatch { contract_id: contract_id.value(), items })
+}
+
+fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
+    let mut item = Reader::new(json, &format!("accesses[{index}]"), faults);
+    let username = item.optional("username", text);
+    let password = item.optional("password", text);
+    let device_name = item.optional("deviceName", text);
+    item.finish();
+    let mut faults = Vec::new();
+    let fit = FitItem {
+        username: username.as_deref().and_then(|it| kept("username", it.parse(), &mut faults)),
+        password: password.and_then(|it| kept("password", Password::new(it), &mut faults)),
+        device_name: device_name
+            .as_deref()
+            .and_then(|it| kept("deviceName", it.parse(), &mut faults)),
+    };
+    if faults.is_empty() {
+        return NewItem::Fit(fit);
+    }
+    let [username, device_name] = [username, device_name].map(|it| it.map(|it| shortened(&it)));
+    NewItem::Unfit(UnfitItem { username, device_name, faults })
+}
+
+/// The value of a field, or a fault of its item.
+fn kept<T, E: Display>(name: &str, value: Result<T, E>, faults: &mut Vec<Fault>) -> Option<T> {
+    let noted = |bad: E| faults.push(Fault { name: name.to_owned(), reason: bad.to_string() });
+    value.map_err(noted).ok()
+}

@@ -1,0 +1,78 @@
+//! The bodies of batches, as they come in with requests.
+
+use super::*;
+use crate::app::batch::NewItems;
+use crate::http::batch_body;
+use crate::http::reply::Reply;
+use crate::http::resource::{BodyKind, BodySize, Need, Operation, Served, Thing};
+use gatehouse_core::rights::Scope;
+use http::StatusCode;
+
+const MAKE: Operation = Operation {
+    method: "POST",
+    need: Need::Scope(Scope::AccessWrite),
+    body: Some(BodyKind { size: BodySize::Batch, ..BodyKind::BASE }),
+    run: |mut call| {
+        Box::pin(async move {
+            let batch = batch_body::new_batch(&mut call).await?;
+            let n_items = match batch.items {
+                NewItems::Count(count) => count as usize,
+                NewItems::Explicit(items) => items.len(),
+            };
+            Ok(Reply::json(StatusCode::OK, &n_items))
+        })
+    },
+    ..Operation::BASE
+};
+
+const CHANGE: Operation = Operation {
+    method: "PATCH",
+    run: |mut call| {
+        Box::pin(async move {
+            let batch = batch_body::batch_change(&mut call).await?;
+            Ok(Reply::json(StatusCode::OK, &batch.ids.len()))
+        })
+    },
+    ..MAKE
+};
+
+async fn gatehouse() -> Gatehouse {
+    let operations = vec![MAKE, CHANGE];
+    let (path, thing, served) = ("/{tenantName}/batch", Thing::Tenant, Served::Main);
+    Gatehouse::new().await.with_routes(vec![Resource { path, thing, served, operations }])
+}
+
+#[tokio::test]
+async fn a_batch_may_have_as_many_items_as_the_setting_says() {
+    let gate = gatehouse().await;
+    let item = r#"{"username":"device-","password":"secret","deviceName":"pump"}"#;
+    for (n, status) in [(1, 200), (100_000, 200), (100_001, 400)] {
+        let items: Vec<String> =
+            (0..n).map(|k| item.replace("device-", &format!("device-{k}"))).collect();
+        let body = format!(r#"{{"contractId": "payg", "accesses": [{}]}}"#, items.join(","));
+        let seen = gate.post("/acme/batch", &body).await;
+        assert_eq!(seen.status, status, "{n}: {}", seen.body);
+        if status == 200 {
+            assert_eq!(seen.body, n.to_string());
+        } else {
+            let reason = "must have 1 to 100000 elements, not 100001";
+            assert_eq!(seen.json()["invalidParams"][0]["reason"], reason);
+        }
+        let body = format!(r#"{{"contractId": "payg", "numberOfAccesses": {n}}}"#);
+        assert_eq!(gate.post("/acme/batch", &body).await.status, status, "{n}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_changes_is_read_the_same_way() {
+    let gate = gatehouse().await;
+    let ids: Vec<String> = (0..100_000).map(|n| format!("\"{n}\"")).collect();
+    let body = format!(
+        r#"{{"operationType": "terminate", "operationBody": {{}}, "accessesIdList": [{}]}}"#,
+        ids.join(",")
+    );
+    let kind = [("content-type", "application/json")];
+    assert_eq!(gate.ask("PATCH", "/acme/batch", &kind, &body).await.body, "100000");
+    let wrong = body.replace("terminate", "end");
+    assert_eq!(gate.ask("PATCH", "/acme/batch", &kind, &wrong).await.invalid(), ["operationType"]);
+}
