@@ -9,6 +9,7 @@ mod access;
 mod address;
 mod answer_body;
 mod arrival;
+mod batch;
 mod batch_body;
 mod body;
 mod call;
@@ -40,6 +41,7 @@ mod site;
 mod slots;
 mod stream;
 mod summary;
+mod task;
 mod tenant;
 mod verify;
 

@@ -92,6 +92,11 @@ impl App {
 }
 
 impl Outcome {
+    /// Whose Task it is.
+    pub fn tenant(&self) -> &TenantName {
+        &self.tenant
+    }
+
     /// Refuses a Task that is not as far as it is wanted to be.
     pub fn check(&self, wanted: Wanted, what: &'static str) -> Result<(), Error> {
         let state = self.task.state;

@@ -182,7 +182,7 @@ fn reply(call: &Call, status: StatusCode, issued: &Issued) -> Reply {
 /// An access on the wire.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AccessBody<'a> {
+pub(super) struct AccessBody<'a> {
     id: String,
     href: String,
     contract_id: &'a str,
@@ -206,7 +206,7 @@ struct AccessBody<'a> {
 }
 
 impl<'a> AccessBody<'a> {
-    fn new(
+    pub(super) fn new(
         address: &Address,
         tenant: &TenantName,
         access: &'a Access,
@@ -228,5 +228,21 @@ impl<'a> AccessBody<'a> {
             base_type: "Resource",
             r#type: "RealizingResource",
         }
+    }
+
+    /// The cells of its row in a table, in the order of the columns that the contract gives.
+    pub(super) fn cells(&self) -> [&str; 10] {
+        [
+            &self.id,
+            self.username,
+            self.password.unwrap_or_default(),
+            self.device_name.unwrap_or_default(),
+            self.name,
+            self.status,
+            self.contract_id,
+            self.product_offering_id,
+            &self.start_date_time,
+            self.end_date_time.as_deref().unwrap_or_default(),
+        ]
     }
 }

@@ -1,6 +1,6 @@
 //! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
 
-use gatehouse_core::{AccessId, ContractId, TenantName};
+use gatehouse_core::{AccessId, ContractId, TaskId, TenantName};
 use http::request::Parts;
 use http::uri::Authority;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -43,6 +43,10 @@ impl Address {
 
     pub(crate) fn access(&self, tenant: &TenantName, id: AccessId) -> String {
         format!("{}/{tenant}/access/{id}", self.base)
+    }
+
+    pub(crate) fn task(&self, tenant: &TenantName, id: TaskId) -> String {
+        format!("{}/{tenant}/access/batch/{id}", self.base)
     }
 
     pub(crate) fn contract(&self, tenant: &TenantName, id: &ContractId) -> String {

@@ -18,13 +18,11 @@ use crate::reader::{Fault, Faults, Reader};
 const SMALL_BYTES_MAX: usize = 64 << 10;
 
 /// Reads the body of a batch of new accesses. It is gone afterwards.
-#[cfg_attr(not(test), expect(dead_code, reason = "the handlers of batches will read by it"))]
 pub(super) async fn new_batch(call: &mut Call) -> Result<NewBatch, Problem> {
     read_body(call, new::read).await
 }
 
 /// Reads the body of a batch of changes. It is gone afterwards.
-#[cfg_attr(not(test), expect(dead_code, reason = "the handlers of batches will read by it"))]
 pub(super) async fn batch_change(call: &mut Call) -> Result<BatchChange, Problem> {
     read_body(call, change::read).await
 }

@@ -33,6 +33,8 @@ pub(crate) struct Call {
     /// What the body takes, if it is large: also what was made of it may be.
     pub(crate) _room: Option<Room>,
     pub(crate) address: Address,
+    /// What this request is called wherever it leaves a trace.
+    pub(crate) correlation_id: String,
 }
 
 impl Call {

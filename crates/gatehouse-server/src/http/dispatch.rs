@@ -123,7 +123,7 @@ where
     let (parts, mut body) = request.into_parts();
     let watched = gate.site.metrics.requests.begin(&parts.method);
     let mut seen = Seen::new(watched);
-    let result = respond(gate, arrival, &parts, &mut body, &mut seen).await;
+    let result = respond(gate, arrival, correlation, &parts, &mut body, &mut seen).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
@@ -215,6 +215,7 @@ fn measured(mut reply: Reply, method: &Method) -> Reply {
 async fn respond<B>(
     gate: &Gate,
     arrival: Arrival,
+    correlation: &Correlation,
     parts: &Parts,
     body: &mut B,
     seen: &mut Seen<'_>,
@@ -250,7 +251,7 @@ where
             count(gate, tenant.as_deref(), seen).await?;
         }
     }
-    let entrance = Entrance { gate, arrival, parts, path, resource, params };
+    let entrance = Entrance { gate, arrival, correlation, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -378,6 +379,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 struct Entrance<'a> {
     gate: &'a Gate,
     arrival: Arrival,
+    correlation: &'a Correlation,
     parts: &'a Parts,
     path: &'a str,
     resource: &'a Resource,
@@ -436,6 +438,7 @@ impl Entrance<'_> {
             body: arrived.bytes,
             _room: arrived.room,
             address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
+            correlation_id: self.correlation.id.clone(),
         };
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {
@@ -490,6 +493,10 @@ impl Entrance<'_> {
             Thing::Access => match param("accessId").parse() {
                 Ok(id) if store.access(&tenant, id).await?.is_some() => None,
                 _ => absent("access", param("accessId")),
+            },
+            Thing::Task => match param("taskId").parse() {
+                Ok(id) if store.task(&tenant, id).await?.is_some() => None,
+                _ => absent("task", param("taskId")),
             },
             Thing::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,

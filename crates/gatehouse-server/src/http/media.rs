@@ -1,5 +1,6 @@
 //! The media types that go in and out.
 
+pub(crate) const CSV: &str = "text/csv; charset=utf-8";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";

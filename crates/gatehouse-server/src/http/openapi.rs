@@ -46,7 +46,7 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         "tags": TAGS.map(|(name, what)| json!({"name": name, "description": what})),
         "paths": paths,
         "components": {
-            "schemas": schema::schemas(),
+            "schemas": schema::schemas(limits),
             "responses": Value::Object(problems.collect()),
             "securitySchemes": {
                 "bearer": {
@@ -74,8 +74,9 @@ const ABOUT: &str = "Issues, checks, suspends and ends the credentials of a flee
     midnight in UTC.";
 
 /// What operations are sorted by.
-const TAGS: [(&str, &str); 8] = [
+const TAGS: [(&str, &str); 9] = [
     ("access", "Credentials of devices: making, listing, reading and changing them"),
+    ("batch", "Many accesses at once, and the Tasks that follow them"),
     ("contract", "The tenant's contracts, which decide what its accesses are"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
@@ -91,6 +92,7 @@ fn tag(path: &str) -> &'static str {
         _ if path.starts_with("/-/oauth2") => "token",
         _ if path == "/-/metrics" => "operator",
         _ if path.starts_with("/-/") => "public",
+        Some("access") if path.contains("/batch") => "batch",
         Some("access") => "access",
         Some("contract") => "contract",
         Some("summary") => "summary",
@@ -168,7 +170,8 @@ fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> V
 fn content(operation: &Operation, answer: &Answer) -> Option<Value> {
     let name = answer.schema?;
     let example = answer.example.map_or_else(|| example::of(name), |example| Some(example()));
-    let is_list = operation.query == paging::PARAMS && answer.media_type == JSON;
+    let is_paged = paging::PARAMS.iter().all(|name| operation.query.contains(name));
+    let is_list = is_paged && answer.media_type == JSON;
     let mut content = match is_list {
         true => json!({"schema": {"type": "array", "items": reference(name)}}),
         false => json!({"schema": reference(name)}),

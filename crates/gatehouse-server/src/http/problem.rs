@@ -113,6 +113,14 @@ impl Problem {
     }
 
     pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {
+        let body = self.body(correlation_id);
+        let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
+        reply.headers.extend(self.headers);
+        reply
+    }
+
+    /// The body, also where it is part of another.
+    pub(crate) fn body(&self, correlation_id: &str) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("type".into(), self.kind.into());
         body.insert("status".into(), self.status.as_u16().into());
@@ -127,9 +135,7 @@ impl Problem {
         body.insert("relatedParty".into(), Value::Array(Vec::new()));
         body.insert("correlationId".into(), correlation_id.into());
         body.insert("@type".into(), "problem".into());
-        let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
-        reply.headers.extend(self.headers);
-        reply
+        body
     }
 }
 

@@ -48,7 +48,6 @@ impl Reply {
 
     /// An answer whose body is made while it goes out, and compressed for those who like it so. For HEAD it
     /// is not made at all.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of Tasks will stream"))]
     pub(crate) fn streamed<Making>(
         status: StatusCode,
         media_type: &str,

@@ -63,6 +63,8 @@ pub(crate) enum Thing {
     Contract,
     /// A client of a tenant.
     Client,
+    /// A Task of a tenant.
+    Task,
 }
 
 /// One method on a path.
@@ -152,7 +154,6 @@ pub(crate) enum BodySize {
     /// As large as that of a request about a single thing.
     Object,
     /// As large as any may be, for many things at once.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of batches will use it"))]
     Batch,
 }
 

@@ -2,7 +2,9 @@
 
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
-use super::{access, client, contract, docs, metrics, oauth, public, summary, tenant, verify};
+use super::{
+    access, batch, client, contract, docs, metrics, oauth, public, summary, task, tenant, verify,
+};
 
 /// The table.
 #[rustfmt::skip]
@@ -14,6 +16,11 @@ pub(crate) fn table() -> Vec<Resource> {
         // what tenants do
         at("/{tenantName}/access",                               Thing::Tenant,   vec![access::LIST, access::CREATE]),
         at("/{tenantName}/access/{accessId}",                    Thing::Access,   vec![access::READ, access::UPDATE]),
+        at("/{tenantName}/access/batch",                         Thing::Tenant,   vec![task::LIST, batch::CREATE, batch::PATCH]),
+        at("/{tenantName}/access/batchUpdate",                   Thing::Tenant,   vec![batch::UPDATE]),
+        at("/{tenantName}/access/batch/{taskId}",                Thing::Task,     vec![task::READ, task::STOP]),
+        at("/{tenantName}/access/batch/{taskId}/progress",       Thing::Task,     vec![task::PROGRESS]),
+        at("/{tenantName}/access/batch/{taskId}/items",          Thing::Task,     vec![task::ITEMS]),
         at("/{tenantName}/contract",                             Thing::Tenant,   vec![contract::LIST]),
         at("/{tenantName}/contract/{contractId}",                Thing::Contract, vec![contract::READ]),
         at("/{tenantName}/summary",                              Thing::Tenant,   vec![summary::READ]),

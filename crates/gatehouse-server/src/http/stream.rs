@@ -78,7 +78,6 @@ impl Sink {
     }
 
     /// Adds to the body; waits when the client is behind.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of Tasks will stream"))]
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Cut> {
         for part in bytes.chunks(PIECE_BYTES) {
             self.gathered.extend_from_slice(part);
@@ -107,7 +106,6 @@ impl Sink {
     }
 
     /// Ends the body.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the handlers of Tasks will stream"))]
     pub(crate) async fn finish(mut self) -> Result<Finished, Cut> {
         self.flush().await?;
         if let Some(gzip) = self.gzip.take() {

@@ -23,6 +23,20 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             access["password"] = "qNoFC8PTsrGkAtdMSGUA9qDV".into();
             access
         }
+        "Task" => task("ACKNOWLEDGED"),
+        "TaskOutcome" => {
+            let mut task = task("FAILED");
+            task["accesses"] = json!([access()]);
+            task["errors"] = json!([task_error()]);
+            task
+        }
+        "Progress" => json!({"total": 1000, "succeeded": 250, "failed": 1}),
+        "ItemResult" => json!({"index": 1, "state": "failed", "error": task_error()}),
+        "AccessTable" => {
+            "id,username,password,deviceName,name,status,contractId,productOfferingId,\
+            startDateTime,endDateTime\r\n"
+                .into()
+        }
         "Verified" => json!({
             "accessId": "01a1dd4d-f036-7005-9379-54b08ec1966e", "status": "ACTIVE", "name": "pump-7",
             "contractId": "C-PRE", "productOfferingId": "PO-IOT-YEAR",
@@ -71,6 +85,22 @@ fn access() -> Value {
         "status": "ACTIVE", "startDateTime": "2026-11-15T03:43:54.935Z",
         "@baseType": "Resource", "@type": "RealizingResource",
     })
+}
+
+fn task(state: &str) -> Value {
+    json!({
+        "id": "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa", "state": state, "@baseType": "task",
+        "@type": "batchCreation",
+    })
+}
+
+fn task_error() -> Value {
+    let mut error = super::problem::example(409);
+    error["title"] = "Username taken".into();
+    error["detail"] = "username `pump-7` is taken, perhaps by an access that is TERMINATED".into();
+    error["index"] = 1.into();
+    error["username"] = "pump-7".into();
+    error
 }
 
 fn client() -> Value {

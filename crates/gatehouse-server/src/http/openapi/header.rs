@@ -95,6 +95,11 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
         "Content-Encoding" => {
             ("`gzip` where `Accept-Encoding` asks for it", text("^gzip$"), "gzip".into())
         }
+        "Content-Disposition" => (
+            "What a browser should call the file",
+            text("^attachment; filename="),
+            "attachment; filename=\"job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa.csv\"".into(),
+        ),
         "Retry-After" => ("Seconds after which to try again", seconds(), 1.into()),
         "RateLimit" => (
             "Requests that the tenant may still send (`r`), and the seconds until it may send all of them \

@@ -4,7 +4,7 @@ use gatehouse_core::filter::Word;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
 use serde_json::{Value, json};
 
-use super::schema::{given_time, name, tenant_name};
+use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
 use crate::http::resource::{Operation, Resource};
 
@@ -17,7 +17,14 @@ pub(super) fn parameters(
     limits: &Limits,
 ) -> Vec<Value> {
     let mut parameters = of_path(resource.path);
-    parameters.extend(operation.query.iter().map(|name| page(name, limits)));
+    parameters.extend(operation.query.iter().map(|name| match *name {
+        "state" => json!({
+            "name": "state", "in": "query",
+            "description": "Only items that succeeded, or only those that failed; left out: both",
+            "schema": {"type": "string", "enum": ["succeeded", "failed"]},
+        }),
+        name => page(name, limits),
+    }));
     if let Some(vocabulary) = operation.filter {
         parameters.push(json!({
             "name": "filter", "in": "query", "description": FILTER, "allowReserved": true,
@@ -58,6 +65,11 @@ fn of_path(path: &str) -> Vec<Value> {
                 "01a1dd4d-f036-7005-9379-54b08ec1966e",
             ),
             "contractId" => ("The contract", name(), "C-PAYG"),
+            "taskId" => (
+                "The Task",
+                json!({"type": "string", "pattern": format!("^job-{UUID}$")}),
+                "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa",
+            ),
             "clientId" => (
                 "The client, as it was shown",
                 json!({"type": "string", "minLength": 1}),

@@ -3,6 +3,8 @@
 //! Patterns are ECMAScript's and lengths are characters, as JSON Schema wants. What a schema can't say (bytes
 //! of UTF-8, one field that depends on another) stands in its description.
 
+mod batch;
+
 use gatehouse_core::contract::VALIDITY_YEARS_MAX;
 use gatehouse_core::credential::PASSWORD_BYTES_MAX;
 use gatehouse_core::ids::NAME_CHARS_MAX;
@@ -10,6 +12,7 @@ use gatehouse_core::rights::Scope;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_json::{Map, Value, json};
 
+use crate::config::Limits;
 use crate::estate::ACCESSES_MAX;
 use crate::http::oauth_error::OAuthError;
 
@@ -24,7 +27,7 @@ const NAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 /// The same without the colon that HTTP Basic puts between name and password.
 const USERNAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f:]+$";
 
-const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+pub(super) const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 /// An instant as answers show it.
 const TIME_PATTERN: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
@@ -104,9 +107,18 @@ fn object(required: &[&str], properties: Value) -> Value {
 }
 
 /// All schemas, by name.
-pub(super) fn schemas() -> Value {
+pub(super) fn schemas(limits: &Limits) -> Value {
     let mut schemas = Map::new();
-    for part in [accesses(), contracts(), tenants(), clients(), figures(), others()] {
+    let parts = [
+        accesses(),
+        batch::schemas(limits),
+        contracts(),
+        tenants(),
+        clients(),
+        figures(),
+        others(),
+    ];
+    for part in parts {
         if let Value::Object(part) = part {
             schemas.extend(part);
         }

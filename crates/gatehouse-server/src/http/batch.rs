@@ -1,0 +1,93 @@
+//! `/{tenantName}/access/batch` and `/{tenantName}/access/batchUpdate`: asking for many things at once.
+//!
+//! The answer is a Task, which `task` shows. What is wrong with the request as a whole is refused here;
+//! what is wrong with one of its items, or with the present state of things, the Task tells.
+
+use gatehouse_core::TaskId;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::task::{TaskState, Work};
+use http::{StatusCode, header};
+use serde_json::json;
+
+use super::batch_body;
+use super::call::Call;
+use super::media::{JSON, MERGE_PATCH};
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, BodySize, Need, Operation};
+use super::task::{RETRY_AFTER_SECONDS, TaskBody};
+
+const ACCEPTED: &[Answer] = &[Answer {
+    status: 202,
+    what: "The Task that follows the batch",
+    schema: Some("Task"),
+    headers: &["Location", "Retry-After"],
+    ..Answer::BASE
+}];
+
+pub(super) const CREATE: Operation = Operation {
+    method: "POST",
+    id: "createAccesses",
+    summary: "Creates many accesses: so many, or those that are listed; answers with a Task at once",
+    need: Need::Scope(Scope::AccessWrite),
+    body: Some(BodyKind {
+        schema: "NewBatch",
+        size: BodySize::Batch,
+        example: || json!({"contractId": "C-PAYG", "numberOfAccesses": 100}),
+        ..BodyKind::BASE
+    }),
+    answers: ACCEPTED,
+    run: |call| Box::pin(create(call)),
+    ..Operation::BASE
+};
+
+/// What a batch of changes looks like, however it is spelled.
+const CHANGE: BodyKind = BodyKind {
+    schema: "BatchUpdate",
+    size: BodySize::Batch,
+    example: || {
+        json!({
+            "operationType": "update", "operationBody": {"status": "SUSPENDED"},
+            "accessesIdList": ["01a1dd4d-f036-7005-9379-54b08ec1966e"],
+        })
+    },
+    ..BodyKind::BASE
+};
+
+pub(super) const UPDATE: Operation = Operation {
+    method: "POST",
+    id: "updateAccesses",
+    summary: "Changes many accesses, or ends them with the month; answers with a Task at once",
+    need: Need::Scope(Scope::AccessWrite),
+    body: Some(CHANGE),
+    answers: ACCEPTED,
+    run: |call| Box::pin(update(call)),
+    ..Operation::BASE
+};
+
+pub(super) const PATCH: Operation = Operation {
+    method: "PATCH",
+    id: "patchAccesses",
+    summary: "The same as `POST /{tenantName}/access/batchUpdate`",
+    body: Some(BodyKind { media_types: &[JSON, MERGE_PATCH], ..CHANGE }),
+    ..UPDATE
+};
+
+async fn create(mut call: Call) -> Result<Reply, Problem> {
+    let batch = batch_body::new_batch(&mut call).await?;
+    let accepted = call.app().accept_batch(call.tenant(), batch, &call.correlation_id).await?;
+    Ok(accepted_reply(&call, &accepted))
+}
+
+async fn update(mut call: Call) -> Result<Reply, Problem> {
+    let change = batch_body::batch_change(&mut call).await?;
+    let accepted = call.app().accept_change(call.tenant(), change, &call.correlation_id).await?;
+    Ok(accepted_reply(&call, &accepted))
+}
+
+fn accepted_reply(call: &Call, (id, work): &(TaskId, Work)) -> Reply {
+    let body = TaskBody::new(*id, TaskState::Acknowledged, work);
+    Reply::json(StatusCode::ACCEPTED, &body)
+        .with(header::LOCATION, &call.address.task(call.tenant(), *id))
+        .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+}

@@ -1,0 +1,127 @@
+//! Batches and Tasks, field by field.
+
+use serde_json::{Value, json};
+
+use super::{UUID, constant, count, described, name, object, password, reference, username};
+use crate::config::Limits;
+
+/// The schemas, by name.
+pub(super) fn schemas(limits: &Limits) -> Value {
+    let mut all = requests(limits.batch_items);
+    for (name, schema) in answers().as_object().cloned().unwrap_or_default() {
+        all[name] = schema;
+    }
+    all
+}
+
+fn requests(items_max: u64) -> Value {
+    json!({
+        "NewBatch": described(object(&["contractId"], json!({
+            "contractId": described(name(), "The contract that all of them belong to"),
+            "numberOfAccesses": {
+                "type": "integer", "minimum": 1, "maximum": items_max,
+                "description": "How many, with everything generated. Either this or `accesses`.",
+            },
+            "accesses": {
+                "type": "array", "minItems": 1, "maxItems": items_max, "items": reference("NewItem"),
+                "description": "Which; what is left out of one is generated. Either this or \
+                    `numberOfAccesses`.",
+            },
+        })), "Accesses to be made: so many, or these"),
+        "NewItem": described(object(&[], json!({
+            "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
+            "password": password("Left out: 24 letters and digits that nobody can guess."),
+            "deviceName": described(name(), "A name for people"),
+        })), "An access to be made. A value out of bounds fails this one alone."),
+        "BatchUpdate": described(
+            object(&["operationType", "accessesIdList", "operationBody"], json!({
+                "operationType": {
+                    "type": "string", "enum": ["update", "terminate"],
+                    "description": "`update` changes status, password or both; `terminate` ends with the month",
+                },
+                "accessesIdList": {
+                    "type": "array", "minItems": 1, "maxItems": items_max,
+                    "items": {"type": "string"},
+                    "description": "Identifiers of accesses; one that is repeated counts once",
+                },
+                "operationBody": {
+                    "type": "object", "additionalProperties": false,
+                    "description": "For `update` with `status`, `password` or both; for `terminate` empty",
+                    "properties": {
+                        "status": {
+                            "type": "string", "enum": ["ACTIVE", "SUSPENDED", "TERMINATED"],
+                            "description": "The status that they are to have",
+                        },
+                        "password": password("The password that all of them are to have."),
+                    },
+                },
+            })),
+            "Accesses to be changed, all of them in the same way",
+        ),
+    })
+}
+
+fn answers() -> Value {
+    let task = || {
+        json!({
+            "id": {
+                "type": "string", "pattern": format!("^job-{UUID}$"),
+                "description": "Its identifier; the accesses that it makes have it as `createdBy`",
+            },
+            "state": reference("TaskState"),
+            "@baseType": constant("task"),
+            "@type": {
+                "type": "string", "enum": ["batchCreation", "batchUpdate", "batchTerminate"],
+                "description": "What it does",
+            },
+        })
+    };
+    let required = ["id", "state", "@baseType", "@type"];
+    let mut outcome = task();
+    outcome["accesses"] = json!({
+        "type": "array", "items": reference("UpdatedAccess"),
+        "description": "DONE and FAILED: the accesses of items that succeeded, in request order and as \
+            they are now; with a password that the Task gave them, while that is kept and still theirs",
+    });
+    outcome["errors"] = json!({
+        "type": "array", "items": reference("TaskError"),
+        "description": "FAILED: the items that failed, in request order. REJECTED: why.",
+    });
+    json!({
+        "TaskState": {
+            "type": "string",
+            "enum": ["ACKNOWLEDGED", "IN_PROGRESS", "DONE", "FAILED", "REJECTED", "TERMINATED"],
+            "description": "`ACKNOWLEDGED` and `IN_PROGRESS` are worked on; the others are final: all \
+                items succeeded, some failed, nothing was done, it was stopped",
+        },
+        "Task": described(object(&required, task()), "A batch that was accepted"),
+        "TaskOutcome": described(object(&required, outcome), "A Task, and what came of it"),
+        "TaskError": {
+            "$ref": "#/components/schemas/Problem",
+            "description": "What went wrong with an item, or with the Task as a whole",
+            "properties": {
+                "index": described(count(), "The item's position in the request, from 0"),
+                "accessId": {"type": "string", "description": "The access that was named"},
+                "username": {"type": "string", "description": "The username that was asked for"},
+                "deviceName": {"type": "string", "description": "The device's name that was asked for"},
+            },
+        },
+        "Progress": described(object(&["total", "succeeded", "failed"], json!({
+            "total": described(count(), "How many items the Task has"),
+            "succeeded": described(count(), "How many have succeeded so far"),
+            "failed": described(count(), "How many have failed so far"),
+        })), "How far a Task has come"),
+        "ItemResult": described(object(&["index", "state"], json!({
+            "index": described(count(), "The item's position in the request, from 0"),
+            "state": {
+                "type": "string", "enum": ["succeeded", "failed"], "description": "How it went",
+            },
+            "access": reference("UpdatedAccess"),
+            "error": reference("TaskError"),
+        })), "What came of an item: an access, or an error"),
+        "AccessTable": {
+            "type": "string",
+            "description": "Lines of comma-separated values (RFC 4180), the names of the columns first",
+        },
+    })
+}

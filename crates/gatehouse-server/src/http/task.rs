@@ -1,0 +1,344 @@
+//! `/{tenantName}/access/batch/{taskId}` and below: what has become of a batch.
+//!
+//! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
+//! time, so that it takes neither memory nor a transaction, however slowly it is read.
+
+use gatehouse_core::rights::Scope;
+use gatehouse_core::task::{FailedItem, Task, TaskState, Work};
+use gatehouse_core::{Page, TaskId};
+use http::{StatusCode, header};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::access::AccessBody;
+use super::address::Address;
+use super::call::Call;
+use super::csv;
+use super::media::{CSV, JSON};
+use super::paging;
+use super::problem::Problem;
+use super::query::{PAGE_NUMBER, PAGE_SIZE};
+use super::reply::Reply;
+use super::resource::{Answer, Need, Operation};
+use super::stream::{Cut, Finished, Sink};
+use crate::app::Error;
+use crate::app::access::{Issued, OneTimePassword};
+use crate::app::batch::Wanted;
+use crate::app::outcome::{Item, Outcome, Which};
+use crate::reader::shortened;
+
+/// Seconds after which a Task may be further.
+pub(super) const RETRY_AFTER_SECONDS: &str = "1";
+
+/// Items that are read at a time while an answer goes out.
+const ITEMS_AT_ONCE: u32 = 250;
+
+/// Which item results are asked for.
+const STATE: &str = "state";
+
+pub(super) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listTasks",
+    summary: "Lists the tenant's Tasks, newest first",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    answers: &[Answer {
+        what: "A page of Tasks, without what came of them",
+        schema: Some("Task"),
+        headers: paging::HEADERS,
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(super) const READ: Operation = Operation {
+    method: "GET",
+    id: "readTask",
+    summary: "Reads a Task, and when it is over what came of it, passwords included while they are kept",
+    need: Need::Scope(Scope::AccessRead),
+    answers: &[
+        Answer {
+            what: "The Task: with `accesses` when it is DONE, `accesses` and `errors` when it is FAILED, \
+                `errors` when it is REJECTED",
+            schema: Some("TaskOutcome"),
+            headers: &["Retry-After?", "Cache-Control", "Vary", "Content-Encoding?"],
+            ..Answer::BASE
+        },
+        Answer {
+            what: "The accesses of a Task that is DONE or FAILED, as a table",
+            media_type: CSV,
+            schema: Some("AccessTable"),
+            headers: &["Cache-Control", "Content-Disposition", "Vary", "Content-Encoding?"],
+            ..Answer::BASE
+        },
+    ],
+    problems: &[409],
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+pub(super) const STOP: Operation = Operation {
+    method: "DELETE",
+    id: "stopTask",
+    summary: "Stops a Task that is not over; what it has done stays",
+    need: Need::Scope(Scope::AccessWrite),
+    answers: &[Answer { what: "The Task, TERMINATED", schema: Some("Task"), ..Answer::BASE }],
+    problems: &[409],
+    run: |call| Box::pin(stop(call)),
+    ..Operation::BASE
+};
+
+pub(super) const PROGRESS: Operation = Operation {
+    method: "GET",
+    id: "readProgress",
+    summary: "Tells how far a Task has come",
+    need: Need::Scope(Scope::AccessRead),
+    answers: &[Answer {
+        what: "How many items it has, and how many are done",
+        schema: Some("Progress"),
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(progress(call)),
+    ..Operation::BASE
+};
+
+pub(super) const ITEMS: Operation = Operation {
+    method: "GET",
+    id: "listItems",
+    summary: "Lists what came of the items of a Task that is over, in request order, passwords included \
+        while they are kept",
+    need: Need::Scope(Scope::AccessRead),
+    query: &[STATE, PAGE_NUMBER, PAGE_SIZE],
+    answers: &[Answer {
+        what: "A page of item results",
+        schema: Some("ItemResult"),
+        headers: &["Link", "X-Total-Count", "Cache-Control"],
+        ..Answer::BASE
+    }],
+    problems: &[409],
+    run: |call| Box::pin(items(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let request = paging::requested(&mut call)?;
+    let page = call.app().store.tasks(call.tenant(), request).await?;
+    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    Ok(paging::reply(&call, &page, TaskBody::of))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let outcome = find(&call).await?;
+    if call.media_type == CSV {
+        outcome.check(Wanted::Shown, "only one that is DONE or FAILED can be had as a table")?;
+        return Ok(table(&call, outcome));
+    }
+    let reply = match outcome.task.state {
+        TaskState::Acknowledged | TaskState::InProgress => {
+            Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task))
+                .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+        }
+        TaskState::Terminated => Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task)),
+        TaskState::Rejected => {
+            let why = outcome.rejection().await?;
+            let why = why.map(|item| problem_of(item.trouble, &outcome.task));
+            let errors: Vec<Map<String, Value>> = why.into_iter().collect();
+            let body = Rejected { task: TaskBody::of(&outcome.task), errors };
+            Reply::json(StatusCode::OK, &body)
+        }
+        TaskState::Done | TaskState::Failed => {
+            let address = call.address.clone();
+            Reply::streamed(StatusCode::OK, JSON, move |sink| write_json(sink, address, outcome))
+        }
+    };
+    Ok(reply.with(header::CACHE_CONTROL, "no-store"))
+}
+
+async fn stop(call: Call) -> Result<Reply, Problem> {
+    let id: TaskId = call.param("taskId", "task")?;
+    let task = call.app().stop_task(call.tenant(), id).await?;
+    Ok(Reply::json(StatusCode::OK, &TaskBody::of(&task)))
+}
+
+async fn progress(call: Call) -> Result<Reply, Problem> {
+    let task = find(&call).await?.task;
+    let (succeeded, failed) = (task.n_succeeded, task.n_failed);
+    let body = json!({"total": task.n_items, "succeeded": succeeded, "failed": failed});
+    Ok(Reply::json(StatusCode::OK, &body))
+}
+
+async fn items(mut call: Call) -> Result<Reply, Problem> {
+    let which = match call.query.value(STATE) {
+        None => Which::All,
+        Some("succeeded") => Which::Succeeded,
+        Some("failed") => Which::Failed,
+        Some(other) => {
+            let reason = format!("must be `succeeded` or `failed`, not `{}`", shortened(other));
+            call.query.fault(STATE, reason);
+            Which::All
+        }
+    };
+    let request = paging::requested(&mut call)?;
+    let outcome = find(&call).await?;
+    outcome.check(Wanted::Terminal, "its items can be listed when it is over")?;
+    // A page past the end has nothing, wherever it would be.
+    let from = u32::try_from(request.offset()).unwrap_or(u32::MAX);
+    let n = u32::try_from(request.size).unwrap_or(u32::MAX);
+    let total = outcome.n_items(which).into();
+    let items = outcome.items(which, from, n).await?;
+    let page = Page { request, items, total };
+    let body = |item| item_body(&call, &outcome.task, item);
+    Ok(paging::reply(&call, &page, body).with(header::CACHE_CONTROL, "no-store"))
+}
+
+async fn find(call: &Call) -> Result<Outcome, Problem> {
+    let id: TaskId = call.param("taskId", "task")?;
+    Ok(call.app().outcome(call.tenant(), id).await?)
+}
+
+/// A Task on the wire, as every answer shows it.
+#[derive(Serialize)]
+pub(super) struct TaskBody {
+    id: String,
+    state: &'static str,
+    #[serde(rename = "@baseType")]
+    base_type: &'static str,
+    #[serde(rename = "@type")]
+    r#type: &'static str,
+}
+
+impl TaskBody {
+    pub(super) fn new(id: TaskId, state: TaskState, work: &Work) -> Self {
+        let (id, state) = (id.to_string(), state.as_str());
+        Self { id, state, base_type: "task", r#type: work.as_str() }
+    }
+
+    fn of(task: &Task) -> Self {
+        Self::new(task.id, task.state, &task.work)
+    }
+}
+
+#[derive(Serialize)]
+struct Rejected {
+    #[serde(flatten)]
+    task: TaskBody,
+    errors: Vec<Map<String, Value>>,
+}
+
+/// The body of a Task that is over, piece by piece.
+async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
+    let task = &outcome.task;
+    let base = serde_json::to_vec(&TaskBody::of(task)).expect(PLAIN);
+    // Without the brace at its end: more comes.
+    sink.write(&base[..base.len() - 1]).await?;
+    sink.write(br#","accesses":["#).await?;
+    let mut separator: &[u8] = b"";
+    for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
+        let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
+        for issued in outcome.accesses_within(from, until).await? {
+            sink.write(separator).await?;
+            let body = access_body(&address, &outcome, &issued);
+            sink.write(&serde_json::to_vec(&body).expect(PLAIN)).await?;
+            separator = b",";
+        }
+    }
+    sink.write(b"]").await?;
+    if task.state == TaskState::Failed {
+        sink.write(br#","errors":["#).await?;
+        separator = b"";
+        for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
+            for item in outcome.items(Which::Failed, from, ITEMS_AT_ONCE).await? {
+                let Item::Failed(item) = item else { continue };
+                sink.write(separator).await?;
+                let body = error_body(*item, task);
+                sink.write(&serde_json::to_vec(&body).expect(PLAIN)).await?;
+                separator = b",";
+            }
+        }
+        sink.write(b"]").await?;
+    }
+    sink.write(b"}").await?;
+    sink.finish().await
+}
+
+/// The columns of the table, as [`AccessBody::cells`] fills them.
+const COLUMNS: [&str; 10] = [
+    "id",
+    "username",
+    "password",
+    "deviceName",
+    "name",
+    "status",
+    "contractId",
+    "productOfferingId",
+    "startDateTime",
+    "endDateTime",
+];
+
+/// The accesses of a Task that is over, as a table.
+fn table(call: &Call, outcome: Outcome) -> Reply {
+    let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
+    let address = call.address.clone();
+    Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, address, outcome))
+        .with(header::CACHE_CONTROL, "no-store")
+        .with(header::CONTENT_DISPOSITION, &name)
+}
+
+async fn write_table(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
+    let mut rows = Vec::new();
+    csv::write_row(&mut rows, COLUMNS);
+    for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
+        let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
+        for issued in outcome.accesses_within(from, until).await? {
+            csv::write_row(&mut rows, access_body(&address, &outcome, &issued).cells());
+        }
+        sink.write(&rows).await?;
+        rows.clear();
+    }
+    sink.write(&rows).await?;
+    sink.finish().await
+}
+
+fn access_body<'a>(address: &Address, outcome: &'a Outcome, issued: &'a Issued) -> AccessBody<'a> {
+    AccessBody::new(address, outcome.tenant(), &issued.access, issued.password.as_ref())
+}
+
+/// What came of one item.
+fn item_body(call: &Call, task: &Task, item: &Item) -> Value {
+    match item {
+        Item::Succeeded { index, issued } => {
+            let password: Option<&OneTimePassword> = issued.password.as_ref();
+            let access = AccessBody::new(&call.address, call.tenant(), &issued.access, password);
+            json!({"index": index, "state": "succeeded", "access": access})
+        }
+        Item::Failed(item) => {
+            let error = error_body((**item).clone(), task);
+            json!({"index": item.index, "state": "failed", "error": error})
+        }
+    }
+}
+
+/// An item that failed: the problem, and which item it is.
+fn error_body(item: FailedItem, task: &Task) -> Map<String, Value> {
+    let mut body = problem_of(item.trouble, task);
+    body.insert("index".into(), item.index.into());
+    let named = [
+        ("accessId", item.name.access_id),
+        ("username", item.name.username),
+        ("deviceName", item.name.device_name),
+    ];
+    for (field, name) in named {
+        if let Some(name) = name {
+            body.insert(field.into(), name.into());
+        }
+    }
+    body
+}
+
+/// The problem of something that failed in a Task: it belongs to the request that the Task came with.
+fn problem_of(trouble: gatehouse_core::Trouble, task: &Task) -> Map<String, Value> {
+    Problem::from(trouble).body(&task.correlation_id)
+}
+
+const PLAIN: &str = "bodies are plain data";
