@@ -113,4 +113,4 @@ impl Gate {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,7 +15,7 @@ mod openapi;
 mod public;
 mod rate;
 mod schema;
-mod stream;
+pub(crate) mod stream;
 mod summary;
 mod tenant;
 mod trace;
@@ -48,11 +48,11 @@ const PLAIN: Arrival = Arrival { door: Door::Main, encrypted: false };
 
 /// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
 /// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
-struct Gatehouse {
+pub(crate) struct Gatehouse {
     kind: &'static str,
-    gate: Gate,
-    clock: Clock,
-    token: String,
+    pub(crate) gate: Gate,
+    pub(crate) clock: Clock,
+    pub(crate) token: String,
     _dir: Option<tempfile::TempDir>,
 }
 

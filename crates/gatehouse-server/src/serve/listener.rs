@@ -303,3 +303,6 @@ async fn refuse(mut stream: TcpStream, message: &[u8]) -> io::Result<()> {
     while stream.read(&mut heard).await? > 0 {}
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,11 +11,15 @@ use gatehouse_core::rights::Scope;
 use http::{Response, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::io::Read;
+use tokio::sync::Notify;
 
 /// A million bytes.
 fn text() -> String {
     "0123456789 and so on\n".repeat(50_000)
 }
+
+/// Lets the one answer go on that is held.
+pub(crate) static GO_ON: Notify = Notify::const_new();
 
 const STREAM: Operation = Operation {
     need: Need::Scope(Scope::AccessRead),
@@ -24,6 +28,13 @@ const STREAM: Operation = Operation {
         Box::pin(async move {
             let how = call.headers.get("x-how").map(|it| it.to_str().unwrap().to_owned());
             let produce = async move |mut sink: Sink| {
+                if how.as_deref() == Some("hold") {
+                    sink.write(b"first part").await?;
+                    sink.flush().await?;
+                    GO_ON.notified().await;
+                    sink.write(b"and last part").await?;
+                    return sink.finish().await;
+                }
                 sink.write(text().as_bytes()).await?;
                 match how.as_deref() {
                     None => sink.finish().await,
@@ -38,7 +49,7 @@ const STREAM: Operation = Operation {
     ..Operation::BASE
 };
 
-async fn gatehouse(config: Config) -> Gatehouse {
+pub(crate) async fn gatehouse(config: Config) -> Gatehouse {
     let (path, thing, served) = ("/{tenantName}/stream", Thing::Nothing, Served::Main);
     let mut resources = crate::http::routes::table();
     resources.push(Resource { path, thing, served, operations: vec![STREAM] });
