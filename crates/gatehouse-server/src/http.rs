@@ -27,6 +27,7 @@ mod negotiation;
 mod oauth;
 mod oauth_error;
 mod openapi;
+mod outgoing;
 mod paging;
 mod params;
 mod problem;

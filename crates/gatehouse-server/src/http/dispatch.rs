@@ -10,7 +10,7 @@ use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_core::rights::Scope;
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use tokio_util::task::TaskTracker;
 
@@ -24,16 +24,16 @@ use super::correlation::Correlation;
 use super::intake;
 use super::media::JSON;
 use super::negotiation;
+use super::outgoing::{self, Outgoing, measured};
 use super::params::{Params, TENANT, normal_form};
 use super::problem::{ErrorStyle, Problem};
 use super::query::{Query, X_IGNORED_PARAMS};
-use super::reply::{Reply, ReplyBody};
+use super::reply::Reply;
 use super::resource::{BodySize, Need, Operation, Resource, Thing};
 use super::routes::Found;
-use super::stream::{self, Cut};
 use crate::app::Error;
 use crate::auth::Caller;
-use crate::metrics::{StreamEnd, UNKNOWN_ROUTE, Watched};
+use crate::metrics::{UNKNOWN_ROUTE, Watched};
 use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
 use crate::trace::{Told, Trace};
@@ -61,7 +61,7 @@ where
         let answered = answer(&its_gate, arrival, &its_correlation, &its_trace, request);
         its_trace.follow(answered).await
     });
-    let answered = answered.await.unwrap_or_else(|panic| {
+    let (reply, route) = answered.await.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
         trace.tell(&Told {
@@ -75,40 +75,13 @@ where
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
         trace.put(&mut reply.headers);
-        Answered { reply: measured(reply, &method), route: UNKNOWN_ROUTE }
+        (measured(reply, &method), UNKNOWN_ROUTE)
     });
-    let Answered { reply, route } = answered;
-    let Reply { status, headers, body } = reply;
-    let is_compressed = headers.contains_key(header::CONTENT_ENCODING);
-    let mut response = Response::new(match body {
-        ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
-        ReplyBody::Streamed(producer) => {
-            let (made, body) = stream::begin(producer, is_compressed);
-            let its_trace = trace.clone();
-            let made = async move {
-                let _busy = busy;
-                let mut watched = gate.site.metrics.streams.begin();
-                let made = made.await;
-                watched.end = StreamEnd::of(&made);
-                if let Err(Cut::Failed(cause)) = made {
-                    let (correlation_id, trace_id) = (&correlation.id, trace.id());
-                    tracing::error!(cause, route, correlation_id, trace_id, "an answer broke off");
-                }
-            };
-            requests.spawn(async move { its_trace.follow(made).await });
-            body
-        }
-    });
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
+    Outgoing { reply, route, correlation, trace }.send(requests, gate, busy)
 }
 
-/// An answer that is ready to go out, and where it comes from.
-struct Answered {
-    reply: Reply,
-    route: &'static str,
-}
+/// A reply that is ready to go out, and the route that it comes from.
+type Answered = (Reply, &'static str);
 
 async fn answer<B>(
     gate: &Gate,
@@ -171,7 +144,7 @@ where
         subject = seen.subject,
         "request"
     );
-    Answered { reply: measured(reply, &parts.method), route: seen.watched.route }
+    (measured(reply, &parts.method), seen.watched.route)
 }
 
 /// What has been learned about a request, for the log and for every kind of answer.
@@ -197,19 +170,6 @@ impl<'m> Seen<'m> {
             allowance: None,
         }
     }
-}
-
-/// Says how long a body is, and leaves it out where it was not asked for.
-fn measured(mut reply: Reply, method: &Method) -> Reply {
-    let length = reply.body.bytes().len();
-    if length > 0 {
-        // Also the length of what a GET would have got.
-        reply.headers.insert(header::CONTENT_LENGTH, length.into());
-    }
-    if method == Method::HEAD {
-        reply.body = ReplyBody::Whole(Bytes::new());
-    }
-    reply
 }
 
 async fn respond<B>(
@@ -445,23 +405,8 @@ impl Entrance<'_> {
             Need::Nothing if operation.body.is_none() => None,
             _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
-        let mut reply = (operation.run)(call).await?;
-        if operation.leaves_a_choice() {
-            negotiation::vary(&mut reply.headers, "Accept");
-        }
-        if let ReplyBody::Streamed(producer) = reply.body {
-            if negotiation::likes_gzip(headers) {
-                reply.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            }
-            reply.body = match self.parts.method {
-                Method::HEAD => ReplyBody::Whole(Bytes::new()),
-                _ => ReplyBody::Streamed(stream::with_place(
-                    producer,
-                    self.gate.site.slots.take_stream()?,
-                )),
-            };
-        }
-        Ok(reply)
+        let reply = (operation.run)(call).await?;
+        outgoing::agree(reply, operation, self.parts, &self.gate.site.slots)
     }
 
     /// The tenant that the path names; a name that none can have is a fault of who would make one.

@@ -5,7 +5,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
 use super::media::JSON;
-use super::negotiation::vary;
 use super::stream::{Cut, Finished, Producer, Sink};
 
 /// An answer when all is well.
@@ -58,10 +57,7 @@ impl Reply {
     {
         let producer: Producer = Box::new(move |sink| Box::pin(produce(sink)));
         let body = ReplyBody::Streamed(producer);
-        let reply = Self { body, ..Self::empty(status) };
-        let mut reply = reply.with(header::CONTENT_TYPE, media_type);
-        vary(&mut reply.headers, "Accept-Encoding");
-        reply
+        Self { body, ..Self::empty(status) }.with(header::CONTENT_TYPE, media_type)
     }
 
     /// An answer without a body.
