@@ -24,6 +24,7 @@ use gatehouse_vault::{Vault, chance};
 use tokio::sync::Notify;
 
 use crate::config::Tasks;
+use crate::work::WorkMeter;
 
 /// Everything that the service works with. Cheap to clone.
 #[derive(Clone)]
@@ -38,12 +39,14 @@ pub struct App {
     pub tasks: Tasks,
     /// Told when there is a batch to work on.
     pub(crate) wake: Arc<Notify>,
+    /// What has been done while nobody waited.
+    pub(crate) meter: Arc<WorkMeter>,
 }
 
 impl App {
     /// The service on a store and a vault.
     pub fn new(store: Store, vault: Arc<Vault>, clock: Clock, tasks: Tasks) -> Self {
-        Self { store, vault, clock, tasks, wake: Arc::default() }
+        Self { store, vault, clock, tasks, wake: Arc::default(), meter: Arc::default() }
     }
 
     /// What time it is.

@@ -53,6 +53,7 @@ impl Metrics {
         collectors.extend(metrics.streams.collectors());
         collectors.extend(metrics.connections.collectors());
         collectors.extend(auth.meter().collectors());
+        collectors.extend(app.meter.collectors());
         for collector in collectors {
             metrics.registry.register(collector).expect(SOUND);
         }

@@ -269,9 +269,11 @@ fn whole(number: f64) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
-/// As much of a value as an error may repeat.
+/// As much of a value as an error may repeat. Control characters, which no log or list could show, are
+/// replaced.
 pub fn shortened(value: &str) -> String {
-    value.chars().take(VALUE_CHARS_MAX).collect()
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    value.chars().take(VALUE_CHARS_MAX).map(shown).collect()
 }
 
 /// An object, whatever it holds.

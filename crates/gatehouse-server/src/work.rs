@@ -5,13 +5,16 @@
 //! one by one, a server in loops.
 
 pub mod lifecycle;
+mod meter;
 mod pace;
 pub mod retention;
 pub mod task;
 
+pub(crate) use meter::WorkMeter;
+
 use std::time::Duration;
 
-use gatehouse_store::DueKind;
+use gatehouse_store::{DueKind, StoreError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +23,9 @@ use task::{Did, TaskWorker};
 
 /// How long a loop without work waits before it looks again: others may have left something due.
 const LULL: Duration = Duration::from_secs(1);
+
+/// How often it is looked how long work has waited.
+const WATCH: Duration = Duration::from_secs(5);
 
 /// What the second loop takes up.
 const UPKEEP: [DueKind; 4] = [DueKind::Ends, DueKind::Secret, DueKind::Answer, DueKind::Task];
@@ -38,6 +44,7 @@ impl Workers {
             loops.spawn(work_tasks(app.clone(), stopping.clone()));
         }
         loops.spawn(keep_up(app.clone(), stopping.clone()));
+        loops.spawn(watch(app.clone(), stopping.clone()));
         loops.close();
         Self { loops, stopping }
     }
@@ -59,7 +66,7 @@ async fn work_tasks(app: App, stopping: CancellationToken) {
         match did {
             Ok(Did::Nothing) => lie_idle(&app, &[DueKind::Tasks], &stopping).await,
             Ok(_) => {}
-            Err(error) => recover(&error, &stopping).await,
+            Err(error) => recover(&app, &error, &stopping).await,
         }
     }
     if let Err(error) = worker.hand_back().await {
@@ -72,12 +79,35 @@ async fn keep_up(app: App, stopping: CancellationToken) {
         match app.keep_up_one().await {
             Ok(true) => {}
             Ok(false) => lie_idle(&app, &UPKEEP, &stopping).await,
-            Err(error) => recover(&error, &stopping).await,
+            Err(error) => recover(&app, &error, &stopping).await,
+        }
+    }
+}
+
+/// Looks from time to time how long what is due has waited.
+async fn watch(app: App, stopping: CancellationToken) {
+    loop {
+        // Who can't look just now says so elsewhere.
+        let _ = app.measure_lag().await;
+        tokio::select! {
+            () = stopping.cancelled() => return,
+            () = tokio::time::sleep(WATCH) => {}
         }
     }
 }
 
 impl App {
+    /// Measures how long the work has waited that has waited for longest.
+    async fn measure_lag(&self) -> Result<(), StoreError> {
+        for kind in DueKind::ALL {
+            let since = self.store.next_due(&[kind]).await?;
+            let milliseconds =
+                since.map_or(0, |since| self.now().as_millisecond() - since.as_millisecond());
+            self.meter.set_lag(kind, milliseconds.max(0));
+        }
+        Ok(())
+    }
+
     /// Takes one step of what keeps the house in order; false when there was nothing to do.
     pub async fn keep_up_one(&self) -> Result<bool, Error> {
         Ok(self.sweep_one().await?.is_some() || self.let_go_one().await?)
@@ -95,13 +125,14 @@ async fn lie_idle(app: &App, kinds: &[DueKind], stopping: &CancellationToken) {
         match app.store.next_due(kinds).await {
             Ok(Some(due)) if due <= app.now() => return,
             Ok(_) => {}
-            Err(error) => recover(&error.into(), stopping).await,
+            Err(error) => recover(app, &error.into(), stopping).await,
         }
     }
 }
 
 /// Says what went wrong, and leaves the store alone for a while.
-async fn recover(error: &Error, stopping: &CancellationToken) {
+async fn recover(app: &App, error: &Error, stopping: &CancellationToken) {
+    app.meter.failures.inc();
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::warn!(%error, cause, "work that was due failed; it is tried again");
     tokio::select! {

@@ -186,7 +186,10 @@ impl App {
     pub async fn stop_task(&self, tenant: &TenantName, id: TaskId) -> Result<Task, Error> {
         match self.store.stop_task(tenant, id, self.tasks.terms()).await? {
             None => Err(Error::NotFound("task", id.to_string())),
-            Some(Ok(task)) => Ok(task),
+            Some(Ok(task)) => {
+                self.meter.count_end(&task);
+                Ok(task)
+            }
             Some(Err(state)) => Err(Error::TaskOver(state)),
         }
     }

@@ -17,6 +17,7 @@ mod rate;
 mod schema;
 pub(crate) mod stream;
 mod summary;
+mod task;
 mod tenant;
 mod trace;
 mod verify;

@@ -21,7 +21,9 @@ impl App {
         let Some(lease) = lease else { return Ok(None) };
         let swept = self.store.sweep_ends(&lease, SWEEP_MAX).await?;
         // One that took too long has done nothing, and somebody else is at it.
-        Ok(Some(swept.unwrap_or(Swept { n: 0, more: true })))
+        let swept = swept.unwrap_or(Swept { n: 0, more: true });
+        self.meter.ends_written.inc_by(swept.n);
+        Ok(Some(swept))
     }
 }
 

@@ -35,6 +35,7 @@ impl App {
     async fn destroy(&self, lease: &Lease, kind: SecretKind) -> Result<(), NotRun> {
         self.store.destroy_secret(lease, kind).await?;
         if self.store.scrub().await? {
+            self.meter.secrets_destroyed.inc();
             self.store.finish_due(lease).await
         } else {
             self.store.put_off(lease, PUT_OFF_MILLISECONDS).await.map(drop).map_err(NotRun::Store)
@@ -45,6 +46,8 @@ impl App {
     async fn forget(&self, lease: &Lease) -> Result<(), NotRun> {
         if self.store.forget_task(lease, PIECES_MAX).await? {
             self.store.release(lease).await?;
+        } else {
+            self.meter.tasks_forgotten.inc();
         }
         Ok(())
     }

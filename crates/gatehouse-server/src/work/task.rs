@@ -10,7 +10,7 @@ mod creation;
 
 use std::time::Duration;
 
-use gatehouse_core::task::{TaskState, Work};
+use gatehouse_core::task::{Task, TaskState, Work};
 use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
 
 use super::pace::Pace;
@@ -133,6 +133,7 @@ impl TaskWorker {
             }
         };
         self.probe.pass(Point::AfterCommit)?;
+        self.tell(lease, &stepped.task, stepped.task.n_processed() - n_before);
         let did = match task.state {
             TaskState::Acknowledged => Did::Started,
             _ => Did::Worked(stepped.task.n_processed() - n_before),
@@ -140,9 +141,28 @@ impl TaskWorker {
         Ok((did, stepped.keeps_lease))
     }
 
+    /// Counts what a step did; a Task that is over goes into the log.
+    fn tell(&self, lease: &Lease, task: &Task, n_worked: u32) {
+        self.app.meter.items.inc_by(n_worked.into());
+        if task.state.is_terminal() {
+            self.app.meter.count_end(task);
+            tracing::info!(
+                task = %task.id,
+                kind = task.work.as_str(),
+                state = task.state.as_str(),
+                succeeded = task.n_succeeded,
+                failed = task.n_failed,
+                tenant = %lease.key.tenant,
+                correlation_id = task.correlation_id,
+                "a Task is over"
+            );
+        }
+    }
+
     /// Learns how long the next stretch should be.
     fn learn(&mut self, n_items: u32, took: Duration, stepped: &Stepped) {
         let others_waited = stepped.others_waited || !stepped.keeps_lease;
+        self.app.meter.stretches.observe(took.as_secs_f64());
         self.pace.learn(n_items, took, others_waited);
     }
 

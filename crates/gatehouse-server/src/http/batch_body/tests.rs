@@ -161,7 +161,7 @@ fn a_value_out_of_bounds_is_a_fault_of_its_item() {
     insta::assert_snapshot!(new(&body.to_string()), @r#"
     c
     unfit Some("a:b") Some("d") ["username"]
-    unfit Some("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") Some("\0") ["username", "password", "deviceName"]
+    unfit Some("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") Some("�") ["username", "password", "deviceName"]
     unfit Some("fine") None ["password"]
     "#);
 }

@@ -1,0 +1,491 @@
+//! Batches and Tasks as a client sees them; workers are stepped by the test.
+
+use serde_json::json;
+
+use super::*;
+use crate::work::task::{Did, TaskWorker};
+
+impl Gatehouse {
+    fn app(&self) -> &App {
+        &self.gate.site.app
+    }
+
+    /// Works off everything that was accepted.
+    async fn work(&self) {
+        let mut worker = TaskWorker::new(self.app().clone());
+        while worker.run_one().await.unwrap() != Did::Nothing {}
+    }
+
+    /// Steps a worker until it has done some items, and lets it go.
+    async fn work_a_little(&self) {
+        let mut worker = TaskWorker::new(self.app().clone());
+        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
+        worker.hand_back().await.unwrap();
+    }
+
+    /// Has a batch accepted and tells the path of its Task.
+    async fn accept(&self, path: &str, body: Value) -> String {
+        let seen = self.post(path, &body.to_string()).await;
+        assert_eq!(seen.status, 202, "{}", seen.body);
+        let location = seen.header("location").unwrap();
+        location.strip_prefix("http://gate.example").unwrap().to_owned()
+    }
+
+    /// The same, and it is worked off.
+    async fn run(&self, path: &str, body: Value) -> (String, Value) {
+        let task = self.accept(path, body).await;
+        self.work().await;
+        let seen = self.get(&task).await;
+        assert_eq!(seen.status, 200, "{}", seen.body);
+        (task, seen.json())
+    }
+
+    async fn make(&self, n: u32) -> Vec<String> {
+        let body = json!({"contractId": "payg", "numberOfAccesses": n});
+        let (_, task) = self.run("/acme/access/batch", body).await;
+        ids(&task["accesses"])
+    }
+}
+
+fn ids(accesses: &Value) -> Vec<String> {
+    let accesses = accesses.as_array().unwrap().iter();
+    accesses.map(|it| it["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn a_batch_is_accepted_at_once() {
+    let gate = Gatehouse::new().await;
+    let seen =
+        gate.post("/acme/access/batch", r#"{"contractId":"payg","numberOfAccesses":3}"#).await;
+    insta::assert_snapshot!(seen.whole(), @r#"
+    202
+    content-type: application/json
+    location: http://gate.example/acme/access/batch/<id>
+    retry-after: 1
+    x-correlation-id: <correlation>
+    content-length: 115
+
+    {
+      "id": "<id>",
+      "state": "ACKNOWLEDGED",
+      "@baseType": "task",
+      "@type": "batchCreation"
+    }
+    "#);
+}
+
+/// Every state of every kind of Task, and the keys that its payload has. Exhaustive: the contract's table.
+#[tokio::test]
+async fn the_payload_has_exactly_the_keys_of_its_state() {
+    const BASE: [&str; 4] = ["id", "state", "@baseType", "@type"];
+    const ACCESSES: [&str; 5] = ["id", "state", "@baseType", "@type", "accesses"];
+    const ERRORS: [&str; 5] = ["id", "state", "@baseType", "@type", "errors"];
+    const BOTH: [&str; 6] = ["id", "state", "@baseType", "@type", "accesses", "errors"];
+    for gate in Gatehouse::on_each("task_payloads").await {
+        let made = gate.make(1200).await;
+        let prepaid = gate.create(r#"{"contractId": "pre"}"#).await.1["id"].clone();
+        let change = |operation: &str, ids: Value| {
+            let body = match operation {
+                "update" => json!({"status": "SUSPENDED"}),
+                _ => json!({}),
+            };
+            json!({"operationType": operation, "accessesIdList": ids, "operationBody": body})
+        };
+        let nobody = json!(["019f0000-0000-7000-8000-000000000000"]);
+        let create =
+            |contract: &str, accesses: Value| json!({"contractId": contract, "accesses": accesses});
+        let taken = json!([{"username": "same"}, {"username": "same"}]);
+        let kinds = [
+            // kind, path, all goes well, something fails, everything fails, rejected, long
+            (
+                "batchCreation",
+                "/acme/access/batch",
+                create("payg", json!([{}, {"deviceName": "d"}])),
+                create("payg", taken.clone()),
+                create("payg", taken),
+                create("none", json!([{}])),
+                json!({"contractId": "payg", "numberOfAccesses": 1200}),
+            ),
+            (
+                "batchUpdate",
+                "/acme/access/batchUpdate",
+                change("update", json!([made[0]])),
+                change("update", json!([made[1], prepaid])),
+                change("update", json!([prepaid])),
+                change("update", nobody.clone()),
+                change("update", json!(made)),
+            ),
+            (
+                "batchTerminate",
+                "/acme/access/batchUpdate",
+                change("terminate", json!([made[0]])),
+                change("terminate", json!([made[1], prepaid])),
+                change("terminate", json!([prepaid])),
+                change("terminate", nobody),
+                change("terminate", json!(made)),
+            ),
+        ];
+        for (kind, path, well, partly, badly, rejected, long) in kinds {
+            let check = |task: &Value, state: &str, expected: &[&str]| {
+                let case = format!("{} {kind} {state}: {task}", gate.kind);
+                assert_eq!(
+                    (task["state"].as_str(), task["@type"].as_str()),
+                    (Some(state), Some(kind)),
+                    "{case}"
+                );
+                assert_eq!(task["@baseType"], "task", "{case}");
+                let mut found = keys(task);
+                let mut expected = expected.to_vec();
+                found.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{case}");
+            };
+            let task = gate.accept(path, long.clone()).await;
+            let seen = gate.get(&task).await;
+            check(&seen.json(), "ACKNOWLEDGED", &BASE);
+            assert_eq!(seen.header("retry-after"), Some("1"), "{kind}");
+            gate.work_a_little().await;
+            let seen = gate.get(&task).await;
+            check(&seen.json(), "IN_PROGRESS", &BASE);
+            assert_eq!(seen.header("retry-after"), Some("1"), "{kind}");
+            let items = gate.get(&format!("{task}/items")).await;
+            assert_eq!(
+                (items.status, items.json()["title"].as_str()),
+                (409, Some("Task not ready"))
+            );
+            let stopped = gate.delete(&task).await;
+            assert_eq!(stopped.status, 200);
+            check(&stopped.json(), "TERMINATED", &BASE);
+            check(&gate.get(&task).await.json(), "TERMINATED", &BASE);
+            assert_eq!(gate.delete(&task).await.status, 409, "{kind}");
+            let never_begun = gate.accept(path, long).await;
+            check(&gate.delete(&never_begun).await.json(), "TERMINATED", &BASE);
+            gate.work().await;
+
+            let (_, task) = gate.run(path, well).await;
+            check(&task, "DONE", &ACCESSES);
+            let (_, task) = gate.run(path, partly).await;
+            check(&task, "FAILED", &BOTH);
+            assert_eq!(task["accesses"].as_array().unwrap().len(), 1, "{kind}");
+            assert_eq!(task["errors"].as_array().unwrap().len(), 1, "{kind}");
+            let (_, task) = gate.run(path, badly).await;
+            check(&task, "FAILED", &BOTH);
+            assert_eq!(task["accesses"], json!([]), "{kind}: there also when empty");
+            let (task, payload) = gate.run(path, rejected).await;
+            check(&payload, "REJECTED", &ERRORS);
+            assert_eq!(payload["errors"].as_array().unwrap().len(), 1, "{kind}");
+            assert_eq!(gate.get(&format!("{task}/items")).await.json(), json!([]), "{kind}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_which_item_it_is() {
+    let gate = Gatehouse::new().await;
+    let body = json!({"contractId": "payg", "accesses": [
+        {"username": "ann"},
+        {"username": "ann", "deviceName": "pump"},
+        {"username": "a:b", "password": "x".repeat(73)},
+    ]});
+    let (task, payload) = gate.run("/acme/access/batch", body).await;
+    let correlation = payload["errors"][0]["correlationId"].clone();
+    assert_eq!(
+        payload["errors"],
+        json!([
+            {
+                "type": "Conflict", "status": 409, "title": "Username taken",
+                "detail": "username `ann` is taken, perhaps by an access that is TERMINATED",
+                "externalErrors": [], "relatedParty": [], "correlationId": correlation,
+                "@type": "problem", "index": 1, "username": "ann", "deviceName": "pump",
+            },
+            {
+                "type": "Bad Request", "status": 400, "title": "Invalid request",
+                "detail": "username must not hold a `:`, which HTTP Basic puts between name and password; \
+                    password must have 1 to 72 bytes of UTF-8, not 73",
+                "invalidParams": [
+                    {"name": "username", "reason": "must not hold a `:`, which HTTP Basic puts between name and password"},
+                    {"name": "password", "reason": "must have 1 to 72 bytes of UTF-8, not 73"},
+                ],
+                "externalErrors": [], "relatedParty": [], "correlationId": correlation,
+                "@type": "problem", "index": 2, "username": "a:b",
+            },
+        ])
+    );
+    let items = gate.get(&format!("{task}/items?state=failed&pageSize=1&pageNumber=2")).await;
+    assert_eq!(items.header("x-total-count"), Some("2"));
+    let link = items.header("link").unwrap();
+    assert!(link.contains("/items?state=failed&pageNumber=1&pageSize=1>; rel=\"first\""), "{link}");
+    let items = items.json();
+    assert_eq!(items[0]["error"], payload["errors"][1]);
+    assert_eq!((&items[0]["index"], &items[0]["state"]), (&json!(2), &json!("failed")));
+    let all = gate.get(&format!("{task}/items")).await;
+    assert_eq!(all.header("cache-control"), Some("no-store"));
+    let all = all.json();
+    assert_eq!(all[0]["access"], payload["accesses"][0]);
+    assert_eq!(keys(&all[0]), ["index", "state", "access"]);
+    assert_eq!(keys(&all[1]), ["index", "state", "error"]);
+    let bad = gate.get(&format!("{task}/items?state=odd&pageSize=0")).await;
+    assert_eq!((bad.status, bad.invalid()), (400, vec!["state".into(), "pageSize".into()]));
+    let progress = gate.get(&format!("{task}/progress")).await.json();
+    assert_eq!(progress, json!({"total": 3, "succeeded": 1, "failed": 2}));
+}
+
+#[tokio::test]
+async fn a_creation_shows_its_accesses_in_request_order_with_passwords_that_work() {
+    for gate in Gatehouse::on_each("task_creation").await {
+        let body = json!({"contractId": "payg", "numberOfAccesses": 700});
+        let (task, payload) = gate.run("/acme/access/batch", body).await;
+        let job = payload["id"].as_str().unwrap();
+        let accesses = payload["accesses"].as_array().unwrap();
+        assert_eq!(accesses.len(), 700, "{}", gate.kind);
+        for (n, access) in accesses.iter().enumerate() {
+            let name = format!("device-{:06}-{}", n + 1, &job[job.len() - 6..]);
+            assert_eq!((&access["deviceName"], &access["name"]), (&json!(name), &json!(name)));
+            assert_eq!(access["createdBy"], job);
+            assert_eq!(access["password"].as_str().unwrap().len(), 24);
+        }
+        let (first, last) = (&accesses[0], &accesses[699]);
+        for access in [first, last] {
+            let (username, password) = (access["username"].as_str(), access["password"].as_str());
+            let seen = gate.verify(username.unwrap(), password.unwrap()).await;
+            assert_eq!(seen.status, 200, "{}", gate.kind);
+        }
+        let listed = gate.get(&format!("/acme/access?createdBy={job}&pageSize=1000")).await;
+        assert_eq!(listed.header("x-total-count"), Some("700"));
+        let listed = listed.json();
+        assert_eq!(ids(&listed), ids(&payload["accesses"]), "{}", gate.kind);
+        assert!(!listed.to_string().contains("password"));
+        assert_eq!(gate.get(&task).await.json(), payload, "{}: as often as one likes", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn changes_say_what_became_of_each_access() {
+    for gate in Gatehouse::on_each("task_change").await {
+        let made = gate.make(3).await;
+        let rivals =
+            gate.post("/rival/access", r#"{"contractId": "payg"}"#).await.json()["id"].clone();
+        let body = json!({
+            "operationType": "update",
+            "accessesIdList": [made[2], rivals, made[0], "nonsense\u{0}", made[2]],
+            "operationBody": {"status": "SUSPENDED", "password": "shared secret"},
+        });
+        let (_, payload) = gate.run("/acme/access/batchUpdate", body.clone()).await;
+        assert_eq!(payload["state"], "FAILED", "{}: {payload}", gate.kind);
+        assert_eq!(ids(&payload["accesses"]), [made[2].clone(), made[0].clone()], "{}", gate.kind);
+        for access in payload["accesses"].as_array().unwrap() {
+            assert_eq!(access["password"], "shared secret");
+            assert_eq!(access["status"], "SUSPENDED");
+        }
+        let errors = payload["errors"].as_array().unwrap();
+        let told: Vec<_> =
+            errors.iter().map(|it| (it["status"].as_u64(), it["index"].as_u64())).collect();
+        assert_eq!(told, [(Some(404), Some(1)), (Some(404), Some(3))], "{}", gate.kind);
+        assert_eq!(errors[0]["accessId"], rivals);
+
+        // The other spelling, with either content type; the month ends in Berlin.
+        for media_type in ["application/json", "application/merge-patch+json"] {
+            let body = json!({"operationType": "terminate", "accessesIdList": [made[1]], "operationBody": {}});
+            let accepted = gate
+                .ask(
+                    "PATCH",
+                    "/acme/access/batch",
+                    &[("content-type", media_type)],
+                    &body.to_string(),
+                )
+                .await;
+            assert_eq!(accepted.status, 202, "{}", accepted.body);
+            gate.work().await;
+            let id = accepted.json()["id"].as_str().unwrap().to_owned();
+            let payload = gate.get(&format!("/acme/access/batch/{id}")).await.json();
+            let access = &payload["accesses"][0];
+            assert_eq!(access["status"], "PENDING_TERMINATE", "{}: {payload}", gate.kind);
+            assert_eq!(access["endDateTime"], "2027-03-31T22:00:00.000Z");
+            assert_eq!(access.get("password"), None);
+        }
+        let back = gate.patch(&format!("/acme/access/{}", made[1]), r#"{"status":"ACTIVE"}"#).await;
+        assert_eq!(back.json().get("endDateTime"), None, "{}: called off", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_batch_is_refused_and_makes_no_task() {
+    let gate = Gatehouse::new().await;
+    let create = "/acme/access/batch";
+    let update = "/acme/access/batchUpdate";
+    let id = "019f0000-0000-7000-8000-000000000000";
+    for (path, body, faults) in [
+        (
+            create,
+            json!({"contractId": "payg", "numberOfAccesses": 1, "accesses": [{}]}),
+            vec!["body"],
+        ),
+        (create, json!({"contractId": "payg"}), vec!["body"]),
+        (create, json!({"contractId": "payg", "accesses": []}), vec!["accesses"]),
+        (create, json!({"contractId": "payg", "numberOfAccesses": 0}), vec!["numberOfAccesses"]),
+        (create, json!({"contractId": "payg", "numberOfAccesses": -1}), vec!["numberOfAccesses"]),
+        (create, json!({"contractId": "payg", "numberOfAccesses": 1.5}), vec!["numberOfAccesses"]),
+        (create, json!({"contractId": "payg", "numberOfAccesses": "5"}), vec!["numberOfAccesses"]),
+        (
+            create,
+            json!({"contractId": "payg", "numberOfAccesses": 100_001}),
+            vec!["numberOfAccesses"],
+        ),
+        (
+            create,
+            json!({"numberOfAccesses": null, "x": 1}),
+            vec!["contractId", "numberOfAccesses", "x"],
+        ),
+        (
+            create,
+            json!({"contractId": "payg", "accesses": [{}, 7, {"user": "x"}, {"username": 5}]}),
+            vec!["accesses[1]", "accesses[2].user", "accesses[3].username"],
+        ),
+        (
+            update,
+            json!({"operationType": "delete", "accessesIdList": [id], "operationBody": {}}),
+            vec!["operationType"],
+        ),
+        (
+            update,
+            json!({"operationType": "terminate", "accessesIdList": [id], "operationBody": {"status": "ACTIVE"}}),
+            vec!["operationBody"],
+        ),
+        (
+            update,
+            json!({"operationType": "update", "accessesIdList": [id], "operationBody": {}}),
+            vec!["operationBody"],
+        ),
+        (
+            update,
+            json!({"operationType": "update", "accessesIdList": [], "operationBody": {"status": "ACTIVE"}}),
+            vec!["accessesIdList"],
+        ),
+        (update, json!({}), vec!["operationType", "accessesIdList", "operationBody"]),
+    ] {
+        let seen = gate.post(path, &body.to_string()).await;
+        assert_eq!(seen.status, 400, "{body}: {}", seen.body);
+        let (mut found, mut expected) = (seen.invalid(), faults);
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{body}: {}", seen.body);
+    }
+    let large = format!(
+        r#"{{"contractId": "payg", "accesses": [{{"deviceName": "{}"}}]}}"#,
+        "x".repeat(33 << 20)
+    );
+    assert_eq!(gate.post(create, &large).await.status, 413);
+    let plain = gate.ask("POST", create, &[("content-type", "text/plain")], "{}").await;
+    assert_eq!(plain.status, 415);
+    let patch = gate.ask("PATCH", create, &[("content-type", "text/plain")], "{}").await;
+    let types = "application/json, application/merge-patch+json";
+    assert_eq!((patch.status, patch.header("accept-patch")), (415, Some(types)));
+    assert_eq!(gate.post("/nobody/access/batch", "{}").await.status, 404);
+    let list = gate.get("/acme/access/batch").await;
+    assert_eq!((list.body.as_str(), list.header("x-total-count")), ("[]", Some("0")));
+}
+
+#[tokio::test]
+async fn tasks_are_listed_newest_first_and_belong_to_their_tenant() {
+    for gate in Gatehouse::on_each("task_list").await {
+        let mut paths = Vec::new();
+        for n in 1..=3 {
+            let body = json!({"contractId": "payg", "numberOfAccesses": n});
+            paths.push(gate.accept("/acme/access/batch", body).await);
+        }
+        let list = gate.get("/acme/access/batch?pageSize=2").await;
+        assert_eq!(list.header("x-total-count"), Some("3"));
+        assert!(list.header("link").unwrap().contains("rel=\"next\""));
+        let list = list.json();
+        assert_eq!(keys(&list[0]), ["id", "state", "@baseType", "@type"]);
+        let listed: Vec<String> =
+            ids(&list).iter().map(|id| format!("/acme/access/batch/{id}")).collect();
+        assert_eq!(listed, [paths[2].clone(), paths[1].clone()], "{}", gate.kind);
+        for path in ["", "/progress", "/items"] {
+            let other = paths[0].replace("/acme/", "/rival/");
+            assert_eq!(gate.get(&format!("{other}{path}")).await.status, 404, "{path}");
+        }
+        for missing in ["job-019f0000-0000-7000-8000-000000000000", "x", "job-x"] {
+            let path = format!("/acme/access/batch/{missing}");
+            assert_eq!(gate.get(&path).await.status, 404);
+            assert_eq!(gate.delete(&path).await.status, 404);
+        }
+        assert_eq!(gate.get("/rival/access/batch").await.json(), json!([]));
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_over_can_be_had_as_a_table() {
+    for gate in Gatehouse::on_each("task_table").await {
+        let csv = [("accept", "text/csv")];
+        let body = json!({"contractId": "payg", "accesses": [
+            {"username": "=cmd()", "password": "with,comma \"and quotes\"", "deviceName": "d\u{e9}"},
+            {"username": "plain"},
+            {"username": "plain"},
+        ]});
+        let task = gate.accept("/acme/access/batch", body).await;
+        let early = gate.ask("GET", &task, &csv, "").await;
+        assert_eq!((early.status, early.json()["title"].as_str()), (409, Some("Task not ready")));
+        gate.work().await;
+        let seen = gate.ask("GET", &task, &csv, "").await;
+        assert_eq!(seen.status, 200, "{}", seen.body);
+        assert_eq!(seen.header("content-type"), Some("text/csv; charset=utf-8"));
+        assert_eq!(seen.header("cache-control"), Some("no-store"));
+        let name = seen.header("content-disposition").unwrap();
+        assert!(name.starts_with("attachment; filename=\"job-"), "{name}");
+        let payload = gate.get(&task).await.json();
+        let second = &payload["accesses"][1];
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let lines: Vec<&str> = seen.body.split("\r\n").collect();
+        assert_eq!(
+            lines[0],
+            "id,username,password,deviceName,name,status,contractId,productOfferingId,startDateTime,endDateTime"
+        );
+        let first = format!(
+            "{},'=cmd(),\"with,comma \"\"and quotes\"\"\",d\u{e9},d\u{e9},ACTIVE,payg,po-use,2027-03-01T12:00:00.000Z,",
+            text(&payload["accesses"][0]["id"])
+        );
+        assert_eq!(lines[1], first, "{}", gate.kind);
+        let second = format!(
+            "{},plain,{},,plain,ACTIVE,payg,po-use,2027-03-01T12:00:00.000Z,",
+            text(&second["id"]),
+            text(&second["password"])
+        );
+        assert_eq!(lines[2..], [second.as_str(), ""], "{}: and nothing of what failed", gate.kind);
+        let rejected = json!({"contractId": "none", "numberOfAccesses": 1});
+        let (task, _) = gate.run("/acme/access/batch", rejected).await;
+        assert_eq!(gate.ask("GET", &task, &csv, "").await.status, 409);
+        let odd = gate.ask("GET", &task, &[("accept", "image/png")], "").await;
+        assert_eq!(odd.status, 406, "{}", odd.body);
+    }
+}
+
+#[tokio::test]
+async fn the_items_of_a_stopped_task_return_everything_that_it_made() {
+    for gate in Gatehouse::on_each("task_stopped").await {
+        let body = json!({"contractId": "payg", "numberOfAccesses": 5000});
+        let task = gate.accept("/acme/access/batch", body).await;
+        gate.work_a_little().await;
+        gate.delete(&task).await;
+        gate.work().await;
+        let job = task.rsplit('/').next().unwrap();
+        let listed = gate.get(&format!("/acme/access?createdBy={job}&pageSize=1")).await;
+        let total = listed.header("x-total-count").unwrap().to_owned();
+        let items = gate.get(&format!("{task}/items?pageSize=1000")).await;
+        assert_eq!(items.header("x-total-count"), Some(total.as_str()), "{}", gate.kind);
+        let items = items.json();
+        let shown = items.as_array().unwrap();
+        assert!(!shown.is_empty(), "{}", gate.kind);
+        assert!(shown.iter().all(|it| it["access"]["password"].is_string()), "{}", gate.kind);
+        let progress = gate.get(&format!("{task}/progress")).await.json();
+        assert_eq!(progress["succeeded"].to_string(), total);
+        gate.clock.set(at("2027-03-02T12:00:00Z"));
+        while gate.app().keep_up_one().await.unwrap() {}
+        let items = gate.get(&format!("{task}/items")).await;
+        assert!(!items.body.contains("password"), "{}: their time is over", gate.kind);
+    }
+}
