@@ -52,6 +52,8 @@ impl ApiServer {
                 }
             }
             command.env("GATEHOUSE_DATA_DIR", &directory);
+            // As many as anyone may ask for is what will be asked for.
+            command.env("GATEHOUSE_LIMITS__BATCH_ITEMS", "20");
             if let Some(url) = database_url {
                 command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
             }

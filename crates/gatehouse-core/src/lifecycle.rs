@@ -31,7 +31,10 @@ pub enum Refusal {
     #[error("the contract starts at {0}, and no access of it can be activated before")]
     ContractNotStarted(Timestamp),
     /// The contract has all the accesses that it may have.
-    #[error("the contract may have {0} accesses that are not TERMINATED and has as many")]
+    #[error(
+        "the contract may have {0} accesses that are not TERMINATED and has as many, those included for \
+         which batches have reserved room"
+    )]
     QuotaReached(u64),
     /// The contract has room, but not for as many.
     #[error(

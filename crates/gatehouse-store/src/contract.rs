@@ -95,7 +95,7 @@ pub enum PutContractRefused {
 /// A contract that has accesses can't be deleted or become another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContractInUse {
-    /// How many it has, terminated ones too.
+    /// How many it has, terminated ones too, and those that batches under way have reserved.
     pub n_accesses: u64,
 }
 
@@ -176,7 +176,9 @@ impl Store {
                 {
                     return Ok(None);
                 }
-                let n_accesses = n_accesses(&tx, &tenant, &id).await?;
+                // What a batch under way is about to make counts as made.
+                let n_reserved = tally::n_reserved(&tx, &tenant, &id).await?;
+                let n_accesses = n_accesses(&tx, &tenant, &id).await? + n_reserved;
                 if n_accesses > 0 {
                     return Ok(Some(Err(ContractInUse { n_accesses })));
                 }

@@ -125,6 +125,18 @@ impl Store {
         self.db.row(sql, &[tenant.as_str().into()], task::read).await
     }
 
+    /// Lets a tenant's other Tasks go before one that could not be worked on.
+    pub async fn pass_turn(&self, tenant: &TenantName, id: TaskId) -> Result<(), StoreError> {
+        let tenant = tenant.clone();
+        self.db
+            .write(async move |tx| {
+                let sql = "UPDATE task SET turn = turn + 1 WHERE tenant = ?1 AND id = ?2";
+                let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
+                tx.execute(sql, &values).await.map(drop)
+            })
+            .await
+    }
+
     /// Ends the work for a tenant whose Tasks are all over; gives it back where there are more by now.
     pub async fn finish_queue(&self, lease: &Lease) -> Result<(), NotRun> {
         let lease = lease.clone();

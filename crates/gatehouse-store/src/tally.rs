@@ -83,6 +83,17 @@ pub(crate) async fn reserve(
     tx.execute(sql, &values).await.map(drop)
 }
 
+/// How many places of a contract batches have reserved.
+pub(crate) async fn n_reserved(
+    tx: &Tx,
+    tenant: &TenantName,
+    contract_id: &ContractId,
+) -> Result<u64, StoreError> {
+    let sql = "SELECT n_reserved FROM tally WHERE tenant = ?1 AND contract_id = ?2";
+    let values = [tenant.as_str().into(), contract_id.as_str().into()];
+    Ok(tx.row(sql, &values, |row| row.count(0)).await?.unwrap_or_default())
+}
+
 /// Adds what has changed to a contract's tally.
 pub(crate) async fn add(
     tx: &Tx,

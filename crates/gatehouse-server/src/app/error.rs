@@ -27,7 +27,9 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// What has accesses can't be deleted, or become something else.
-    #[error("{what} while there are accesses: it has {n_accesses}, TERMINATED ones included")]
+    #[error(
+        "{what} while there are accesses: it has {n_accesses}, TERMINATED and reserved ones included"
+    )]
     InUse {
         /// What can't be done.
         what: &'static str,

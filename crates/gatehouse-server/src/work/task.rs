@@ -10,6 +10,7 @@ mod creation;
 
 use std::time::Duration;
 
+use gatehouse_core::TaskId;
 use gatehouse_core::task::{Task, TaskState, Work};
 use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
 
@@ -43,6 +44,8 @@ pub struct TaskWorker {
     app: App,
     terms: Terms,
     lease: Option<Lease>,
+    /// The Task that the step is about.
+    current: Option<TaskId>,
     prepared: Option<Prepared>,
     pace: Pace,
     probe: Probe,
@@ -57,7 +60,15 @@ impl TaskWorker {
     /// One that a test may interrupt.
     pub fn with_probe(app: App, probe: Probe) -> Self {
         let terms = app.tasks.terms();
-        Self { app, terms, lease: None, prepared: None, pace: Pace::default(), probe }
+        Self {
+            app,
+            terms,
+            lease: None,
+            current: None,
+            prepared: None,
+            pace: Pace::default(),
+            probe,
+        }
     }
 
     /// Takes up what is due, unless it has something already, and does one step of it.
@@ -90,6 +101,9 @@ impl TaskWorker {
             Err(Stopped::Failed(error)) => {
                 self.lease = None;
                 // Best effort: the lease runs out by itself.
+                if let Some(task) = self.current.take() {
+                    let _ = self.app.store.pass_turn(&lease.key.tenant, task).await;
+                }
                 let _ = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
                 Err(error)
             }
@@ -107,6 +121,7 @@ impl TaskWorker {
 
     /// One step, and whether the lease is still held after it.
     async fn step(&mut self, lease: &Lease) -> Result<(Did, bool), Stopped> {
+        self.current = None;
         self.probe.pass(Point::Claimed)?;
         let tenant = &lease.key.tenant;
         let Some(next) = self.app.store.next_task(tenant).await? else {
@@ -114,6 +129,7 @@ impl TaskWorker {
             return Ok((Did::Finished, false));
         };
         let (task, password) = (next.task, next.password);
+        self.current = Some(task.id);
         let n_before = task.n_processed();
         let stepped = match (task.state, &task.work) {
             (TaskState::Acknowledged, Work::Creation { .. }) => {

@@ -380,3 +380,47 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
         assert_sound(&app).await;
     }
 }
+
+#[tokio::test]
+async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
+    for (kind, app, _dir) in apps("task_broken").await {
+        // What its client sent is missing, which no rule of ours allows.
+        let broken = gatehouse_store::NewTask {
+            id: TaskId::new(1, &[1; 10]),
+            work: Work::Creation { contract_id: "payg".parse().unwrap(), is_explicit: true },
+            n_items: 3,
+            parts: Vec::new(),
+            sealed_key: None,
+            correlation_id: "test".into(),
+        };
+        let broken_id = broken.id;
+        app.store.accept_task(&acme(), broken).await.unwrap().unwrap();
+        let job = accept(&app, count(5)).await;
+        let mut worker = TaskWorker::new(app.clone());
+        for _ in 0..20 {
+            // Who fails is left alone for a second.
+            let _ = worker.run_one().await;
+            app.clock.set(app.now().plus_milliseconds(1001));
+        }
+        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        assert_eq!(state(&app, broken_id).await, TaskState::InProgress, "{kind}");
+        app.stop_task(&acme(), broken_id).await.unwrap();
+        run_all(&app).await;
+        assert_sound(&app).await;
+    }
+}
+
+#[tokio::test]
+async fn a_contract_with_reserved_places_is_not_deleted() {
+    for (kind, app, _dir) in apps("task_reserved").await {
+        let job = accept(&app, count(5)).await;
+        let mut worker = TaskWorker::new(app.clone());
+        assert_eq!(worker.run_one().await.unwrap(), Did::Started);
+        let id = "payg".parse().unwrap();
+        let refused = app.delete_contract(&acme(), &id).await;
+        assert!(matches!(refused, Err(Error::InUse { n_accesses: 5, .. })), "{kind}: {refused:?}");
+        app.stop_task(&acme(), job).await.unwrap();
+        app.delete_contract(&acme(), &id).await.unwrap();
+        assert_sound(&app).await;
+    }
+}
