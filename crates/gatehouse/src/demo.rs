@@ -44,6 +44,11 @@ from the first connection). In another terminal, with a token that is good for a
   curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
        -H 'Content-Type: application/json' -d '{{"username": "…", "password": "…"}}'
 
+  # a hundred at once: the answer is a Task; put its id in below, and have the hundred as a table
+  curl -s $GATEHOUSE_URL/demo/access/batch -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
+       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "numberOfAccesses": 100}}'
+  curl -s $GATEHOUSE_URL/demo/access/batch/… -H "Authorization: Bearer $GATEHOUSE_TOKEN" -H 'Accept: text/csv'
+
   # what the tenant has: its accesses, any page of any filter, and the figures
   curl -si "$GATEHOUSE_URL/demo/access?contractId=C-PAYG&pageSize=10" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
   curl -s $GATEHOUSE_URL/demo/summary -H "Authorization: Bearer $GATEHOUSE_TOKEN"
