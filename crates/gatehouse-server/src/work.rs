@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Error};
-use task::{Did, TaskWorker};
+use task::TaskWorker;
 
 /// How long a loop without work waits before it looks again: others may have left something due.
 const LULL: Duration = Duration::from_secs(1);
@@ -59,14 +59,23 @@ impl Workers {
 async fn work_tasks(app: App, stopping: CancellationToken) {
     let mut worker = TaskWorker::new(app.clone());
     while !stopping.is_cancelled() {
-        let did = tokio::select! {
-            did = worker.run_one() => did,
+        match worker.take_up().await {
+            Ok(true) => {}
+            Ok(false) => {
+                lie_idle(&app, &[DueKind::Tasks], &stopping).await;
+                continue;
+            }
+            Err(error) => {
+                recover(&app, &error, &stopping).await;
+                continue;
+            }
+        }
+        let worked = tokio::select! {
+            worked = worker.work() => worked,
             () = stopping.cancelled() => break,
         };
-        match did {
-            Ok(Did::Nothing) => lie_idle(&app, &[DueKind::Tasks], &stopping).await,
-            Ok(_) => {}
-            Err(error) => recover(&app, &error, &stopping).await,
+        if let Err(error) = worked {
+            recover(&app, &error, &stopping).await;
         }
     }
     if let Err(error) = worker.hand_back().await {

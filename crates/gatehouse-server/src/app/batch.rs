@@ -187,11 +187,26 @@ impl App {
         match self.store.stop_task(tenant, id, self.tasks.terms()).await? {
             None => Err(Error::NotFound("task", id.to_string())),
             Some(Ok(task)) => {
-                self.meter.count_end(&task);
+                self.tell_end(tenant, &task);
                 Ok(task)
             }
             Some(Err(state)) => Err(Error::TaskOver(state)),
         }
+    }
+
+    /// Counts a Task that is over, and writes it into the log.
+    pub(crate) fn tell_end(&self, tenant: &TenantName, task: &Task) {
+        self.meter.count_end(task);
+        tracing::info!(
+            task = %task.id,
+            kind = task.work.as_str(),
+            state = task.state.as_str(),
+            succeeded = task.n_succeeded,
+            failed = task.n_failed,
+            %tenant,
+            correlation_id = task.correlation_id,
+            "a Task is over"
+        );
     }
 
     fn draw_task_id(&self) -> TaskId {

@@ -234,7 +234,10 @@ impl Outcome {
             return Ok(None);
         }
         let mut last = self.part.lock().await;
-        let part = self.part(&mut last, ordinal / PART_ITEMS, Some(key)).await?;
+        let Some(part) = self.part(&mut last, ordinal / PART_ITEMS, Some(key)).await? else {
+            // The time of passwords has run out since the key was read.
+            return Ok(None);
+        };
         let PartItems::New(items) = &part.items else { return Err(missing().into()) };
         Ok(match items.get((ordinal % PART_ITEMS) as usize) {
             Some(NewItem::Fit(item)) => item.password.clone(),
@@ -248,6 +251,7 @@ impl Outcome {
         let mut last = self.part.lock().await;
         for ordinal in ordinals {
             let part = self.part(&mut last, ordinal / PART_ITEMS, None).await?;
+            let part = part.ok_or_else(missing)?;
             let PartItems::Named(items) = &part.items else { return Err(missing().into()) };
             let one = items.get((ordinal % PART_ITEMS) as usize).ok_or_else(missing)?;
             named.push((one.index, one.id.clone().map_err(|_| missing())?));
@@ -280,19 +284,19 @@ impl Outcome {
         Item::Succeeded { index, issued: Box::new(Issued { access, password }) }
     }
 
-    /// A part of what the client sent; the last one is kept.
+    /// A part of what the client sent, as long as that is kept; the last one is remembered.
     async fn part<'l>(
         &self,
         last: &'l mut Option<Part>,
         number: u32,
         key: Option<&TaskKey>,
-    ) -> Result<&'l Part, Error> {
+    ) -> Result<Option<&'l Part>, Error> {
         let kept = last.take().filter(|part| part.number == number);
         let part = match kept {
             Some(part) => part,
             None => {
                 let bytes = self.app.store.task_part(&self.tenant, self.task.id, number).await?;
-                let bytes = bytes.ok_or_else(missing)?;
+                let Some(bytes) = bytes else { return Ok(None) };
                 let items = match key {
                     Some(key) => PartItems::New(read_creation(number, &bytes, key)?),
                     None => PartItems::Named(read_change(&bytes)?),
@@ -300,7 +304,7 @@ impl Outcome {
                 Part { number, items }
             }
         };
-        Ok(last.insert(part))
+        Ok(Some(last.insert(part)))
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) struct WorkMeter {
     pub(super) stretches: Histogram,
     pub(super) ends_written: IntCounter,
     pub(super) secrets_destroyed: IntCounter,
+    pub(super) scrubs_put_off: IntCounter,
     pub(super) tasks_forgotten: IntCounter,
     pub(super) failures: IntCounter,
     lag: GaugeVec,
@@ -56,6 +57,10 @@ impl Default for WorkMeter {
                 "gatehouse_secrets_destroyed_total",
                 "Keys of Tasks and kept answers that were destroyed after their time",
             ),
+            scrubs_put_off: counter(
+                "gatehouse_scrubs_put_off_total",
+                "SQLite: how often readers kept destroyed bytes from being overwritten, for a second each",
+            ),
             tasks_forgotten: counter(
                 "gatehouse_tasks_forgotten_total",
                 "Tasks that were forgotten after their time",
@@ -87,6 +92,7 @@ impl WorkMeter {
             Box::new(self.stretches.clone()),
             Box::new(self.ends_written.clone()),
             Box::new(self.secrets_destroyed.clone()),
+            Box::new(self.scrubs_put_off.clone()),
             Box::new(self.tasks_forgotten.clone()),
             Box::new(self.failures.clone()),
             Box::new(self.lag.clone()),

@@ -38,6 +38,7 @@ impl App {
             self.meter.secrets_destroyed.inc();
             self.store.finish_due(lease).await
         } else {
+            self.meter.scrubs_put_off.inc();
             self.store.put_off(lease, PUT_OFF_MILLISECONDS).await.map(drop).map_err(NotRun::Store)
         }
     }

@@ -73,17 +73,24 @@ impl TaskWorker {
 
     /// Takes up what is due, unless it has something already, and does one step of it.
     pub async fn run_one(&mut self) -> Result<Did, Error> {
-        let lease = match &self.lease {
-            Some(lease) => lease.clone(),
-            None => {
-                let lease_milliseconds = self.terms.lease_milliseconds;
-                let claimed = self.app.store.claim_due(&[DueKind::Tasks], lease_milliseconds);
-                let Some(lease) = claimed.await? else { return Ok(Did::Nothing) };
-                lease
-            }
-        };
-        // Its own from here on, so that it can be handed back when this step is dropped half-way.
-        self.lease = Some(lease.clone());
+        if self.take_up().await? { self.work().await } else { Ok(Did::Nothing) }
+    }
+
+    /// Takes up what is due, unless it has something already; whether it has something now.
+    ///
+    /// Not to be dropped half-way: what was taken up then could not be handed back.
+    pub(super) async fn take_up(&mut self) -> Result<bool, Error> {
+        if self.lease.is_none() {
+            let milliseconds = self.terms.lease_milliseconds;
+            self.lease = self.app.store.claim_due(&[DueKind::Tasks], milliseconds).await?;
+        }
+        Ok(self.lease.is_some())
+    }
+
+    /// Does one step of what it has taken up. Dropped half-way, it has done all of the step or nothing, and
+    /// can hand back what it holds.
+    pub(super) async fn work(&mut self) -> Result<Did, Error> {
+        let Some(lease) = self.lease.clone() else { return Ok(Did::Nothing) };
         match self.step(&lease).await {
             Ok((did, keeps_lease)) => {
                 self.lease = self.lease.take().filter(|_| keeps_lease);
@@ -161,17 +168,7 @@ impl TaskWorker {
     fn tell(&self, lease: &Lease, task: &Task, n_worked: u32) {
         self.app.meter.items.inc_by(n_worked.into());
         if task.state.is_terminal() {
-            self.app.meter.count_end(task);
-            tracing::info!(
-                task = %task.id,
-                kind = task.work.as_str(),
-                state = task.state.as_str(),
-                succeeded = task.n_succeeded,
-                failed = task.n_failed,
-                tenant = %lease.key.tenant,
-                correlation_id = task.correlation_id,
-                "a Task is over"
-            );
+            self.app.tell_end(&lease.key.tenant, task);
         }
     }
 
