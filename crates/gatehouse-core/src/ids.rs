@@ -14,6 +14,9 @@ pub const NAME_CHARS_MAX: usize = 128;
 /// Most characters in a tenant's name.
 pub const TENANT_CHARS_MAX: usize = 63;
 
+/// Most characters in the key of a request that is to be done once.
+pub const REQUEST_KEY_CHARS_MAX: usize = 255;
+
 /// Items of one task whose identifiers sort as the items do: the ordinals of 24 bits.
 pub const ORDERED_ITEMS: u32 = 1 << 24;
 
@@ -35,6 +38,11 @@ pub enum BadName {
          ASCII, at most {TENANT_CHARS_MAX} in all"
     )]
     Tenant,
+    /// Not of the form of a request's key.
+    #[error(
+        "must have 1 to {REQUEST_KEY_CHARS_MAX} visible characters of ASCII, with spaces only between them"
+    )]
+    RequestKey,
 }
 
 /// Checks what every chosen name has in common.
@@ -58,6 +66,13 @@ fn check_tenant(text: &str) -> Result<(), BadName> {
     let first = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
     let rest = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if first && rest && text.len() <= TENANT_CHARS_MAX { Ok(()) } else { Err(BadName::Tenant) }
+}
+
+fn check_request_key(text: &str) -> Result<(), BadName> {
+    let is_visible = text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    let is_bounded = (1..=REQUEST_KEY_CHARS_MAX).contains(&text.len());
+    let is_trimmed = !text.starts_with(' ') && !text.ends_with(' ');
+    if is_visible && is_bounded && is_trimmed { Ok(()) } else { Err(BadName::RequestKey) }
 }
 
 /// A text that passed its check, and nothing else.
@@ -120,6 +135,12 @@ name!(
     /// What people call a client.
     ClientName,
     check_name
+);
+
+name!(
+    /// What a client calls a request that is to be done once, however often it is sent.
+    RequestKey,
+    check_request_key
 );
 
 /// A text that doesn't name an access or a task.

@@ -26,7 +26,8 @@ pub use access::{Access, Status};
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
 pub use ids::{
-    AccessId, ClientName, ContractId, DeviceName, OfferingId, TaskId, TenantName, Username,
+    AccessId, ClientName, ContractId, DeviceName, OfferingId, RequestKey, TaskId, TenantName,
+    Username,
 };
 pub use page::{Page, PageRequest};
 pub use task::{Task, TaskState};

@@ -11,6 +11,7 @@ pub mod contract;
 pub mod error;
 pub mod estate;
 pub mod outcome;
+mod repeat;
 pub mod tenant;
 pub mod verify;
 

@@ -20,6 +20,7 @@ mod correlation;
 mod csv;
 mod dispatch;
 mod docs;
+mod idempotency;
 mod intake;
 mod media;
 mod metrics;
@@ -64,6 +65,7 @@ use crate::auth::Auth;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use body::LargeBodies;
+use idempotency::UnderWay;
 use routes::Routes;
 use site::Site;
 use slots::Slots;
@@ -90,6 +92,7 @@ impl Gate {
             large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),
             has_operator_door: config.operator_listen.is_some(),
+            under_way: UnderWay::default(),
             stopping: CancellationToken::new(),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),

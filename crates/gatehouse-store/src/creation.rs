@@ -9,7 +9,8 @@ use gatehouse_core::lifecycle::{self, Refusal};
 use gatehouse_core::list::{Set, Size};
 use gatehouse_core::task::{FailedItem, ItemName};
 use gatehouse_core::{
-    Access, AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Trouble, Username,
+    Access, AccessId, ContractId, DeviceName, RequestKey, TaskId, TenantName, Timestamp, Trouble,
+    Username,
 };
 
 use crate::Store;
@@ -21,6 +22,7 @@ use crate::db::Tx;
 use crate::error::StoreError;
 use crate::execution::{ItemResult, Items, Planned};
 use crate::moves::Moves;
+use crate::request::{self, Made, Once};
 use crate::tally;
 
 /// An access that is to be made. Its contract decides the rest.
@@ -38,6 +40,8 @@ pub struct NewAccess {
     pub device_name: Option<DeviceName>,
     /// The task that makes it.
     pub created_by: Option<TaskId>,
+    /// The request that it is made for, where that is to be done once.
+    pub once: Option<Once>,
 }
 
 /// Why an access was not made.
@@ -51,6 +55,8 @@ pub enum CreateRefused {
     UsernameTaken,
     /// The contract's present state doesn't allow it.
     Refused(Refusal),
+    /// The key of the request is in use: it was done already, or means something else.
+    Repeated,
 }
 
 impl Store {
@@ -159,6 +165,8 @@ struct Ledger {
     counters: HashMap<Set, Size>,
     n_created: u64,
     moves: Moves,
+    keys: HashSet<RequestKey>,
+    once: Vec<(Once, Access)>,
 }
 
 impl Ledger {
@@ -178,7 +186,9 @@ impl Ledger {
         let taken = bulk::taken_usernames(tx, tenant, &usernames);
         let (now, (taken, jobs)) = try_join(tx.now(), try_join(taken, jobs)).await?;
         let contracts = ids.into_iter().map(|id| read_contract(tx, tenant, id, now));
-        let contracts = try_join_all(contracts).await?;
+        let once: Vec<&Once> = new.iter().filter_map(|new| new.once.as_ref()).collect();
+        let keys = request::in_use(tx, tenant, &once, now);
+        let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
 
         let mut ledger = Self {
             now,
@@ -189,6 +199,8 @@ impl Ledger {
             counters: HashMap::from([(Set::Tenant, counter)]),
             n_created: 0,
             moves: Moves::default(),
+            keys: keys.into_iter().collect(),
+            once: Vec::new(),
         };
         ledger.counters.extend(jobs.into_iter().flatten());
         for (contract, counters) in contracts.into_iter().flatten() {
@@ -200,6 +212,10 @@ impl Ledger {
 
     /// Decides about one new access and numbers it.
     fn enter(&mut self, new: NewAccess) -> Result<Numbered, CreateRefused> {
+        // First of all: what was made for the key may be what would be in the way now.
+        if new.once.as_ref().is_some_and(|once| self.keys.contains(&once.key)) {
+            return Err(CreateRefused::Repeated);
+        }
         let counted = self.contracts.get_mut(&new.contract_id).ok_or(CreateRefused::NoContract)?;
         if self.taken.contains(new.username.as_str()) {
             return Err(CreateRefused::UsernameTaken);
@@ -226,6 +242,10 @@ impl Ledger {
         };
         self.n_created += 1;
         self.moves.open(&access);
+        if let Some(once) = new.once {
+            self.keys.insert(once.key.clone());
+            self.once.push((once, access.clone()));
+        }
         Ok(Numbered {
             number: self.next(Set::Tenant),
             offering_number: self.next(Set::Offering(access.offering_id.clone())),
@@ -245,7 +265,10 @@ impl Ledger {
                 CreateRefused::NoTenant | CreateRefused::NoContract => {
                     Trouble::unknown_contract(&contract_id)
                 }
-                CreateRefused::UsernameTaken => Trouble::username_taken(&username),
+                // The items of a batch have no keys of their own.
+                CreateRefused::UsernameTaken | CreateRefused::Repeated => {
+                    Trouble::username_taken(&username)
+                }
                 CreateRefused::Refused(refusal) => Trouble::refused(&refusal),
             };
             let username = Some(username.to_string());
@@ -277,7 +300,19 @@ impl Ledger {
             try_join_all(counters.map(|(set, counter)| counter::put(tx, tenant, set, *counter)));
         // The day is one that only creations count in, and they take turns.
         let today = day::add(tx, tenant, day::Kind::Created, self.created_at.day(), self.n_created);
-        try_join(today, try_join(counters, self.moves.write(tx, tenant))).await.map(drop)
+        try_join(today, try_join(counters, self.moves.write(tx, tenant))).await?;
+        self.remember(tx, tenant).await
+    }
+
+    /// Writes down what was made for requests that are to be done once.
+    async fn remember(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+        let put = self.once.iter().map(async |(once, access)| {
+            match request::put(tx, tenant, once, Made::Access(access), self.now).await? {
+                true => Ok(()),
+                false => Err(StoreError::corrupt("a key that came into use under the lock")),
+            }
+        });
+        try_join_all(put).await.map(drop)
     }
 }
 

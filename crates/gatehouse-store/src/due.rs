@@ -26,7 +26,8 @@ pub enum DueKind {
     Ends,
     /// A secret of a task, to be destroyed.
     Secret,
-    /// An answer that was kept for whoever asks again, to be destroyed.
+    /// Answers that were kept for whoever asks again, to be destroyed. Named after nothing; the part is a
+    /// minute.
     Answer,
     /// A finished task, to be forgotten.
     Task,

@@ -45,7 +45,8 @@ pub(crate) fn minute(end: Timestamp) -> i64 {
     -(-end.as_millisecond()).div_euclid(MINUTE_MILLISECONDS)
 }
 
-fn due_at(minute: i64) -> Timestamp {
+/// When what is over by this minute is due.
+pub(crate) fn due_at(minute: i64) -> Timestamp {
     Timestamp::EPOCH.plus_milliseconds(minute.saturating_mul(MINUTE_MILLISECONDS))
 }
 

@@ -1,4 +1,5 @@
-//! Letting go of what has had its time: the keys of Tasks, and Tasks themselves.
+//! Letting go of what has had its time: the keys of Tasks, and Tasks themselves. Answers are let go of in
+//! `request`.
 
 use gatehouse_core::{TaskId, TenantName};
 
@@ -13,17 +14,15 @@ use crate::secret::{self, SecretKind};
 pub const PASSWORD_PART: u32 = u32::MAX;
 
 impl Store {
-    /// Destroys the secret that this lease is about, with what was sealed under it. Its bytes are gone for
-    /// good after [`Store::scrub`], before which the work is not finished.
-    pub async fn destroy_secret(&self, lease: &Lease, kind: SecretKind) -> Result<(), NotRun> {
+    /// Destroys the key of the Task that this lease is about, with what was sealed under it. Its bytes are
+    /// gone for good after [`Store::scrub`], before which the work is not finished.
+    pub async fn destroy_secret(&self, lease: &Lease) -> Result<(), NotRun> {
         let lease = lease.clone();
         self.db
             .write(async move |tx| {
                 let (tenant, name) = (&lease.key.tenant, &lease.key.name);
-                if kind == SecretKind::Task {
-                    remove_sealed_parts(&tx, tenant, task_of(&lease)?).await?;
-                }
-                secret::remove(&tx, tenant, kind, name).await?;
+                remove_sealed_parts(&tx, tenant, task_of(&lease)?).await?;
+                secret::remove(&tx, tenant, SecretKind::Task, name).await?;
                 if due::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
             })
             .await

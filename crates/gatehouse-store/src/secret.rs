@@ -44,13 +44,7 @@ impl Store {
         let sql = "SELECT body FROM secret WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
         let values = [tenant.as_str().into(), kind.as_str().into(), name.into()];
         let dialect = self.db.dialect();
-        let read = |row: &Row<'_>| {
-            let mut body = row.bytes(0)?;
-            if dialect == Dialect::Sqlite {
-                body.drain(..PADDING.min(body.len()));
-            }
-            Ok(body)
-        };
+        let read = |row: &Row<'_>| Ok(sealed(dialect, row.bytes(0)?));
         self.db.row(sql, &values, read).await
     }
 
@@ -59,6 +53,14 @@ impl Store {
     pub async fn scrub(&self) -> Result<bool, StoreError> {
         self.db.truncate_log().await
     }
+}
+
+/// The sealed bytes of what was stored.
+pub(crate) fn sealed(dialect: Dialect, mut body: Vec<u8>) -> Vec<u8> {
+    if dialect == Dialect::Sqlite {
+        body.drain(..PADDING.min(body.len()));
+    }
+    body
 }
 
 /// Keeps sealed bytes.

@@ -10,8 +10,9 @@ use crate::Store;
 use crate::counter;
 use crate::db::{Row, Tx};
 use crate::due::{self, DueKey, DueKind};
-use crate::error::StoreError;
+use crate::error::{Failure, StoreError};
 use crate::item;
+use crate::request::{self, Made, Once};
 use crate::secret::{self, SecretKind};
 
 /// The columns of a Task, in the order that [`read`] reads them.
@@ -46,6 +47,31 @@ pub struct NewTask {
     pub sealed_key: Option<Vec<u8>>,
     /// The request that it comes with.
     pub correlation_id: String,
+    /// The same, where it is to be done once.
+    pub once: Option<Once>,
+}
+
+/// Why a batch was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAccepted {
+    /// The tenant doesn't exist.
+    #[error("there is no such tenant")]
+    NoTenant,
+    /// The key of the request is in use: it was accepted already, or means something else.
+    #[error("the request was made before")]
+    Repeated,
+    /// The store let us down.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Failure for NotAccepted {
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::NoTenant | Self::Repeated => None,
+        }
+    }
 }
 
 /// A Task as it is kept.
@@ -58,12 +84,8 @@ pub struct StoredTask {
 }
 
 impl Store {
-    /// Accepts a batch, durably; `None` when there is no such tenant.
-    pub async fn accept_task(
-        &self,
-        tenant: &TenantName,
-        new: NewTask,
-    ) -> Result<Option<()>, StoreError> {
+    /// Accepts a batch, durably.
+    pub async fn accept_task(&self, tenant: &TenantName, new: NewTask) -> Result<(), NotAccepted> {
         let tenant = tenant.clone();
         self.db.write(async move |tx| accept_in(&tx, &tenant, &new).await).await
     }
@@ -104,14 +126,21 @@ pub(crate) fn queue(tenant: &TenantName) -> DueKey {
     DueKey { tenant: tenant.clone(), kind: DueKind::Tasks, name: String::new(), part: 0 }
 }
 
-/// Accepts a batch, under a transaction; `None` when there is no such tenant.
+/// Accepts a batch, under a transaction.
 pub(crate) async fn accept_in(
     tx: &Tx,
     tenant: &TenantName,
     new: &NewTask,
-) -> Result<Option<()>, StoreError> {
+) -> Result<(), NotAccepted> {
+    if let Some(once) = &new.once {
+        // Before all else: who has the same key waits here, and finds it in use.
+        let now = tx.now().await?;
+        if !request::put(tx, tenant, once, Made::Task(new.id), now).await? {
+            return Err(NotAccepted::Repeated);
+        }
+    }
     let (number, now) = try_join(counter::next_task(tx, tenant), tx.now()).await?;
-    let Some(number) = number else { return Ok(None) };
+    let number = number.ok_or(NotAccepted::NoTenant)?;
     insert(tx, tenant, new, number, now).await?;
     if let Some(sealed) = &new.sealed_key {
         secret::put(tx, tenant, SecretKind::Task, &new.id.to_string(), sealed).await?;
@@ -119,7 +148,7 @@ pub(crate) async fn accept_in(
     let parts = new.parts.iter();
     try_join_all(parts.map(|(n, body)| item::put_part(tx, tenant, new.id, *n, body))).await?;
     due::add_locking(tx, &queue(tenant), now).await?;
-    Ok(Some(()))
+    Ok(())
 }
 
 async fn insert(

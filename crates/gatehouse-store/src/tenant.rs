@@ -93,6 +93,8 @@ impl Store {
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
+                // Whoever accepts a batch locks this one alone, and must not leave it behind.
+                counter::next_task(&tx, &name).await?;
                 let values = [name.as_str().into()];
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
@@ -103,6 +105,7 @@ impl Store {
                     "DELETE FROM task_part WHERE tenant = ?1",
                     "DELETE FROM task_failure WHERE tenant = ?1",
                     "DELETE FROM secret WHERE tenant = ?1",
+                    "DELETE FROM request WHERE tenant = ?1",
                     "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",

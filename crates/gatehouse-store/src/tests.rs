@@ -9,6 +9,7 @@ mod full;
 mod gaps;
 mod list;
 mod meter;
+mod request;
 mod schema;
 mod snapshot;
 mod summary;
@@ -102,6 +103,7 @@ fn new(contract: &str, username: &str) -> NewAccess {
         password: StoredHash::new(format!("hash of {username}")),
         device_name: None,
         created_by: None,
+        once: None,
     }
 }
 

@@ -32,6 +32,16 @@ fn tenant_names_never_collide_with_operator_paths() {
 }
 
 #[test]
+fn the_key_of_a_request_fits_into_a_header() {
+    for good in ["k", "\"8e03978e-40d5\"", "two words", "{}/~!", &"x".repeat(255)] {
+        assert!(good.parse::<RequestKey>().is_ok(), "{good}");
+    }
+    for bad in ["", " ", " a", "a ", "a\tb", "a\0", "ä", &"x".repeat(256)] {
+        assert_eq!(bad.parse::<RequestKey>(), Err(BadName::RequestKey), "{bad:?}");
+    }
+}
+
+#[test]
 fn an_access_has_one_spelling() {
     let id = AccessId::new(1_790_000_000_000, &[7; 10]);
     let text = id.to_string();

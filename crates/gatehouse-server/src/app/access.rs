@@ -5,7 +5,7 @@ use gatehouse_core::lifecycle::{self, Refusal, Target};
 use gatehouse_core::{
     Access, AccessId, Contract, ContractId, DeviceName, TenantName, Timestamp, Username,
 };
-use gatehouse_store::{Change, CreateRefused, NewAccess, Stored};
+use gatehouse_store::{Change, CreateRefused, NewAccess, Once, Stored};
 
 use super::{App, Error};
 
@@ -56,12 +56,19 @@ pub struct Issued {
 }
 
 impl App {
-    /// Makes one access. What the client left out is generated.
+    /// Makes one access. What the client left out is generated. A request that is to be done `once`, and was
+    /// done already, gets what it got then.
     pub async fn create_access(
         &self,
         tenant: &TenantName,
         wanted: Wanted,
+        once: Option<Once>,
     ) -> Result<Issued, Error> {
+        if let Some(once) = &once
+            && let Some(issued) = self.issued_before(tenant, once, self.now()).await?
+        {
+            return Ok(issued);
+        }
         let (password, hash) = match wanted.password {
             Some(chosen) => {
                 let hash = self.vault.hash_chosen(&chosen).await?;
@@ -80,6 +87,7 @@ impl App {
             password: hash,
             device_name: wanted.device_name,
             created_by: None,
+            once: once.clone().map(|once| self.with_answer(tenant, once, &password)),
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
@@ -88,6 +96,12 @@ impl App {
             Err(CreateRefused::NoContract) => Err(Error::UnknownContract(wanted.contract_id)),
             Err(CreateRefused::UsernameTaken) => Err(Error::UsernameTaken(username)),
             Err(CreateRefused::Refused(refusal)) => Err(Error::Refused(refusal)),
+            Err(CreateRefused::Repeated) => {
+                // Another server was quicker. By its clock the answer is kept, whatever ours says.
+                let once = once.expect("only a request with a key is one that was made before");
+                let issued = self.issued_before(tenant, &once, Timestamp::EPOCH).await?;
+                issued.ok_or(Error::UnderWay(once.key))
+            }
         }
     }
 

@@ -11,8 +11,8 @@ pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::Target;
 use gatehouse_core::task::{Task, TaskState, Work};
-use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Username};
-use gatehouse_store::{NewTask, PASSWORD_PART};
+use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username};
+use gatehouse_store::{NewTask, NotAccepted, Once, PASSWORD_PART};
 use gatehouse_vault::{TaskKey, chance};
 
 use super::{App, Error, unix_milliseconds};
@@ -110,17 +110,23 @@ pub enum BatchedChange {
 }
 
 impl App {
-    /// Accepts a batch of new accesses.
+    /// Accepts a batch of new accesses. One that is to be accepted `once`, and was already, is the Task that
+    /// it became then.
     pub async fn accept_batch(
         &self,
         tenant: &TenantName,
         batch: NewBatch,
+        once: Option<Once>,
         correlation_id: &str,
     ) -> Result<(TaskId, Work), Error> {
         let NewBatch { contract_id, items } = batch;
+        let is_explicit = matches!(items, NewItems::Explicit(_));
+        let work = Work::Creation { contract_id, is_explicit };
+        if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
+            return Ok((id, work));
+        }
         let (id, key) = (self.draw_task_id(), TaskKey::draw());
         let sealed_key = self.vault.seal_task_key(tenant, id, &key);
-        let is_explicit = matches!(items, NewItems::Explicit(_));
         let (n_items, parts) = match items {
             NewItems::Count(n) => (n, Vec::new()),
             NewItems::Explicit(items) => {
@@ -128,7 +134,6 @@ impl App {
                 away(sealed).await
             }
         };
-        let work = Work::Creation { contract_id, is_explicit };
         let new = NewTask {
             id,
             work,
@@ -136,19 +141,19 @@ impl App {
             parts,
             sealed_key: Some(sealed_key),
             correlation_id: correlation_id.to_owned(),
+            once,
         };
         self.accept(tenant, new).await
     }
 
-    /// Accepts a batch of changes.
+    /// Accepts a batch of changes, `once` as above.
     pub async fn accept_change(
         &self,
         tenant: &TenantName,
         change: BatchChange,
+        once: Option<Once>,
         correlation_id: &str,
     ) -> Result<(TaskId, Work), Error> {
-        let id = self.draw_task_id();
-        let mut parts = part::write_change(&change.ids);
         let (work, password) = match change.what {
             BatchedChange::Update { status, password } => {
                 let sets_password = password.is_some();
@@ -156,6 +161,11 @@ impl App {
             }
             BatchedChange::Terminate => (Work::Termination, None),
         };
+        if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
+            return Ok((id, work));
+        }
+        let id = self.draw_task_id();
+        let mut parts = part::write_change(&change.ids);
         let mut sealed_key = None;
         if let Some(password) = password {
             let key = TaskKey::draw();
@@ -170,16 +180,38 @@ impl App {
             parts,
             sealed_key,
             correlation_id: correlation_id.to_owned(),
+            once,
         };
         self.accept(tenant, new).await
     }
 
     async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, Work), Error> {
-        let (id, work) = (new.id, new.work.clone());
-        let accepted = self.store.accept_task(tenant, new).await?;
-        accepted.ok_or_else(|| Error::NoTenant(tenant.to_string()))?;
-        self.wake.notify_one();
-        Ok((id, work))
+        let (id, work, once) = (new.id, new.work.clone(), new.once.clone());
+        match self.store.accept_task(tenant, new).await {
+            Ok(()) => {
+                self.wake.notify_one();
+                Ok((id, work))
+            }
+            Err(NotAccepted::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
+            Err(NotAccepted::Repeated) => {
+                // Another server was quicker. By its clock the answer is kept, whatever ours says.
+                let once = once.expect("only a request with a key is one that was made before");
+                let id = self.accepted_before(tenant, &once, Timestamp::EPOCH).await?;
+                id.map(|id| (id, work)).ok_or(Error::UnderWay(once.key))
+            }
+            Err(NotAccepted::Store(error)) => Err(error.into()),
+        }
+    }
+
+    async fn accepted_already(
+        &self,
+        tenant: &TenantName,
+        once: Option<&Once>,
+    ) -> Result<Option<TaskId>, Error> {
+        match once {
+            Some(once) => self.accepted_before(tenant, once, self.now()).await,
+            None => Ok(None),
+        }
     }
 
     /// Stops a Task that is not over. What it has done stays.

@@ -1,7 +1,7 @@
 //! Why the service did not do what it was asked.
 
 use gatehouse_core::lifecycle::Refusal;
-use gatehouse_core::{ContractId, TaskState, Trouble, Username};
+use gatehouse_core::{ContractId, RequestKey, TaskState, Trouble, Username};
 use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{Busy, VaultError};
 
@@ -47,6 +47,14 @@ pub enum Error {
         /// What can be asked when.
         what: &'static str,
     },
+    /// The key of a request was used for another one.
+    #[error(
+        "the key `{0}` was used with another body in the last 24 hours; another request needs another key"
+    )]
+    KeyReused(RequestKey),
+    /// The same request is being worked on.
+    #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
+    UnderWay(RequestKey),
     /// The access has changed since the client saw it.
     #[error(
         "the access has the ETag \"{0}\", which If-Match or If-None-Match excludes; an ETag is written \

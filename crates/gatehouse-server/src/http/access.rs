@@ -11,6 +11,7 @@ use serde_json::json;
 use super::address::Address;
 use super::call::Call;
 use super::conditional::{self, Precondition};
+use super::idempotency;
 use super::media::MERGE_PATCH;
 use super::paging;
 use super::problem::Problem;
@@ -42,6 +43,7 @@ pub(super) const CREATE: Operation = Operation {
     id: "createAccess",
     summary: "Creates one access; what is left out is generated, and the password is shown only here",
     need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
     body: Some(BodyKind {
         schema: "NewAccess",
         example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
@@ -121,8 +123,10 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Create).await?;
     let wanted = call.object(read_wanted)?;
-    let issued = call.app().create_access(call.tenant(), wanted()).await?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let issued = call.app().create_access(call.tenant(), wanted(), once).await?;
     let location = call.address.access(call.tenant(), issued.access.id);
     Ok(reply(&call, StatusCode::CREATED, &issued).with(header::LOCATION, &location))
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::batch_body;
 use super::call::Call;
+use super::idempotency;
 use super::media::{JSON, MERGE_PATCH};
 use super::problem::Problem;
 use super::reply::Reply;
@@ -30,6 +31,7 @@ pub(super) const CREATE: Operation = Operation {
     id: "createAccesses",
     summary: "Creates many accesses: so many, or those that are listed; answers with a Task at once",
     need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
     body: Some(BodyKind {
         schema: "NewBatch",
         size: BodySize::Batch,
@@ -37,6 +39,7 @@ pub(super) const CREATE: Operation = Operation {
         ..BodyKind::BASE
     }),
     answers: ACCEPTED,
+    problems: &[409],
     run: |call| Box::pin(create(call)),
     ..Operation::BASE
 };
@@ -59,8 +62,10 @@ pub(super) const UPDATE: Operation = Operation {
     id: "updateAccesses",
     summary: "Changes many accesses, or ends them with the month; answers with a Task at once",
     need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
     body: Some(CHANGE),
     answers: ACCEPTED,
+    problems: &[409],
     run: |call| Box::pin(update(call)),
     ..Operation::BASE
 };
@@ -74,14 +79,20 @@ pub(super) const PATCH: Operation = Operation {
 };
 
 async fn create(mut call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Batch).await?;
     let batch = batch_body::new_batch(&mut call).await?;
-    let accepted = call.app().accept_batch(call.tenant(), batch, &call.correlation_id).await?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let (app, tenant) = (call.app(), call.tenant());
+    let accepted = app.accept_batch(tenant, batch, once, &call.correlation_id).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 
 async fn update(mut call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Change).await?;
     let change = batch_body::batch_change(&mut call).await?;
-    let accepted = call.app().accept_change(call.tenant(), change, &call.correlation_id).await?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let (app, tenant) = (call.app(), call.tenant());
+    let accepted = app.accept_change(tenant, change, once, &call.correlation_id).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 

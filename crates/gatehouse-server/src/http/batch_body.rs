@@ -39,14 +39,21 @@ async fn read_bytes<T: Send + 'static>(
     items_max: u64,
     read: Read<T>,
 ) -> Result<T, Problem> {
-    if body.len() <= SMALL_BYTES_MAX {
-        return read(&body, items_max);
+    beside(body.len(), move || read(&body, items_max)).await?
+}
+
+/// Goes through so many bytes, where that holds up nobody.
+pub(super) async fn beside<T: Send + 'static>(
+    n_bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    if n_bytes <= SMALL_BYTES_MAX {
+        return Ok(work());
     }
-    let read = tokio::task::spawn_blocking(move || read(&body, items_max)).await;
-    read.unwrap_or_else(|panic| {
+    tokio::task::spawn_blocking(work).await.map_err(|panic| {
         let mut problem = Problem::internal();
         problem.cause = Some(panic.to_string().into());
-        Err(problem)
+        problem
     })
 }
 

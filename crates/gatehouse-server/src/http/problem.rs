@@ -163,6 +163,11 @@ impl From<Error> for Problem {
             Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
+            Error::KeyReused(_) => {
+                Self::new(StatusCode::CONFLICT, "Idempotency key reused", detail)
+            }
+            Error::UnderWay(_) => Self::new(StatusCode::CONFLICT, "Request under way", detail)
+                .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS),
             Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
             Error::CredentialsRefused => {
                 let detail = "the username or the password is wrong, or the access may not connect";

@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::body::LargeBodies;
+use super::idempotency::UnderWay;
 use super::slots::Slots;
 use crate::app::App;
 use crate::auth::Auth;
@@ -23,6 +24,8 @@ pub(crate) struct Site {
     pub(crate) slots: Slots,
     /// Room for the bodies of batches.
     pub(crate) large_bodies: LargeBodies,
+    /// The requests with a key that are worked on.
+    pub(crate) under_way: UnderWay,
     /// Whether operators have a listener of their own.
     pub(crate) has_operator_door: bool,
     /// Set when the server has been asked to end.

@@ -8,6 +8,7 @@ mod contract;
 mod coverage;
 mod docs;
 mod doors;
+mod idempotency;
 mod list;
 mod metrics;
 mod negotiation;

@@ -1,6 +1,6 @@
 //! Letting go of what has had its time: passwords that Tasks show, answers that were kept, Tasks.
 
-use gatehouse_store::{DueKind, Lease, NotRun, SecretKind};
+use gatehouse_store::{DueKind, Lease, NotRun};
 
 use crate::app::{App, Error};
 
@@ -9,6 +9,9 @@ const LEASE_MILLISECONDS: i64 = 60_000;
 
 /// Pieces of a Task that are forgotten in one transaction.
 const PIECES_MAX: u32 = 1000;
+
+/// Answers that are destroyed in one transaction, for which those who make accesses wait.
+const ANSWERS_MAX: u32 = 200;
 
 /// How long to wait for readers who keep deleted bytes from being overwritten.
 const PUT_OFF_MILLISECONDS: i64 = 1000;
@@ -20,8 +23,8 @@ impl App {
         let lease = self.store.claim_due(&kinds, LEASE_MILLISECONDS).await?;
         let Some(lease) = lease else { return Ok(false) };
         let done = match lease.key.kind {
-            DueKind::Secret => self.destroy(&lease, SecretKind::Task).await,
-            DueKind::Answer => self.destroy(&lease, SecretKind::Answer).await,
+            DueKind::Secret => self.destroy_secret(&lease).await,
+            DueKind::Answer => self.destroy_answers(&lease).await,
             _ => self.forget(&lease).await,
         };
         match done {
@@ -31,9 +34,23 @@ impl App {
         }
     }
 
-    /// Destroys a secret, and is done when its bytes are gone.
-    async fn destroy(&self, lease: &Lease, kind: SecretKind) -> Result<(), NotRun> {
-        self.store.destroy_secret(lease, kind).await?;
+    /// Destroys the passwords of a Task.
+    async fn destroy_secret(&self, lease: &Lease) -> Result<(), NotRun> {
+        self.store.destroy_secret(lease).await?;
+        self.scrub(lease).await
+    }
+
+    /// Destroys some answers; what is left is due at once.
+    async fn destroy_answers(&self, lease: &Lease) -> Result<(), NotRun> {
+        if self.store.destroy_answers(lease, ANSWERS_MAX).await? {
+            self.store.release(lease).await?;
+            return Ok(());
+        }
+        self.scrub(lease).await
+    }
+
+    /// Is done with a lease when the bytes of what was destroyed are gone.
+    async fn scrub(&self, lease: &Lease) -> Result<(), NotRun> {
         if self.store.scrub().await? {
             self.meter.secrets_destroyed.inc();
             self.store.finish_due(lease).await

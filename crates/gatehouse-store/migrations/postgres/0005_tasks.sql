@@ -61,6 +61,24 @@ CREATE TABLE secret (
     PRIMARY KEY (tenant, kind, name)
 );
 
+-- Requests that were answered and may come again under their key. What was made once is named here; the
+-- password that was shown with it lies in secret.
+CREATE TABLE request (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    operation  TEXT COLLATE "C" NOT NULL, -- create, batch, change
+    key        TEXT COLLATE "C" NOT NULL, -- as the client chose it
+    digest     BYTEA NOT NULL, -- what the body is recognised by
+    kept_until BIGINT NOT NULL,
+    task       BYTEA, -- batches
+    access     BYTEA, -- creations, and what their answer said that may have changed since
+    status     TEXT COLLATE "C",
+    start_at   BIGINT,
+    end_at     BIGINT,
+    PRIMARY KEY (tenant, operation, key)
+);
+
+CREATE INDEX request_kept ON request (tenant, kept_until);
+
 -- Places of a contract that batches under way have reserved.
 ALTER TABLE tally ADD COLUMN n_reserved BIGINT NOT NULL DEFAULT 0;
 

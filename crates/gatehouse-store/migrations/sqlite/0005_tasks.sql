@@ -61,6 +61,24 @@ CREATE TABLE secret (
     PRIMARY KEY (tenant, kind, name)
 ) STRICT;
 
+-- Requests that were answered and may come again under their key. What was made once is named here; the
+-- password that was shown with it lies in secret.
+CREATE TABLE request (
+    tenant     TEXT NOT NULL,
+    operation  TEXT NOT NULL, -- create, batch, change
+    key        TEXT NOT NULL, -- as the client chose it
+    digest     BLOB NOT NULL, -- what the body is recognised by
+    kept_until INTEGER NOT NULL,
+    task       BLOB, -- batches
+    access     BLOB, -- creations, and what their answer said that may have changed since
+    status     TEXT,
+    start_at   INTEGER,
+    end_at     INTEGER,
+    PRIMARY KEY (tenant, operation, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX request_kept ON request (tenant, kept_until);
+
 -- Places of a contract that batches under way have reserved.
 ALTER TABLE tally ADD COLUMN n_reserved INTEGER NOT NULL DEFAULT 0;
 

@@ -26,11 +26,12 @@ fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
         parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),
         correlation_id: "test".into(),
+        once: None,
     }
 }
 
 async fn accept(store: &Store, new: NewTask) {
-    store.accept_task(&acme(), new).await.unwrap().unwrap();
+    store.accept_task(&acme(), new).await.unwrap();
 }
 
 async fn claim(store: &Store) -> Option<Lease> {
@@ -203,7 +204,7 @@ async fn what_has_had_its_time_is_let_go_of() {
         assert_eq!(due(DueKind::Secret).await, None);
         clock.set(day(1));
         let lease = due(DueKind::Secret).await.unwrap();
-        store.destroy_secret(&lease, SecretKind::Task).await.unwrap();
+        store.destroy_secret(&lease).await.unwrap();
         assert!(store.scrub().await.unwrap());
         store.finish_due(&lease).await.unwrap();
         assert_eq!(key().await, None);

@@ -1,11 +1,13 @@
 //! The parameters of paths, queries and headers.
 
 use gatehouse_core::filter::Word;
+use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
 use serde_json::{Value, json};
 
 use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
+use crate::http::idempotency;
 use crate::http::resource::{Operation, Resource};
 
 /// What an operation takes beside its body, in the order in which people need it.
@@ -32,7 +34,7 @@ pub(super) fn parameters(
         }));
         parameters.extend(vocabulary.words.iter().map(condition));
     }
-    parameters.extend(operation.headers.iter().map(|name| condition_header(name)));
+    parameters.extend(operation.headers.iter().map(|name| header(name)));
     parameters.push(json!({
         "name": "Prefer", "in": "header",
         "description": "`handling=strict` makes 400 of what would be ignored",
@@ -85,8 +87,17 @@ fn of_path(path: &str) -> Vec<Value> {
     names.map(parameter).collect()
 }
 
-fn condition_header(name: &str) -> Value {
+fn header(name: &str) -> Value {
+    let mut schema = json!({"type": "string"});
     let what = match name {
+        idempotency::KEY => {
+            schema["minLength"] = 1.into();
+            schema["maxLength"] = REQUEST_KEY_CHARS_MAX.into();
+            schema["pattern"] = "^[!-~]([ -~]*[!-~])?$".into();
+            "Names the request, which is then done once: sent again with the same key and body within 24 hours, \
+             it gets the first answer again; with another body it is 409, and so it is while the first is \
+             under way, with `Retry-After`. Only what succeeded is kept."
+        }
         "If-Match" => {
             "Versions that the change may be made to, as `ETag` showed them, with quotes; else 412"
         }
@@ -95,7 +106,7 @@ fn condition_header(name: &str) -> Value {
         }
         _ => "RFC 9110",
     };
-    json!({"name": name, "in": "header", "description": what, "schema": {"type": "string"}})
+    json!({"name": name, "in": "header", "description": what, "schema": schema})
 }
 
 fn page(name: &str, limits: &Limits) -> Value {

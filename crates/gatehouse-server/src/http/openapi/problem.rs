@@ -89,6 +89,8 @@ fn of_status(status: u16) -> &'static [&'static str] {
         401 => &["WWW-Authenticate"],
         403 => &["WWW-Authenticate?"],
         405 => &["Allow"],
+        // Where the same request is under way.
+        409 => &["Retry-After?"],
         429 | 503 => &["Retry-After"],
         _ => &[],
     }

@@ -267,6 +267,7 @@ async fn make(store: &Store, prefix: &str, n: usize) {
             password: StoredHash::new("no password".into()),
             device_name: None,
             created_by: None,
+            once: None,
         }
     };
     let tenant: TenantName = "acme".parse().unwrap();

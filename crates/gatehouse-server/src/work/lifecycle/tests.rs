@@ -17,7 +17,7 @@ async fn create(app: &App, username: &str) -> AccessId {
         password: Some(password()),
         device_name: None,
     };
-    app.create_access(&acme(), wanted).await.unwrap().access.id
+    app.create_access(&acme(), wanted, None).await.unwrap().access.id
 }
 
 fn password() -> Password {
@@ -103,6 +103,7 @@ async fn what_a_step_leaves_the_next_one_takes() {
             password: gatehouse_core::credential::StoredHash::new("x".into()),
             device_name: None,
             created_by: None,
+            once: None,
         };
         app.store.create_accesses(&acme(), (0..n).map(new).collect()).await.unwrap();
         app.clock.set(at(DECEMBER));

@@ -167,6 +167,7 @@ impl Draft<'_> {
             password,
             device_name: item.device_name,
             created_by: Some(self.task),
+            once: None,
         }
     }
 }

@@ -31,14 +31,14 @@ fn chosen(username: &str, password: &str) -> FitItem {
 }
 
 async fn accept(app: &App, batch: NewBatch) -> TaskId {
-    app.accept_batch(&acme(), batch, "test").await.unwrap().0
+    app.accept_batch(&acme(), batch, None, "test").await.unwrap().0
 }
 
 async fn accept_change(app: &App, job: TaskId, what: BatchedChange) -> TaskId {
     let made = app.store.accesses_of_task(&acme(), job, 0, u32::MAX).await.unwrap();
     let ids = made.iter().zip(0..).map(|(it, index)| NamedAccess { index, id: Ok(it.access.id) });
     let change = BatchChange { ids: ids.collect(), what };
-    app.accept_change(&acme(), change, "test").await.unwrap().0
+    app.accept_change(&acme(), change, None, "test").await.unwrap().0
 }
 
 async fn run_all(app: &App) {
@@ -208,7 +208,7 @@ async fn changes_are_made_one_by_one() {
             BatchChange { ids: ids.collect(), what }
         };
         let suspend = BatchedChange::Update { status: Some(Target::Suspended), password: None };
-        let task = app.accept_change(&acme(), change(suspend), "test").await.unwrap().0;
+        let task = app.accept_change(&acme(), change(suspend), None, "test").await.unwrap().0;
         run_all(&app).await;
         let failed = [
             (1, TroubleKind::AccessTerminated),
@@ -221,7 +221,7 @@ async fn changes_are_made_one_by_one() {
         for (index, trouble) in failed {
             assert_eq!(seen[&index], Err(trouble), "{kind}: {index}");
         }
-        let task = app.accept_change(&acme(), change(BatchedChange::Terminate), "test").await;
+        let task = app.accept_change(&acme(), change(BatchedChange::Terminate), None, "test").await;
         run_all(&app).await;
         let seen = shown(&app, task.unwrap().0).await;
         assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: what is over stays over");
@@ -233,7 +233,7 @@ async fn changes_are_made_one_by_one() {
             ids: vec![NamedAccess { index: 0, id: Ok(unknown) }],
             what: BatchedChange::Terminate,
         };
-        let task = app.accept_change(&acme(), nothing, "test").await.unwrap().0;
+        let task = app.accept_change(&acme(), nothing, None, "test").await.unwrap().0;
         run_all(&app).await;
         let outcome = app.outcome(&acme(), task).await.unwrap();
         assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
@@ -359,7 +359,7 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
         let huge = accept(&app, count(100_000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
-        let small = app.accept_batch(&rival, count(10), "test").await.unwrap().0;
+        let small = app.accept_batch(&rival, count(10), None, "test").await.unwrap().0;
         let mine = accept(&app, count(10)).await;
         let is_over = async |tenant: &TenantName, id| {
             let stored = app.store.task(tenant, id).await.unwrap().unwrap();
@@ -392,9 +392,10 @@ async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
             parts: Vec::new(),
             sealed_key: None,
             correlation_id: "test".into(),
+            once: None,
         };
         let broken_id = broken.id;
-        app.store.accept_task(&acme(), broken).await.unwrap().unwrap();
+        app.store.accept_task(&acme(), broken).await.unwrap();
         let job = accept(&app, count(5)).await;
         let mut worker = TaskWorker::new(app.clone());
         for _ in 0..20 {

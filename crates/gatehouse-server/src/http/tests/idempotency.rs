@@ -1,0 +1,310 @@
+//! `Idempotency-Key`: a request that is done once, however often it is sent.
+
+use futures_util::future::join_all;
+use gatehouse_store::{ANSWER_KEPT_MILLISECONDS, DueKind, Operation, SecretKind};
+use insta::assert_snapshot;
+
+use super::*;
+
+const ONE: &str = r#"{"contractId": "payg"}"#;
+
+impl Gatehouse {
+    async fn post_once(&self, path: &str, key: &str, body: &str) -> Seen {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        self.ask("POST", path, &headers, body).await
+    }
+
+    async fn n_accesses(&self) -> String {
+        self.get("/acme/access?pageSize=1").await.header("x-total-count").unwrap().to_owned()
+    }
+
+    async fn n_tasks(&self) -> String {
+        self.get("/acme/access/batch?pageSize=1").await.header("x-total-count").unwrap().to_owned()
+    }
+
+    async fn keep_up(&self) {
+        while self.gate.site.app.keep_up_one().await.unwrap() {}
+    }
+
+    async fn kept(&self, key: &str) -> bool {
+        let (store, acme) = (&self.gate.site.app.store, "acme".parse().unwrap());
+        let secret = store.secret(&acme, SecretKind::Answer, &format!("create {key}")).await;
+        secret.unwrap().is_some()
+    }
+}
+
+/// What must be the same when the same comes again: all but the name of the request.
+fn without_correlation(seen: &Seen) -> String {
+    let mut headers = seen.headers.clone();
+    headers.remove("x-correlation-id");
+    format!("{} {headers:?} {}", seen.status, seen.body)
+}
+
+fn assert_same(first: &Seen, again: &Seen, kind: &str) {
+    assert_eq!(without_correlation(again), without_correlation(first), "{kind}");
+}
+
+#[tokio::test]
+async fn a_repeated_creation_gets_the_first_answer_again() {
+    for gate in Gatehouse::on_each("idem_again").await {
+        let chosen =
+            r#"{"contractId": "pre", "username": "ann", "password": "é: 🛰", "deviceName": "d"}"#;
+        for (key, body) in [("generated", ONE), ("chosen", chosen)] {
+            let first = gate.post_once("/acme/access", key, body).await;
+            assert_eq!(first.status, 201, "{}: {}", gate.kind, first.body);
+            assert_eq!(first.header("cache-control"), Some("no-store"));
+            let again = gate.post_once("/acme/access", key, body).await;
+            assert_same(&first, &again, gate.kind);
+
+            // Also when the access is no more what it was.
+            let path = format!("/acme/access/{}", first.json()["id"].as_str().unwrap());
+            let changed = gate.patch(&path, r#"{"status": "SUSPENDED", "password": "new"}"#).await;
+            assert_eq!(changed.status, 200);
+            gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
+            let again = gate.post_once("/acme/access", key, body).await;
+            assert_same(&first, &again, gate.kind);
+        }
+        assert_eq!(gate.n_accesses().await, "2", "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_key_means_one_body() {
+    for gate in Gatehouse::on_each("idem_body").await {
+        gate.post_once("/acme/access", "k", ONE).await;
+        for other in [r#"{"contractId": "pre"}"#, r#"{"contractId":"payg"}"#] {
+            let seen = gate.post_once("/acme/access", "k", other).await;
+            assert_eq!((seen.status, seen.header("retry-after")), (409, None), "{}", gate.kind);
+            assert_eq!(seen.json()["title"], "Idempotency key reused");
+        }
+        // What is malformed is told first.
+        let seen = gate.post_once("/acme/access", "k", r#"{"contract": "pre"}"#).await;
+        assert_eq!(seen.status, 400, "{}", gate.kind);
+        assert_eq!(gate.n_accesses().await, "1", "{}", gate.kind);
+    }
+    let gate = Gatehouse::new().await;
+    gate.post_once("/acme/access", "k 1", ONE).await;
+    let seen = gate.post_once("/acme/access", "k 1", r#"{"contractId": "pre"}"#).await;
+    assert_snapshot!(seen.whole(), @r#"
+    409
+    content-type: application/problem+json
+    x-correlation-id: <correlation>
+    content-length: 284
+
+    {
+      "type": "Conflict",
+      "status": 409,
+      "title": "Idempotency key reused",
+      "detail": "the key `k 1` was used with another body in the last 24 hours; another request needs another key",
+      "externalErrors": [],
+      "relatedParty": [],
+      "correlationId": "<correlation>",
+      "@type": "problem"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn keys_of_other_tenants_and_operations_are_others() {
+    for gate in Gatehouse::on_each("idem_apart").await {
+        let first = gate.post_once("/acme/access", "k", ONE).await;
+        let rival = gate.post_once("/rival/access", "k", ONE).await;
+        assert_eq!((first.status, rival.status), (201, 201), "{}", gate.kind);
+        assert_ne!(first.json()["id"], rival.json()["id"]);
+        let id = first.json()["id"].as_str().unwrap().to_owned();
+        let new = r#"{"contractId": "payg", "numberOfAccesses": 2}"#;
+        let change = format!(
+            r#"{{"operationType": "terminate", "operationBody": {{}}, "accessesIdList": ["{id}"]}}"#
+        );
+        for (path, body) in [("batch", new), ("batchUpdate", change.as_str())] {
+            let seen = gate.post_once(&format!("/acme/access/{path}"), "k", body).await;
+            assert_eq!(seen.status, 202, "{}: {}", gate.kind, seen.body);
+        }
+        assert_eq!(gate.n_tasks().await, "2", "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_request_may_be_tried_again_with_its_key() {
+    for gate in Gatehouse::on_each("idem_failed").await {
+        let ann = r#"{"contractId": "late", "username": "ann"}"#;
+        assert_eq!(gate.post_once("/acme/access", "k", ann).await.status, 422, "{}", gate.kind);
+        gate.create(r#"{"contractId": "payg", "username": "ann"}"#).await;
+        let late = r#"{"productOfferingId": "po-use", "billingModel": "PAY_PER_USE"}"#;
+        gate.put("/-/admin/tenants/acme/contracts/late", late).await;
+        let taken = gate.post_once("/acme/access", "k", ann).await;
+        assert_eq!((taken.status, &taken.json()["title"]), (409, &"Username taken".into()));
+        let bob = r#"{"contractId": "late", "username": "bob"}"#;
+        let first = gate.post_once("/acme/access", "k", bob).await;
+        assert_eq!(first.status, 201, "{}: {}", gate.kind, first.body);
+        // Its own username is not in its way.
+        assert_same(&first, &gate.post_once("/acme/access", "k", bob).await, gate.kind);
+    }
+}
+
+/// Of many that come together, one makes something and the others hear of that or are to try again.
+fn assert_one(all: &[Seen], kind: &str) {
+    let (done, turned_away): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.status != 409);
+    for seen in &done {
+        assert_same(done[0], seen, kind);
+    }
+    assert!([201, 202].contains(&done[0].status), "{kind}: {}", done[0].body);
+    for seen in turned_away {
+        assert_eq!(seen.json()["title"], "Request under way", "{kind}: {}", seen.body);
+        assert_eq!(seen.header("retry-after"), Some("1"));
+    }
+}
+
+#[tokio::test]
+async fn while_the_first_is_under_way_the_second_is_to_come_again() {
+    let gate = Gatehouse::new().await;
+    let name = ("acme".parse().unwrap(), Operation::Create, "k".parse().unwrap());
+    let first = gate.gate.site.under_way.begin(name).unwrap();
+    let second = gate.post_once("/acme/access", "k", ONE).await;
+    assert_eq!(second.header("retry-after"), Some("1"));
+    assert_one(&[second, gate.post_once("/acme/access", "l", ONE).await], gate.kind);
+    drop(first);
+    assert_eq!(gate.post_once("/acme/access", "k", ONE).await.status, 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_at_once_one_makes_an_access() {
+    for gate in Gatehouse::on_each("idem_many").await {
+        let body = r#"{"contractId": "payg", "password": "slowly hashed"}"#;
+        let all = (0..24).map(|_| gate.post_once("/acme/access", "k", body));
+        assert_one(&join_all(all).await, gate.kind);
+        assert_eq!(gate.n_accesses().await, "1", "{}", gate.kind);
+        let new = r#"{"contractId": "payg", "numberOfAccesses": 2}"#;
+        let all = (0..24).map(|_| gate.post_once("/acme/access/batch", "k", new));
+        assert_one(&join_all(all).await, gate.kind);
+        assert_eq!(gate.n_tasks().await, "1", "{}", gate.kind);
+        assert!(gate.gate.site.under_way.is_empty(), "{}: nobody is kept out", gate.kind);
+    }
+}
+
+/// Two servers on one database.
+async fn two(test: &str) -> [Gatehouse; 2] {
+    let url = empty_schema(&format!("http_{test}")).await.parse().unwrap();
+    let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+    let open = async || Store::open_postgres(&url, clock.clone()).await.unwrap();
+    let first = Gatehouse::on("first", open().await, clock.clone(), Config::default(), None).await;
+    let (vault, config) = (Arc::clone(&first.gate.site.app.vault), Config::default());
+    let app = App::new(open().await, vault, clock.clone(), config.tasks.clone());
+    let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
+    let gate = Gate::new(app, auth, &config);
+    let mut second = Gatehouse { kind: "second", gate, clock, token: String::new(), _dir: None };
+    second.token = second.token_for("*", EVERYTHING);
+    [first, second]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_servers_one_makes_an_access() {
+    let gates = two("idem_two").await;
+    for round in 0..10 {
+        let key = format!("round {round}");
+        let both = gates.iter().map(|gate| gate.post_once("/acme/access", &key, ONE));
+        let seen = join_all(both).await;
+        assert_same(&seen[0], &seen[1], &key);
+        assert_eq!(seen[0].status, 201, "{}", seen[0].body);
+        let new = r#"{"contractId": "payg", "numberOfAccesses": 2}"#;
+        let both = gates.iter().map(|gate| gate.post_once("/acme/access/batch", &key, new));
+        let seen = join_all(both).await;
+        assert_same(&seen[0], &seen[1], &key);
+        assert_eq!(seen[0].status, 202, "{}", seen[0].body);
+    }
+    assert_eq!(gates[1].n_accesses().await, "10");
+    assert_eq!(gates[1].n_tasks().await, "10");
+}
+
+#[tokio::test]
+async fn after_a_day_the_key_is_free_and_the_password_gone() {
+    for gate in Gatehouse::on_each("idem_day").await {
+        let first = gate.post_once("/acme/access", "k", ONE).await;
+        gate.post_once("/acme/access", "l", ONE).await;
+        let begun = gate.clock.now();
+        gate.clock.set(begun.plus_milliseconds(ANSWER_KEPT_MILLISECONDS - 1));
+        gate.keep_up().await;
+        assert_same(&first, &gate.post_once("/acme/access", "k", ONE).await, gate.kind);
+
+        gate.clock.set(begun.plus_milliseconds(ANSWER_KEPT_MILLISECONDS));
+        let other = gate.post_once("/acme/access", "k", r#"{"contractId": "pre"}"#).await;
+        assert_eq!(other.status, 201, "{}: {}", gate.kind, other.body);
+        gate.keep_up().await;
+        assert!(!gate.kept("l").await, "{}", gate.kind);
+        let again = gate.post_once("/acme/access", "k", r#"{"contractId": "pre"}"#).await;
+        assert_same(&other, &again, gate.kind);
+
+        gate.clock.set(begun.plus_milliseconds(2 * ANSWER_KEPT_MILLISECONDS));
+        gate.keep_up().await;
+        assert!(!gate.kept("k").await, "{}", gate.kind);
+        let left = gate.gate.site.app.store.next_due(&[DueKind::Answer]).await.unwrap();
+        assert_eq!((left, gate.n_accesses().await.as_str()), (None, "3"), "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_batch_is_one_task() {
+    for gate in Gatehouse::on_each("idem_batch").await {
+        let new = r#"{"contractId": "payg", "accesses": [{"username": "ann", "password": "p"}]}"#;
+        let first = gate.post_once("/acme/access/batch", "k", new).await;
+        assert_eq!(first.status, 202, "{}: {}", gate.kind, first.body);
+        assert_same(&first, &gate.post_once("/acme/access/batch", "k", new).await, gate.kind);
+        let other = gate.post_once("/acme/access/batch", "k", &new.replace("ann", "bob")).await;
+        assert_eq!(other.json()["title"], "Idempotency key reused", "{}", gate.kind);
+        let unlike = gate.post_once("/acme/access/batch", "another", new).await;
+        assert_ne!(unlike.json()["id"], first.json()["id"], "{}", gate.kind);
+
+        // What became of it doesn't change what the answer was.
+        let path = first.header("location").unwrap().replace("http://gate.example", "");
+        assert_eq!(gate.delete(&path).await.status, 200, "{}", gate.kind);
+        let again = gate.post_once("/acme/access/batch", "k", new).await;
+        assert_eq!(again.json()["state"], "ACKNOWLEDGED");
+        assert_same(&first, &again, gate.kind);
+        assert_eq!(gate.n_tasks().await, "2", "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn both_spellings_of_the_batch_update_are_one() {
+    for gate in Gatehouse::on_each("idem_spellings").await {
+        let (_, made) = gate.create(ONE).await;
+        let id = made["id"].as_str().unwrap();
+        // Long enough to be gone through beside the threads that answer.
+        let ids = vec![format!("\"{id}\""); 2000].join(", ");
+        let body = format!(
+            r#"{{"operationType": "update", "operationBody": {{"status": "SUSPENDED", "password": "p"}},
+                "accessesIdList": [{ids}]}}"#
+        );
+        let first = gate.post_once("/acme/access/batchUpdate", "k", &body).await;
+        assert_eq!(first.status, 202, "{}: {}", gate.kind, first.body);
+        let headers = [("content-type", "application/merge-patch+json"), ("idempotency-key", "k")];
+        let again = gate.ask("PATCH", "/acme/access/batch", &headers, &body).await;
+        assert_same(&first, &again, gate.kind);
+        assert_eq!(gate.n_tasks().await, "1", "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_named() {
+    let gate = Gatehouse::new().await;
+    let longest = "x".repeat(255);
+    assert_eq!(gate.post_once("/acme/access", &longest, ONE).await.status, 201);
+    for bad in ["", &"x".repeat(256), "a\tb", " a", "é"] {
+        for path in ["/acme/access", "/acme/access/batch", "/acme/access/batchUpdate"] {
+            let seen = gate.post_once(path, bad, ONE).await;
+            assert_eq!(
+                (seen.status, seen.invalid()),
+                (400, vec!["Idempotency-Key".into()]),
+                "{bad:?}"
+            );
+        }
+    }
+    let twice =
+        [("content-type", "application/json"), ("idempotency-key", "a"), ("idempotency-key", "a")];
+    let seen = gate.ask("POST", "/acme/access", &twice, ONE).await;
+    assert_eq!((seen.status, seen.invalid()), (400, vec!["Idempotency-Key".into()]));
+    assert_eq!(gate.n_accesses().await, "1");
+    // Whoever isn't there is the greater fault.
+    assert_eq!(gate.post_once("/nobody/access", "", ONE).await.status, 404);
+    assert_eq!(gate.post_once("/nobody/access", "k", ONE).await.status, 404);
+}
