@@ -12,23 +12,30 @@ pub mod task;
 
 pub(crate) use meter::WorkMeter;
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_store::{DueKind, StoreError};
+use futures_util::FutureExt;
+use gatehouse_store::{DueKind, Lease, NotRun, StoreError};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Error};
-use task::TaskWorker;
+use task::{Taken, TaskWorker};
 
-/// How long a loop without work waits before it looks again: others may have left something due.
+/// How often it is looked whether something has become due: others may have left it.
 const LULL: Duration = Duration::from_secs(1);
 
-/// How often it is looked how long work has waited.
-const WATCH: Duration = Duration::from_secs(5);
+/// How long one step of upkeep may take before another server takes it up.
+const LEASE_MILLISECONDS: i64 = 60_000;
 
-/// What the second loop takes up.
-const UPKEEP: [DueKind; 4] = [DueKind::Ends, DueKind::Secret, DueKind::Answer, DueKind::Task];
+/// How long what can't be done is left alone.
+const PUT_OFF_MILLISECONDS: i64 = 1000;
+
+/// Loops for each place: those who wait for slow hashes need none.
+const LOOPS_PER_WORKER: u64 = 4;
 
 /// The loops of a server.
 pub struct Workers {
@@ -40,8 +47,10 @@ impl Workers {
     /// Starts them.
     pub fn start(app: &App) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
-        for _ in 0..app.tasks.workers {
-            loops.spawn(work_tasks(app.clone(), stopping.clone()));
+        let n_places = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(n_places));
+        for _ in 0..app.tasks.workers * LOOPS_PER_WORKER {
+            loops.spawn(work_tasks(app.clone(), Arc::clone(&places), stopping.clone()));
         }
         loops.spawn(keep_up(app.clone(), stopping.clone()));
         loops.spawn(watch(app.clone(), stopping.clone()));
@@ -56,13 +65,18 @@ impl Workers {
     }
 }
 
-async fn work_tasks(app: App, stopping: CancellationToken) {
-    let mut worker = TaskWorker::new(app.clone());
+async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToken) {
+    let mut worker = TaskWorker::new(app.clone()).with_places(Arc::clone(&places));
     while !stopping.is_cancelled() {
         match worker.take_up().await {
-            Ok(true) => {}
-            Ok(false) => {
-                lie_idle(&app, &[DueKind::Tasks], &stopping).await;
+            Ok(Taken::Before) => {}
+            // Where there was one thing there may be more.
+            Ok(Taken::Now) => app.wake.notify_one(),
+            Ok(Taken::Nothing) => {
+                tokio::select! {
+                    () = app.wake.notified() => {}
+                    () = stopping.cancelled() => {}
+                }
                 continue;
             }
             Err(error) => {
@@ -70,12 +84,20 @@ async fn work_tasks(app: App, stopping: CancellationToken) {
                 continue;
             }
         }
+        // A step that panics is one that failed: the next one must still be taken.
+        let worked = AssertUnwindSafe(worker.work()).catch_unwind();
         let worked = tokio::select! {
-            worked = worker.work() => worked,
+            worked = worked => worked,
             () = stopping.cancelled() => break,
         };
-        if let Err(error) = worked {
-            recover(&app, &error, &stopping).await;
+        match worked {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => recover(&app, &error, &stopping).await,
+            Err(_) => {
+                tracing::error!("a step of a Task panicked; it is tried again");
+                worker = TaskWorker::new(app.clone()).with_places(Arc::clone(&places));
+                pause(&stopping).await;
+            }
         }
     }
     if let Err(error) = worker.hand_back().await {
@@ -87,54 +109,59 @@ async fn keep_up(app: App, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
         match app.keep_up_one().await {
             Ok(true) => {}
-            Ok(false) => lie_idle(&app, &UPKEEP, &stopping).await,
+            Ok(false) => pause(&stopping).await,
             Err(error) => recover(&app, &error, &stopping).await,
         }
     }
 }
 
-/// Looks from time to time how long what is due has waited.
+/// Looks from time to time whether batches are due, and how long what is due has waited.
 async fn watch(app: App, stopping: CancellationToken) {
-    loop {
+    while !stopping.is_cancelled() {
         // Who can't look just now says so elsewhere.
-        let _ = app.measure_lag().await;
-        tokio::select! {
-            () = stopping.cancelled() => return,
-            () = tokio::time::sleep(WATCH) => {}
+        if let Ok(true) = app.measure_lag().await {
+            app.wake.notify_one();
         }
+        pause(&stopping).await;
     }
 }
 
 impl App {
-    /// Measures how long the work has waited that has waited for longest.
-    async fn measure_lag(&self) -> Result<(), StoreError> {
+    /// Measures how long the work has waited that has waited for longest; whether there are batches due.
+    async fn measure_lag(&self) -> Result<bool, StoreError> {
+        let now = self.store.now().await?;
+        let mut tasks_are_due = false;
         for kind in DueKind::ALL {
             let since = self.store.next_due(&[kind]).await?;
+            let is_due = since.is_some_and(|since| since <= now);
             let milliseconds =
-                since.map_or(0, |since| self.now().as_millisecond() - since.as_millisecond());
+                since.map_or(0, |since| now.as_millisecond() - since.as_millisecond());
             self.meter.set_lag(kind, milliseconds.max(0));
+            tasks_are_due |= is_due && kind == DueKind::Tasks;
         }
-        Ok(())
+        Ok(tasks_are_due)
     }
 
-    /// Takes one step of what keeps the house in order; false when there was nothing to do.
+    /// Takes a step of each kind of upkeep; false when there was nothing to do.
     pub async fn keep_up_one(&self) -> Result<bool, Error> {
-        Ok(self.sweep_one().await?.is_some() || self.let_go_one().await?)
+        let (swept, let_go) = (self.sweep_one().await?, self.let_go_one().await?);
+        Ok(swept.is_some() || let_go)
     }
-}
 
-/// Waits until there may be something to do.
-async fn lie_idle(app: &App, kinds: &[DueKind], stopping: &CancellationToken) {
-    loop {
-        tokio::select! {
-            () = app.wake.notified(), if kinds == [DueKind::Tasks] => return,
-            () = stopping.cancelled() => return,
-            () = tokio::time::sleep(LULL) => {}
-        }
-        match app.store.next_due(kinds).await {
-            Ok(Some(due)) if due <= app.now() => return,
-            Ok(_) => {}
-            Err(error) => recover(app, &error.into(), stopping).await,
+    /// What came of a step of upkeep: nothing, where somebody else is at it. What failed is put off.
+    async fn settled<T>(
+        &self,
+        lease: &Lease,
+        done: Result<T, NotRun>,
+    ) -> Result<Option<T>, StoreError> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(NotRun::Lost | NotRun::Moved | NotRun::Interrupted(_)) => Ok(None),
+            Err(NotRun::Store(error)) => {
+                // Best effort: the lease runs out by itself.
+                let _ = self.store.put_off(lease, PUT_OFF_MILLISECONDS).await;
+                Err(error)
+            }
         }
     }
 }
@@ -144,6 +171,10 @@ async fn recover(app: &App, error: &Error, stopping: &CancellationToken) {
     app.meter.failures.inc();
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::warn!(%error, cause, "work that was due failed; it is tried again");
+    pause(stopping).await;
+}
+
+async fn pause(stopping: &CancellationToken) {
     tokio::select! {
         () = stopping.cancelled() => {}
         () = tokio::time::sleep(LULL) => {}

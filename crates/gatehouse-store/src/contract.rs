@@ -117,7 +117,7 @@ impl Store {
                 if let Some(before) = &before {
                     let fixed = before.offering_id == contract.offering_id
                         && before.billing_model == contract.billing_model;
-                    let n_accesses = n_accesses(&tx, &tenant, &contract.id).await?;
+                    let n_accesses = n_in_use(&tx, &tenant, &contract.id).await?;
                     if !fixed && n_accesses > 0 {
                         let in_use = ContractInUse { n_accesses };
                         return Ok(Err(PutContractRefused::InUse(in_use)));
@@ -176,9 +176,7 @@ impl Store {
                 {
                     return Ok(None);
                 }
-                // What a batch under way is about to make counts as made.
-                let n_reserved = tally::n_reserved(&tx, &tenant, &id).await?;
-                let n_accesses = n_accesses(&tx, &tenant, &id).await? + n_reserved;
+                let n_accesses = n_in_use(&tx, &tenant, &id).await?;
                 if n_accesses > 0 {
                     return Ok(Some(Err(ContractInUse { n_accesses })));
                 }
@@ -215,9 +213,11 @@ pub(crate) async fn read_limited_in(
     tx.row(sql, &values, read_counted).await
 }
 
-async fn n_accesses(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
+/// How many accesses it has, and how many a batch under way is about to make.
+async fn n_in_use(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
     let counter = counter::get(tx, tenant, &Set::Contract(id.clone())).await?;
-    Ok(counter.map_or(0, |counter| counter.total))
+    let n_accesses = counter.map_or(0, |counter| counter.total);
+    Ok(n_accesses + tally::n_reserved(tx, tenant, id).await?)
 }
 
 /// Writes a contract, and makes the rows that count its accesses where they are not there yet.

@@ -23,7 +23,6 @@ use crate::error::StoreError;
 use crate::execution::{ItemResult, Items, Planned};
 use crate::moves::Moves;
 use crate::request::{self, Made, Once};
-use crate::tally;
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]
@@ -147,10 +146,6 @@ pub(crate) async fn create_reserved(
         if items.len() == 0 || is_over() {
             break;
         }
-    }
-    if let Some(id) = contract_id {
-        let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
-        tally::reserve(tx, tenant, &id, -n_done).await?;
     }
     ledger.close(tx, tenant).await?;
     Ok((results, items.collect()))

@@ -178,6 +178,17 @@ impl Db {
         }
     }
 
+    /// The database's time: a server's own, which is the same for all of its clients.
+    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
+        match &self.engine {
+            Engine::Postgres(_) if self.clock.is_machine() => {
+                let now = self.row(postgres::NOW, &[], |row| row.time(0)).await?;
+                now.ok_or_else(|| StoreError::corrupt("the server has no clock"))
+            }
+            Engine::Sqlite(_) | Engine::Postgres(_) => Ok(self.clock.now()),
+        }
+    }
+
     /// Lets go of the database; SQLite first finishes the writes that wait.
     pub(crate) async fn close(&self) {
         match &self.engine {

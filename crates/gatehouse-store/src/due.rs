@@ -16,6 +16,7 @@ use gatehouse_core::{TenantName, Timestamp};
 use crate::Store;
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::{Failure, StoreError};
+use crate::probe::Point;
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,37 +85,28 @@ pub struct Lease {
     epoch: u64,
 }
 
-/// Why what was done under a lease is rolled back.
-#[derive(Debug)]
-pub(crate) enum Undone {
-    /// Somebody else has taken the row up.
-    LeaseLost,
+/// Why what was to be done under a lease was not.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    /// Somebody else has taken it up.
+    #[error("the lease is lost")]
+    Lost,
+    /// The Task is not where the worker left it: it was stopped, or is gone.
+    #[error("the Task was stopped")]
+    Moved,
+    /// A test wanted it to end here.
+    #[error("interrupted at {0:?}")]
+    Interrupted(Point),
     /// The store let us down.
-    Failed(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
-impl Undone {
-    /// What was done, or `None` where the lease was lost.
-    pub(crate) fn or_lost<T>(result: Result<T, Self>) -> Result<Option<T>, StoreError> {
-        match result {
-            Ok(done) => Ok(Some(done)),
-            Err(Self::LeaseLost) => Ok(None),
-            Err(Self::Failed(error)) => Err(error),
-        }
-    }
-}
-
-impl From<StoreError> for Undone {
-    fn from(error: StoreError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl Failure for Undone {
+impl Failure for NotRun {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
-            Self::LeaseLost => None,
-            Self::Failed(error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Lost | Self::Moved | Self::Interrupted(_) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::Store;
 use crate::access::Change;
 use crate::bulk;
 use crate::db::Tx;
-use crate::due::{self, DueKey, DueKind, Lease, Undone};
+use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::error::StoreError;
 use crate::moves::Moves;
 
@@ -27,14 +27,12 @@ pub struct Swept {
 }
 
 impl Store {
-    /// Writes down ends of a contract that have come, at most this many; `None` when the lease is lost,
-    /// and nothing was done.
+    /// Writes down ends of a contract that have come, at most this many.
     ///
     /// The lease is used up: what is left is due at once, behind what is due already.
-    pub async fn sweep_ends(&self, lease: &Lease, n_max: u64) -> Result<Option<Swept>, StoreError> {
+    pub async fn sweep_ends(&self, lease: &Lease, n_max: u64) -> Result<Swept, NotRun> {
         let lease = lease.clone();
-        let swept = self.db.write(async move |tx| sweep_in(&tx, &lease, n_max).await);
-        Undone::or_lost(swept.await)
+        self.db.write(async move |tx| sweep_in(&tx, &lease, n_max).await).await
     }
 }
 
@@ -67,7 +65,7 @@ pub(crate) async fn expect(
 const COME: &str = "SELECT number FROM access WHERE tenant = ?1 AND contract_id = ?2 \
                     AND status <> 'TERMINATED' AND end_at <= ?3 ORDER BY end_at LIMIT ?4";
 
-pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept, Undone> {
+pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept, NotRun> {
     let DueKey { tenant, name: contract_id, part, .. } = &lease.key;
     let now = tx.now().await?;
     let come = async |by: Timestamp, n_max: u64| {
@@ -89,7 +87,7 @@ pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept
 
     // The fence; and from here on nobody adds an end to this minute that the next look doesn't see.
     if !due::lock(tx, lease).await? {
-        return Err(Undone::LeaseLost);
+        return Err(NotRun::Lost);
     }
     let due_at = due_at(*part);
     let more = !come(due_at, 1).await?.is_empty();
@@ -100,7 +98,7 @@ pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept
         due::finish(tx, lease).await?
     };
     if !is_held {
-        return Err(Undone::LeaseLost);
+        return Err(NotRun::Lost);
     }
     Ok(Swept { n: changes.len() as u64, more })
 }

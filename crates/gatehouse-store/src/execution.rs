@@ -7,6 +7,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemName, Task, TaskState, Work};
@@ -18,8 +19,8 @@ use crate::contract;
 use crate::counter;
 use crate::creation::{self, NewAccess};
 use crate::db::Tx;
-use crate::due::{self, DueKey, DueKind, Lease};
-use crate::error::{Failure, StoreError};
+use crate::due::{self, DueKey, DueKind, Lease, NotRun};
+use crate::error::StoreError;
 use crate::item;
 use crate::probe::{Point, Probe};
 use crate::tally;
@@ -34,32 +35,6 @@ pub struct Terms {
     pub secrets_milliseconds: i64,
     /// A Task that is over.
     pub tasks_milliseconds: i64,
-}
-
-/// Why a step committed nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum NotRun {
-    /// Somebody else works on this tenant's Tasks now.
-    #[error("the lease is lost")]
-    Lost,
-    /// The Task is not where the worker left it: it was stopped, or is gone.
-    #[error("the Task was stopped")]
-    Moved,
-    /// A test wanted it to end here.
-    #[error("interrupted at {0:?}")]
-    Interrupted(Point),
-    /// The store let us down.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl Failure for NotRun {
-    fn of_store(&self) -> Option<&StoreError> {
-        match self {
-            Self::Store(error) => Some(error),
-            Self::Lost | Self::Moved | Self::Interrupted(_) => None,
-        }
-    }
 }
 
 /// A step that was committed.
@@ -113,16 +88,24 @@ impl Store {
     /// Creations take turns, a stretch each. Changes keep their order among themselves: of two that set
     /// a status, the later one must win.
     pub async fn next_task(&self, tenant: &TenantName) -> Result<Option<StoredTask>, StoreError> {
-        let sql = concat!(
+        let creation = concat!(
             task_columns!(),
-            " WHERE tenant = ?1 AND ",
+            " WHERE tenant = ?1 AND kind = 'batchCreation' AND ",
             unfinished!(),
-            " AND (kind = 'batchCreation' OR number = (SELECT MIN(number) FROM task \
-             WHERE tenant = ?1 AND kind <> 'batchCreation' AND ",
-            unfinished!(),
-            ")) ORDER BY turn, number LIMIT 1"
+            " ORDER BY turn, number LIMIT 1"
         );
-        self.db.row(sql, &[tenant.as_str().into()], task::read).await
+        let change = concat!(
+            task_columns!(),
+            " WHERE tenant = ?1 AND kind <> 'batchCreation' AND ",
+            unfinished!(),
+            " ORDER BY number LIMIT 1"
+        );
+        let values = [tenant.as_str().into()];
+        let creation = self.db.row(creation, &values, task::read_queued);
+        let change = self.db.row(change, &values, task::read_queued);
+        let (creation, change) = try_join(creation, change).await?;
+        let first = creation.into_iter().chain(change).min_by_key(|(place, _)| *place);
+        Ok(first.map(|(_, task)| task))
     }
 
     /// Lets a tenant's other Tasks go before one that could not be worked on.
@@ -233,6 +216,11 @@ impl Store {
                 let is_over = || begun.elapsed() > patience && tx.others_wait();
                 let made = creation::create_reserved(&tx, tenant, items, reserved, is_over);
                 let (results, left) = made.await?;
+                // Used or not: an item that failed needs its place no more.
+                if let Work::Creation { contract_id, .. } = &task.work {
+                    let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
+                    tally::reserve(&tx, tenant, contract_id, -n_done).await?;
+                }
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 Ok((close(&tx, &lease, task, None, terms, now, &probe).await?, left))

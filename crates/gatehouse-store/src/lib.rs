@@ -48,10 +48,10 @@ pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};
 pub use db::{DatabaseUrl, SNAPSHOT_SECONDS_MAX};
-pub use due::{DueKey, DueKind, Lease};
+pub use due::{DueKey, DueKind, Lease, NotRun};
 pub use ends::Swept;
 pub use error::{Failure, StoreError};
-pub use execution::{Items, NotRun, Planned, Stepped, Stretch, Terms};
+pub use execution::{Items, Planned, Stepped, Stretch, Terms};
 pub use list::Listed;
 pub use meter::StoreMeter;
 pub use probe::{Point, Probe};
@@ -64,6 +64,8 @@ pub use task::{NewTask, NotAccepted, StoredTask};
 pub use tenant::TenantInUse;
 
 use std::path::Path;
+
+use gatehouse_core::Timestamp;
 
 /// Whether a PUT made the thing or found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,11 @@ impl Store {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.db.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+    }
+
+    /// What time it is for the store, by which it decides what is due.
+    pub async fn now(&self) -> Result<Timestamp, StoreError> {
+        self.db.now().await
     }
 
     /// What the store measures of itself.

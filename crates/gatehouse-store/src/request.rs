@@ -12,10 +12,9 @@ use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, T
 use crate::Store;
 use crate::counter;
 use crate::db::{Row, Tx};
-use crate::due::{self, DueKey, DueKind, Lease};
+use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::ends;
 use crate::error::StoreError;
-use crate::execution::NotRun;
 use crate::secret::{self, SecretKind};
 
 /// How long the first answer is given again.

@@ -5,9 +5,8 @@ use gatehouse_core::{TaskId, TenantName};
 
 use crate::Store;
 use crate::db::Tx;
-use crate::due::{self, Lease};
+use crate::due::{self, Lease, NotRun};
 use crate::error::StoreError;
-use crate::execution::NotRun;
 use crate::secret::{self, SecretKind};
 
 /// The part of a change that holds the password which it sets, sealed. All others hold identifiers.
@@ -21,7 +20,12 @@ impl Store {
         self.db
             .write(async move |tx| {
                 let (tenant, name) = (&lease.key.tenant, &lease.key.name);
-                remove_sealed_parts(&tx, tenant, task_of(&lease)?).await?;
+                let task = task_of(&lease)?;
+                remove_sealed_parts(&tx, tenant, task).await?;
+                // The hash of a password that many shared is nobody's any more.
+                let sql = "UPDATE task SET password_hash = NULL WHERE tenant = ?1 AND id = ?2";
+                let values = [tenant.as_str().into(), task.as_bytes().as_slice().into()];
+                tx.execute(sql, &values).await?;
                 secret::remove(&tx, tenant, SecretKind::Task, name).await?;
                 if due::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
             })
@@ -45,20 +49,15 @@ impl Store {
         self.db
             .write(async move |tx| {
                 let (tenant, task) = (&lease.key.tenant, task_of(&lease)?);
-                let n_gone = remove_pieces(&tx, tenant, task, n_max).await?;
-                let more = n_gone > 0;
+                // First of all, so that nobody sees a Task of which half is gone.
+                let sql = "DELETE FROM task WHERE tenant = ?1 AND id = ?2";
+                let values = [tenant.as_str().into(), task.as_bytes().as_slice().into()];
+                tx.execute(sql, &values).await?;
+                secret::remove(&tx, tenant, SecretKind::Task, &lease.key.name).await?;
+                let more = remove_pieces(&tx, tenant, task, n_max).await? > 0;
                 let is_ours = match more {
                     true => due::lock(&tx, &lease).await?,
-                    false => {
-                        secret::remove(&tx, tenant, SecretKind::Task, &lease.key.name).await?;
-                        let sql = "DELETE FROM task WHERE tenant = ?1 AND id = ?2";
-                        tx.execute(
-                            sql,
-                            &[tenant.as_str().into(), task.as_bytes().as_slice().into()],
-                        )
-                        .await?;
-                        due::finish(&tx, &lease).await?
-                    }
+                    false => due::finish(&tx, &lease).await?,
                 };
                 if is_ours { Ok(more) } else { Err(NotRun::Lost) }
             })

@@ -19,7 +19,8 @@ use crate::secret::{self, SecretKind};
 macro_rules! task_columns {
     () => {
         "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
-         created_at, shows_secrets_until, correlation_id, password_hash, is_explicit FROM task"
+         created_at, shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number \
+         FROM task"
     };
 }
 pub(crate) use task_columns;
@@ -189,6 +190,11 @@ async fn insert(
         i64::from(is_explicit).into(),
     ];
     tx.execute(sql, &values).await.map(drop)
+}
+
+/// A Task that waits, with its place among those that do: who was worked on least, then who came first.
+pub(crate) fn read_queued(row: &Row<'_>) -> Result<((u64, u64), StoredTask), StoreError> {
+    Ok(((row.count(14)?, row.count(15)?), read(row)?))
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {

@@ -87,15 +87,21 @@ impl Store {
         let name = name.clone();
         self.db
             .write(async move |tx| {
+                // In the order of those who accept batches and work them off: they must not leave anything
+                // behind, nor wait for us while we wait for them.
+                counter::next_task(&tx, &name).await?;
+                let values = [name.as_str().into()];
+                let sql = concat!(
+                    "UPDATE task SET turn = turn WHERE tenant = ?1 AND ",
+                    crate::task::unfinished!()
+                );
+                tx.execute(sql, &values).await?;
                 let Some(counter) = counter::lock_tenant(&tx, &name).await? else {
                     return Ok(None);
                 };
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
-                // Whoever accepts a batch locks this one alone, and must not leave it behind.
-                counter::next_task(&tx, &name).await?;
-                let values = [name.as_str().into()];
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
                     "DELETE FROM client WHERE tenant = ?1",

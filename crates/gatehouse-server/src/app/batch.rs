@@ -258,16 +258,16 @@ async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T
     }
 }
 
-/// What a Task has to be for something to be asked of it.
+/// How far a Task has to be for something to be asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Stage {
     /// Over.
     Terminal,
     /// Over, with accesses to show.
     Shown,
 }
 
-impl Wanted {
+impl Stage {
     /// Whether a Task in this state will do.
     pub fn is_met(self, state: TaskState) -> bool {
         match self {

@@ -14,7 +14,7 @@ use gatehouse_vault::TaskKey;
 use tokio::sync::Mutex;
 
 use super::access::{Issued, OneTimePassword};
-use super::batch::{NamedAccess, NewItem, PART_ITEMS, Wanted, read_change, read_creation};
+use super::batch::{NamedAccess, NewItem, PART_ITEMS, Stage, read_change, read_creation};
 use super::{App, Error};
 
 /// A Task, and the way to its items.
@@ -97,10 +97,10 @@ impl Outcome {
         &self.tenant
     }
 
-    /// Refuses a Task that is not as far as it is wanted to be.
-    pub fn check(&self, wanted: Wanted, what: &'static str) -> Result<(), Error> {
+    /// Refuses a Task that is not at this stage.
+    pub fn check(&self, stage: Stage, what: &'static str) -> Result<(), Error> {
         let state = self.task.state;
-        if wanted.is_met(state) { Ok(()) } else { Err(Error::TaskNotReady { state, what }) }
+        if stage.is_met(state) { Ok(()) } else { Err(Error::TaskNotReady { state, what }) }
     }
 
     /// How many items there are of these.
@@ -208,13 +208,18 @@ impl Outcome {
         Ok(items)
     }
 
+    /// The key, as long as passwords are shown: also an answer that takes long to read shows none after that.
+    fn key(&self) -> Option<&TaskKey> {
+        self.key.as_ref().filter(|_| self.task.shows_secrets(self.app.now()))
+    }
+
     /// The password that the Task gave to an access, while it still has it.
     async fn given_password(
         &self,
         stored: &Stored,
         ordinal: u32,
     ) -> Result<Option<Password>, Error> {
-        let Some(key) = &self.key else { return Ok(None) };
+        let Some(key) = self.key() else { return Ok(None) };
         let vault = &self.app.vault;
         if let Some(chosen) = self.chosen_password(key, ordinal).await? {
             let is_its = vault.has_salt(&stored.password, &key.salt(ordinal));
@@ -273,7 +278,7 @@ impl Outcome {
 
     /// The password that the Task sets, while it may be shown.
     async fn set_password(&self) -> Result<Option<Password>, Error> {
-        let Some(key) = &self.key else { return Ok(None) };
+        let Some(key) = self.key() else { return Ok(None) };
         self.app.password_of_change(&self.tenant, self.task.id, key).await
     }
 

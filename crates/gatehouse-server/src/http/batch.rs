@@ -35,7 +35,7 @@ pub(super) const CREATE: Operation = Operation {
     body: Some(BodyKind {
         schema: "NewBatch",
         size: BodySize::Batch,
-        example: || json!({"contractId": "C-PAYG", "numberOfAccesses": 100}),
+        example: || json!({"contractId": "C-PAYG", "numberOfAccesses": 10}),
         ..BodyKind::BASE
     }),
     answers: ACCEPTED,

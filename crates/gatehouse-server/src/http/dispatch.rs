@@ -406,7 +406,8 @@ impl Entrance<'_> {
             _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
         let reply = (operation.run)(call).await?;
-        outgoing::agree(reply, operation, self.parts, &self.gate.site.slots)
+        let tenant = self.params.get(TENANT).unwrap_or_default();
+        outgoing::agree(reply, operation, self.parts, tenant, &self.gate.site.slots)
     }
 
     /// The tenant that the path names; a name that none can have is a fault of who would make one.

@@ -21,6 +21,7 @@ pub(super) fn agree(
     mut reply: Reply,
     operation: &Operation,
     parts: &http::request::Parts,
+    tenant: &str,
     slots: &Slots,
 ) -> Result<Reply, Problem> {
     if operation.leaves_a_choice() {
@@ -33,7 +34,7 @@ pub(super) fn agree(
     }
     let body = match parts.method {
         Method::HEAD => ReplyBody::Whole(Bytes::new()),
-        _ => ReplyBody::Streamed(stream::with_place(producer, slots.take_stream()?)),
+        _ => ReplyBody::Streamed(stream::with_place(producer, slots.take_stream(tenant)?)),
     };
     Ok(Reply { body, ..reply })
 }

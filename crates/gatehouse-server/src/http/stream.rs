@@ -13,11 +13,11 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::answer_body::{AnswerBody, Piece};
 use super::problem::chain;
+use super::slots::StreamPlace;
 use crate::app::Error;
 use crate::metrics::StreamEnd;
 
@@ -125,7 +125,7 @@ impl Sink {
 const INTO_MEMORY: &str = "writing into memory doesn't fail";
 
 /// The same producer, which holds a place as long as it works.
-pub(super) fn with_place(producer: Producer, place: OwnedSemaphorePermit) -> Producer {
+pub(super) fn with_place(producer: Producer, place: StreamPlace) -> Producer {
     Box::new(move |sink| {
         Box::pin(async move {
             let _place = place;

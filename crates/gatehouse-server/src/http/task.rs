@@ -23,7 +23,7 @@ use super::resource::{Answer, Need, Operation};
 use super::stream::{Cut, Finished, Sink};
 use crate::app::Error;
 use crate::app::access::{Issued, OneTimePassword};
-use crate::app::batch::Wanted;
+use crate::app::batch::Stage;
 use crate::app::outcome::{Item, Outcome, Which};
 use crate::reader::shortened;
 
@@ -131,7 +131,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 async fn read(call: Call) -> Result<Reply, Problem> {
     let outcome = find(&call).await?;
     if call.media_type == CSV {
-        outcome.check(Wanted::Shown, "only one that is DONE or FAILED can be had as a table")?;
+        outcome.check(Stage::Shown, "only one that is DONE or FAILED can be had as a table")?;
         return Ok(table(&call, outcome));
     }
     let reply = match outcome.task.state {
@@ -181,7 +181,7 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     };
     let request = paging::requested(&mut call)?;
     let outcome = find(&call).await?;
-    outcome.check(Wanted::Terminal, "its items can be listed when it is over")?;
+    outcome.check(Stage::Terminal, "its items can be listed when it is over")?;
     // A page past the end has nothing, wherever it would be.
     let from = u32::try_from(request.offset()).unwrap_or(u32::MAX);
     let n = u32::try_from(request.size).unwrap_or(u32::MAX);

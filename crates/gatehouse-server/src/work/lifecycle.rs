@@ -5,23 +5,21 @@
 
 use gatehouse_store::{DueKind, Swept};
 
+use super::LEASE_MILLISECONDS;
 use crate::app::{App, Error};
 
 /// Ends that are written down in one transaction: others wait for it no longer than for a request.
 pub const SWEEP_MAX: u64 = 500;
 
-/// How long one step may take before another server takes it up.
-const LEASE_MILLISECONDS: i64 = 60_000;
-
 impl App {
     /// Takes one step: writes down ends of the contract that has been due for longest; `None` when none
-    /// is. A step that fails has done nothing, and is due again when its lease is over.
+    /// is. A step that fails has done nothing, and is due again a little later.
     pub async fn sweep_one(&self) -> Result<Option<Swept>, Error> {
         let lease = self.store.claim_due(&[DueKind::Ends], LEASE_MILLISECONDS).await?;
         let Some(lease) = lease else { return Ok(None) };
-        let swept = self.store.sweep_ends(&lease, SWEEP_MAX).await?;
+        let swept = self.store.sweep_ends(&lease, SWEEP_MAX).await;
         // One that took too long has done nothing, and somebody else is at it.
-        let swept = swept.unwrap_or(Swept { n: 0, more: true });
+        let swept = self.settled(&lease, swept).await?.unwrap_or(Swept { n: 0, more: true });
         self.meter.ends_written.inc_by(swept.n);
         Ok(Some(swept))
     }

@@ -2,19 +2,14 @@
 
 use gatehouse_store::{DueKind, Lease, NotRun};
 
+use super::{LEASE_MILLISECONDS, PUT_OFF_MILLISECONDS};
 use crate::app::{App, Error};
-
-/// How long one step may take before another server takes it up.
-const LEASE_MILLISECONDS: i64 = 60_000;
 
 /// Pieces of a Task that are forgotten in one transaction.
 const PIECES_MAX: u32 = 1000;
 
 /// Answers that are destroyed in one transaction, for which those who make accesses wait.
 const ANSWERS_MAX: u32 = 200;
-
-/// How long to wait for readers who keep deleted bytes from being overwritten.
-const PUT_OFF_MILLISECONDS: i64 = 1000;
 
 impl App {
     /// Takes one step: lets go of what has been due for longest; false when nothing is.
@@ -27,11 +22,8 @@ impl App {
             DueKind::Answer => self.destroy_answers(&lease).await,
             _ => self.forget(&lease).await,
         };
-        match done {
-            // Somebody else is at it.
-            Ok(()) | Err(NotRun::Lost | NotRun::Moved | NotRun::Interrupted(_)) => Ok(true),
-            Err(NotRun::Store(error)) => Err(error.into()),
-        }
+        self.settled(&lease, done).await?;
+        Ok(true)
     }
 
     /// Destroys the passwords of a Task.
@@ -55,6 +47,7 @@ impl App {
             self.meter.secrets_destroyed.inc();
             self.store.finish_due(lease).await
         } else {
+            // Readers keep deleted bytes from being overwritten.
             self.meter.scrubs_put_off.inc();
             self.store.put_off(lease, PUT_OFF_MILLISECONDS).await.map(drop).map_err(NotRun::Store)
         }

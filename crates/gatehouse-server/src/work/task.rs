@@ -8,11 +8,14 @@
 mod change;
 mod creation;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::TaskId;
 use gatehouse_core::task::{Task, TaskState, Work};
 use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::pace::Pace;
 use crate::app::{App, Error};
@@ -39,6 +42,17 @@ pub enum Did {
     Yielded,
 }
 
+/// What a worker has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// Nothing is due.
+    Nothing,
+    /// It has taken something up.
+    Now,
+    /// It had something already.
+    Before,
+}
+
 /// Works batches off.
 pub struct TaskWorker {
     app: App,
@@ -48,6 +62,7 @@ pub struct TaskWorker {
     current: Option<TaskId>,
     prepared: Option<Prepared>,
     pace: Pace,
+    places: Arc<Semaphore>,
     probe: Probe,
 }
 
@@ -67,24 +82,39 @@ impl TaskWorker {
             current: None,
             prepared: None,
             pace: Pace::default(),
+            places: Arc::new(Semaphore::new(1)),
             probe,
         }
     }
 
-    /// Takes up what is due, unless it has something already, and does one step of it.
-    pub async fn run_one(&mut self) -> Result<Did, Error> {
-        if self.take_up().await? { self.work().await } else { Ok(Did::Nothing) }
+    /// The same, which shares places with others: a step takes one, except while it waits for hashes.
+    pub(super) fn with_places(self, places: Arc<Semaphore>) -> Self {
+        Self { places, ..self }
     }
 
-    /// Takes up what is due, unless it has something already; whether it has something now.
+    /// Takes up what is due, unless it has something already, and does one step of it.
+    pub async fn run_one(&mut self) -> Result<Did, Error> {
+        match self.take_up().await? {
+            Taken::Nothing => Ok(Did::Nothing),
+            Taken::Now | Taken::Before => self.work().await,
+        }
+    }
+
+    /// Takes up what is due, unless it has something already.
     ///
     /// Not to be dropped half-way: what was taken up then could not be handed back.
-    pub(super) async fn take_up(&mut self) -> Result<bool, Error> {
-        if self.lease.is_none() {
-            let milliseconds = self.terms.lease_milliseconds;
-            self.lease = self.app.store.claim_due(&[DueKind::Tasks], milliseconds).await?;
+    pub(super) async fn take_up(&mut self) -> Result<Taken, Error> {
+        if self.lease.is_some() {
+            return Ok(Taken::Before);
         }
-        Ok(self.lease.is_some())
+        let milliseconds = self.terms.lease_milliseconds;
+        self.lease = self.app.store.claim_due(&[DueKind::Tasks], milliseconds).await?;
+        if self.lease.is_some() {
+            return Ok(Taken::Now);
+        }
+        // Keys are not kept for nothing.
+        self.prepared = None;
+        Ok(Taken::Nothing)
     }
 
     /// Does one step of what it has taken up. Dropped half-way, it has done all of the step or nothing, and
@@ -138,6 +168,7 @@ impl TaskWorker {
         let (task, password) = (next.task, next.password);
         self.current = Some(task.id);
         let n_before = task.n_processed();
+        let place = self.place(lease).await?;
         let stepped = match (task.state, &task.work) {
             (TaskState::Acknowledged, Work::Creation { .. }) => {
                 let started =
@@ -149,7 +180,7 @@ impl TaskWorker {
             }
             (_, Work::Creation { contract_id, is_explicit }) => {
                 let (contract_id, is_explicit) = (contract_id.clone(), *is_explicit);
-                self.create(lease, &task, &contract_id, is_explicit).await?
+                self.create(lease, &task, &contract_id, is_explicit, place).await?
             }
             (_, Work::Update { .. } | Work::Termination) => {
                 self.change(lease, &task, password).await?
@@ -177,6 +208,12 @@ impl TaskWorker {
         let others_waited = stepped.others_waited || !stepped.keeps_lease;
         self.app.meter.stretches.observe(took.as_secs_f64());
         self.pace.learn(n_items, took, others_waited);
+    }
+
+    /// A place among those who work on Tasks at the same time.
+    async fn place(&self, lease: &Lease) -> Result<OwnedSemaphorePermit, Stopped> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        Ok(self.alive(lease, place).await?.expect("nobody closes the places"))
     }
 
     /// Waits for something that may take long, and keeps the lease meanwhile.

@@ -21,8 +21,10 @@ CREATE TABLE task (
 ) WITH (fillfactor = 50);
 
 CREATE UNIQUE INDEX task_number ON task (tenant, number);
-CREATE INDEX task_unfinished ON task (tenant, turn, number)
-    WHERE state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
+CREATE INDEX task_creations ON task (tenant, turn, number)
+    WHERE kind = 'batchCreation' AND state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
+CREATE INDEX task_changes ON task (tenant, number)
+    WHERE kind <> 'batchCreation' AND state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
 
 -- What the client sent, in parts of so many items; sealed where it holds passwords.
 CREATE TABLE task_part (

@@ -36,6 +36,10 @@ const SNAPSHOTS: usize = 4;
 /// What every snapshot begins with.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
+/// The server's clock.
+pub(crate) const NOW: &str =
+    "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)";
+
 /// How long a connection may take to come about, unless the address says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -368,8 +372,7 @@ impl Session {
     }
 
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
-        let sql = "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)";
-        let rows = self.rows(sql, &[], &|row: &Row<'_>| row.time(0)).await?;
+        let rows = self.rows(NOW, &[], &|row: &Row<'_>| row.time(0)).await?;
         rows.into_iter().next().ok_or_else(|| StoreError::corrupt("the server has no clock"))
     }
 

@@ -1,9 +1,9 @@
 //! Ends that have come are written down as everyone sees them already, once, whoever does it.
 
 use super::*;
+use crate::NotRun;
 use crate::access::{columns, read};
 use crate::bulk;
-use crate::due::Undone;
 use crate::ends::{self, minute, sweep_in};
 use crate::moves::Moves;
 use crate::{Change, DueKind, Lease, StoreError, Swept};
@@ -38,7 +38,7 @@ async fn claim(store: &Store) -> Option<Lease> {
 async fn sweep_all(store: &Store, n_max: u64) -> u64 {
     let mut n = 0;
     while let Some(lease) = claim(store).await {
-        n += store.sweep_ends(&lease, n_max).await.unwrap().map_or(0, |swept| swept.n);
+        n += store.sweep_ends(&lease, n_max).await.unwrap().n;
     }
     n
 }
@@ -183,7 +183,7 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
             case.store.db.write(async move |tx| {
                 let swept = sweep_in(&tx, &lease, 500).await?;
                 assert!(swept.n > 0);
-                Err::<(), _>(Undone::Failed(StoreError::Unexpected("interrupted".into())))
+                Err::<(), _>(NotRun::Store(StoreError::Unexpected("interrupted".into())))
             })
         };
         assert!(interrupted.await.is_err());
@@ -196,15 +196,13 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
         while second.key != lease.key {
             second = claim(&case.store).await.unwrap();
         }
-        assert_eq!(case.store.sweep_ends(&lease, 500).await.unwrap(), None, "{}", case.kind);
+        let late = case.store.sweep_ends(&lease, 500).await;
+        assert!(matches!(late, Err(NotRun::Lost)), "{}", case.kind);
         assert_eq!(every_access(&case.store).await, before, "{}", case.kind);
-        let swept = case.store.sweep_ends(&second, 500).await.unwrap().unwrap();
+        let swept = case.store.sweep_ends(&second, 500).await.unwrap();
         assert!(swept.n > 0 && !swept.more, "{}: {swept:?}", case.kind);
-        assert_eq!(
-            case.store.sweep_ends(&second, 500).await.unwrap(),
-            None,
-            "a lease is used once"
-        );
+        let again = case.store.sweep_ends(&second, 500).await;
+        assert!(matches!(again, Err(NotRun::Lost)), "a lease is used once");
         assert_sound(&case).await;
     }
 }
@@ -219,7 +217,7 @@ async fn small_steps_go_on_until_everything_is_done() {
         for (n, more) in [(3, true), (3, true), (1, false)] {
             let lease = claim(&case.store).await.unwrap();
             let swept = case.store.sweep_ends(&lease, 3).await.unwrap();
-            assert_eq!(swept, Some(Swept { n, more }), "{}", case.kind);
+            assert_eq!(swept, Swept { n, more }, "{}", case.kind);
             assert_sound(&case).await;
         }
         assert_eq!(claim(&case.store).await, None, "{}", case.kind);
@@ -235,7 +233,7 @@ async fn a_clock_that_is_put_back_sweeps_nothing_early() {
         let lease = claim(&case.store).await.unwrap();
         case.clock.set(day(2));
         let swept = case.store.sweep_ends(&lease, 500).await.unwrap();
-        assert_eq!(swept, Some(Swept { n: 0, more: true }), "{}", case.kind);
+        assert_eq!(swept, Swept { n: 0, more: true }, "{}", case.kind);
         assert_eq!(claim(&case.store).await, None, "{}: not before its time", case.kind);
         case.clock.set(day(3));
         assert_eq!(sweep_all(&case.store, 500).await, 1, "{}", case.kind);
@@ -342,7 +340,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let adder_pid = has_begun.await.unwrap();
     let sweeper = {
         let store = store.clone();
-        tokio::spawn(async move { store.sweep_ends(&lease, 500).await.unwrap().unwrap() })
+        tokio::spawn(async move { store.sweep_ends(&lease, 500).await.unwrap() })
     };
     // Until it waits for who adds, as it must, or is through.
     let waits = "SELECT COUNT(*) FROM pg_stat_activity \

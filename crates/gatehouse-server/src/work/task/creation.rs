@@ -9,6 +9,7 @@ use gatehouse_core::trouble::Field;
 use gatehouse_core::{ContractId, DeviceName, TaskId, TenantName, Trouble};
 use gatehouse_store::{Items, Lease, NewAccess, Planned, Point, Stepped, StoreError, Stretch};
 use gatehouse_vault::{Salt, TaskKey};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Stopped, TaskWorker};
 use crate::app::batch::{FitItem, NewItem, PART_ITEMS, UnfitItem, read_creation};
@@ -34,6 +35,7 @@ impl TaskWorker {
         task: &Task,
         contract_id: &ContractId,
         is_explicit: bool,
+        mut place: OwnedSemaphorePermit,
     ) -> Result<Stepped, Stopped> {
         let from = task.n_processed();
         let is_ready =
@@ -42,7 +44,11 @@ impl TaskWorker {
             Some(ready) if is_ready(&ready) => ready,
             other => {
                 let key = other.filter(|it| it.task == task.id).map(|it| it.key);
-                self.prepare(lease, task, contract_id, is_explicit, key).await?
+                // Others may work meanwhile: what takes long here is waiting for hashes.
+                drop(place);
+                let prepared = self.prepare(lease, task, contract_id, is_explicit, key).await?;
+                place = self.place(lease).await?;
+                prepared
             }
         };
         let Prepared { key, items, .. } = prepared;
@@ -52,8 +58,10 @@ impl TaskWorker {
         let (stepped, items) = made.await?;
         let n_made = u32::try_from(n_items - items.len()).unwrap_or(u32::MAX);
         self.learn(n_made, begun.elapsed(), &stepped);
+        drop(place);
         let from = stepped.task.n_processed();
-        self.prepared = Some(Prepared { task: task.id, key, from, items });
+        let is_over = stepped.task.state.is_terminal();
+        self.prepared = Some(Prepared { task: task.id, key, from, items }).filter(|_| !is_over);
         Ok(stepped)
     }
 
