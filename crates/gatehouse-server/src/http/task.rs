@@ -69,7 +69,7 @@ pub(super) const READ: Operation = Operation {
             what: "The accesses of a Task that is DONE or FAILED, as a table",
             media_type: CSV,
             schema: Some("AccessTable"),
-            headers: &["Cache-Control", "Content-Disposition", "Vary", "Content-Encoding?"],
+            headers: &["Cache-Control", "Content-Disposition?", "Vary", "Content-Encoding?"],
             ..Answer::BASE
         },
     ],

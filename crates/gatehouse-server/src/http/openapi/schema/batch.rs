@@ -15,49 +15,51 @@ pub(super) fn schemas(limits: &Limits) -> Value {
 }
 
 fn requests(items_max: u64) -> Value {
+    let contract = || described(name(), "The contract that all of them belong to");
+    let ids = || {
+        json!({
+            "type": "array", "minItems": 1, "maxItems": items_max, "items": {"type": "string"},
+            "description": "Identifiers of accesses; one that is repeated counts once",
+        })
+    };
+    let change = ["operationType", "accessesIdList", "operationBody"];
     json!({
-        "NewBatch": described(object(&["contractId"], json!({
-            "contractId": described(name(), "The contract that all of them belong to"),
+        "NewBatch": {
+            "description": "Accesses to be made: so many, or these",
+            "anyOf": [reference("NewBatchByNumber"), reference("NewBatchByList")],
+        },
+        "NewBatchByNumber": described(object(&["contractId", "numberOfAccesses"], json!({
+            "contractId": contract(),
             "numberOfAccesses": {
-                "type": "integer", "minimum": 1, "maximum": items_max,
-                "description": "How many, with everything generated. Either this or `accesses`.",
+                "type": "integer", "minimum": 1, "maximum": items_max, "description": "How many",
             },
+        })), "So many accesses, with everything generated"),
+        "NewBatchByList": described(object(&["contractId", "accesses"], json!({
+            "contractId": contract(),
             "accesses": {
                 "type": "array", "minItems": 1, "maxItems": items_max, "items": reference("NewItem"),
-                "description": "Which; what is left out of one is generated. Either this or \
-                    `numberOfAccesses`.",
+                "description": "Which",
             },
-        })), "Accesses to be made: so many, or these"),
+        })), "Accesses one by one; what is left out of one is generated"),
         "NewItem": described(object(&[], json!({
             "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
             "password": password("Left out: 24 letters and digits that nobody can guess."),
             "deviceName": described(name(), "A name for people"),
         })), "An access to be made. A value out of bounds fails this one alone."),
-        "BatchUpdate": described(
-            object(&["operationType", "accessesIdList", "operationBody"], json!({
-                "operationType": {
-                    "type": "string", "enum": ["update", "terminate"],
-                    "description": "`update` changes status, password or both; `terminate` ends with the month",
-                },
-                "accessesIdList": {
-                    "type": "array", "minItems": 1, "maxItems": items_max,
-                    "items": {"type": "string"},
-                    "description": "Identifiers of accesses; one that is repeated counts once",
-                },
-                "operationBody": {
-                    "type": "object", "additionalProperties": false,
-                    "description": "For `update` with `status`, `password` or both; for `terminate` empty",
-                    "properties": {
-                        "status": {
-                            "type": "string", "enum": ["ACTIVE", "SUSPENDED", "TERMINATED"],
-                            "description": "The status that they are to have",
-                        },
-                        "password": password("The password that all of them are to have."),
-                    },
-                },
-            })),
-            "Accesses to be changed, all of them in the same way",
-        ),
+        "BatchUpdate": {
+            "description": "Accesses to be changed, all of them in the same way",
+            "anyOf": [reference("BatchChange"), reference("BatchTermination")],
+        },
+        "BatchChange": described(object(&change, json!({
+            "operationType": constant("update"),
+            "accessesIdList": ids(),
+            "operationBody": reference("AccessUpdate"),
+        })), "Another status, another password, or both"),
+        "BatchTermination": described(object(&change, json!({
+            "operationType": constant("terminate"),
+            "accessesIdList": ids(),
+            "operationBody": described(object(&[], json!({})), "Nothing"),
+        })), "They end with the month"),
     })
 }
 
