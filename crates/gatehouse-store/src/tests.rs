@@ -11,6 +11,7 @@ mod list;
 mod meter;
 mod request;
 mod schema;
+mod secret;
 mod snapshot;
 mod summary;
 mod task;

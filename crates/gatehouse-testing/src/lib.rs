@@ -1,4 +1,8 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, and a hand inside it.
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, and dice.
+
+mod dice;
+
+pub use dice::Dice;
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
 ///

@@ -8,21 +8,8 @@ use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::list::Path;
 use gatehouse_core::{Access, PageRequest, TaskId};
+use gatehouse_testing::Dice;
 use std::sync::Arc;
-
-/// Chance that is the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % sides
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len() as u64) as usize]
-    }
-}
 
 fn job(n: u64) -> TaskId {
     TaskId::from_bytes([n as u8 + 1; 16])
