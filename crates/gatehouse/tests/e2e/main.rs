@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod apply;
+mod batch;
 mod client;
 mod collector;
 mod crash;
@@ -12,6 +13,7 @@ mod hostile;
 mod http2;
 mod issuer;
 mod keys;
+mod kills;
 mod limits;
 mod log;
 mod operator;

@@ -1,0 +1,159 @@
+//! What has to be true when all kills are over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::house::{Asked, House, ON_ITS_WAY, Wanted};
+use crate::batch::{is_over, text};
+use crate::process::*;
+use gatehouse_testing::Dice;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// Generated passwords of a Task that are tried.
+const N_TRIED: u64 = 12;
+
+impl House {
+    /// Judges what became of everything that it asked for. Chosen passwords are slow to try.
+    pub(super) async fn judge(&self, server: &Server, dice: &mut Dice, tries_chosen: bool) {
+        let tenant = &self.tenant;
+        // Who was asked for a batch and could not answer may have accepted it.
+        let tasks = server.all(&format!("/{tenant}/access/batch")).await;
+        let listed: BTreeSet<&str> = tasks.iter().map(|it| text(it, "id")).collect();
+        let asked: BTreeSet<&str> = self.asked.iter().map(|it| it.task.as_str()).collect();
+        assert!(asked.is_subset(&listed), "{tenant}: an accepted Task is lost");
+        let unheard = listed
+            .difference(&asked)
+            .map(|task| Asked::new((*task).to_owned(), ON_ITS_WAY, Wanted::New(BTreeMap::new())));
+        let unheard: Vec<Asked> = unheard.collect();
+
+        // A Task shows accesses as they are, so all changes come first.
+        for asked in self.asked.iter().chain(&unheard) {
+            server.until_over(tenant, &asked.task).await;
+        }
+        let mut passwords = BTreeMap::new();
+        let mut usernames = BTreeSet::new();
+        for asked in self.asked.iter().chain(&unheard) {
+            let shown = server.until_over(tenant, &asked.task).await;
+            let items = server.all(&format!("/{tenant}/access/batch/{}/items", asked.task)).await;
+            asked.judge(&shown, &items, tenant);
+            let accesses: Vec<&Value> =
+                items.iter().map(|it| &it["access"]).filter(|it| it.is_object()).collect();
+            for access in &accesses {
+                if let Some(password) = access["password"].as_str() {
+                    let id = text(access, "id").to_owned();
+                    let before = passwords
+                        .insert(id, (text(access, "username").to_owned(), password.to_owned()));
+                    assert_eq!(before, None, "{tenant}: two Tasks show a password of {access}");
+                }
+            }
+            let made = server.all(&format!("/{tenant}/access?createdBy={}", asked.task)).await;
+            if let Wanted::New(chosen) = &asked.wanted {
+                let ids = |of: &[&Value]| -> Vec<String> {
+                    of.iter().map(|it| text(it, "id").to_owned()).collect()
+                };
+                assert_eq!(
+                    ids(&made.iter().collect::<Vec<_>>()),
+                    ids(&accesses),
+                    "{tenant}: {shown:.200}"
+                );
+                for access in accesses {
+                    let username = text(access, "username");
+                    assert!(usernames.insert(username.to_owned()), "{tenant}: {username} twice");
+                }
+                self.try_passwords(server, dice, &items, chosen, tries_chosen).await;
+            } else {
+                assert_eq!(made.len(), 0);
+            }
+        }
+        let all = server.all(&format!("/{tenant}/access")).await;
+        assert_eq!(all.len(), usernames.len(), "{tenant}: an access that no Task shows");
+        for access in &all {
+            let shown = passwords.get(text(access, "id"));
+            let username = shown.map(|(username, _)| username.as_str());
+            assert_eq!(username, access["username"].as_str(), "{tenant}: nobody knows a password");
+        }
+        self.judge_changes(server, dice, &all, &passwords, tries_chosen).await;
+    }
+
+    async fn try_passwords(
+        &self,
+        server: &Server,
+        dice: &mut Dice,
+        items: &[Value],
+        chosen: &BTreeMap<u64, String>,
+        tries_chosen: bool,
+    ) {
+        for item in items {
+            let index = item["index"].as_u64().unwrap();
+            let access = &item["access"];
+            let Some(password) = access["password"].as_str() else { continue };
+            let is_chosen = chosen.contains_key(&index);
+            let is_tried =
+                if is_chosen { tries_chosen } else { dice.roll(items.len() as u64) < N_TRIED };
+            assert!(!is_chosen || chosen[&index] == password, "{item}");
+            if is_tried {
+                self.try_password(server, text(access, "username"), password).await;
+            }
+        }
+    }
+
+    async fn try_password(&self, server: &Server, username: &str, password: &str) {
+        let body = json!({"username": username, "password": password}).to_string();
+        let path = format!("/{}/verify", self.tenant);
+        let (status, answer) = server.json(Method::POST, &path, Some(&body)).await;
+        assert_eq!(status, 200, "{}: {username} is not let in: {answer}", self.tenant);
+    }
+
+    /// Whether every access is as the last change wanted it.
+    async fn judge_changes(
+        &self,
+        server: &Server,
+        dice: &mut Dice,
+        all: &[Value],
+        passwords: &BTreeMap<String, (String, String)>,
+        tries_chosen: bool,
+    ) {
+        let statuses: BTreeMap<&str, &str> =
+            all.iter().map(|it| (text(it, "id"), text(it, "status"))).collect();
+        for asked in &self.asked {
+            let Wanted::Changed { ids, status, password } = &asked.wanted else { continue };
+            for id in ids {
+                assert_eq!(statuses[id.as_str()], *status, "{}: {id}", self.tenant);
+                if let Some(password) = password {
+                    assert_eq!(&passwords[id].1, password, "{}: {id}", self.tenant);
+                }
+            }
+            if tries_chosen {
+                let (username, password) = &passwords[dice.pick(ids)];
+                self.try_password(server, username, password).await;
+            }
+        }
+    }
+}
+
+impl Asked {
+    /// Whether a Task has done what it was asked for, neither more nor less.
+    fn judge(&self, shown: &Value, items: &[Value], tenant: &str) {
+        assert!(is_over(shown));
+        let context = || format!("{tenant}: {} {}", text(shown, "id"), text(shown, "@type"));
+        let indices: Vec<u64> = items.iter().map(|it| it["index"].as_u64().unwrap()).collect();
+        let n_done = if self.is_stopped { indices.len() as u64 } else { self.n_items };
+        assert_eq!(indices, (0..n_done).collect::<Vec<_>>(), "{}", context());
+        let is_failed = |it: &&Value| it["state"] == "failed";
+        let failed = items.iter().filter(is_failed).map(|it| it["index"].as_u64().unwrap());
+        let failed: BTreeSet<u64> = failed.collect();
+        let expected = match self.is_stopped {
+            true => "TERMINATED",
+            false if self.failing.is_empty() => "DONE",
+            false => "FAILED",
+        };
+        assert_eq!(text(shown, "state"), expected, "{}", context());
+        let failing: BTreeSet<u64> = self.failing.range(..n_done).copied().collect();
+        assert_eq!(failed, failing, "{}", context());
+        if !self.is_stopped {
+            let of_task = shown["accesses"].as_array().unwrap().iter();
+            let of_items = items.iter().map(|it| &it["access"]).filter(|it| it.is_object());
+            assert!(of_task.eq(of_items), "{}: the Task and its items differ", context());
+        }
+    }
+}
