@@ -8,6 +8,7 @@ mod client;
 mod collector;
 mod crash;
 mod doctor;
+mod handover;
 mod held;
 mod hostile;
 mod http2;

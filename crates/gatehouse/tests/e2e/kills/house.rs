@@ -73,7 +73,7 @@ impl House {
 
     /// Asks for some of everything. The first that is listed is what may be stopped.
     pub(super) async fn ask(&mut self, server: &Server, dice: &mut Dice) {
-        let n = 1000 + dice.roll(5000);
+        let n = 800 + dice.roll(3600);
         let body = json!({"contractId": "payg", "numberOfAccesses": n});
         let task = server.batch(&self.tenant, "batch", &body).await;
         self.asked.insert(0, Asked::new(task, n, Wanted::New(BTreeMap::new())));
