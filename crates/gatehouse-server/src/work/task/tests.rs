@@ -179,6 +179,24 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
     }
 }
 
+/// Passwords are destroyed while somebody reads a long Task, slowly.
+#[tokio::test]
+async fn a_task_is_read_to_its_end_when_the_time_of_its_passwords_comes_meanwhile() {
+    for (kind, app, _dir) in apps("task_read_meanwhile").await {
+        let items = vec![chosen("ann", "first"), FitItem::default()];
+        let job = accept(&app, explicit(items)).await;
+        run_all(&app).await;
+        let outcome = app.outcome(&acme(), job).await.unwrap();
+        app.clock.set(app.now().plus_milliseconds(86_400_000));
+        while app.keep_up_one().await.unwrap() {}
+        let items = outcome.items(Which::All, 0, 9).await.unwrap();
+        let [Item::Succeeded { issued, .. }, Item::Succeeded { .. }] = items.as_slice() else {
+            panic!("{kind}: both are shown");
+        };
+        assert!(issued.password.is_none(), "{kind}: what was chosen is gone");
+    }
+}
+
 #[tokio::test]
 async fn changes_are_made_one_by_one() {
     for (kind, app, _dir) in apps("task_changes").await {
