@@ -26,6 +26,22 @@ pub(crate) fn text<'a>(of: &'a Value, name: &str) -> &'a str {
     of[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {of}"))
 }
 
+/// Fails a test that waits in vain.
+pub(crate) struct Wait {
+    began: std::time::Instant,
+    what: String,
+}
+
+impl Wait {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { began: std::time::Instant::now(), what: what.into() }
+    }
+
+    pub(crate) fn goes_on(&self) {
+        assert!(self.began.elapsed().as_secs() < 120, "waited in vain: {}", self.what);
+    }
+}
+
 impl Server {
     /// Asks for a batch of creations (`batch`) or of changes (`batchUpdate`); the Task's identifier.
     pub(crate) async fn batch(&self, tenant: &str, which: &str, body: &Value) -> String {
@@ -41,17 +57,25 @@ impl Server {
         read_progress(&at)
     }
 
+    /// Waits until a Task has come so far.
+    pub(crate) async fn until_processed(&self, tenant: &str, task: &str, n_items: u64) {
+        let wait = Wait::new(format!("{tenant}'s {task} has done {n_items}"));
+        while self.progress(tenant, task).await.n_processed() < n_items {
+            wait.goes_on();
+        }
+    }
+
     /// The Task with what came of it, when it is over.
     pub(crate) async fn until_over(&self, tenant: &str, task: &str) -> Value {
         let path = format!("/{tenant}/access/batch/{task}");
-        let began = std::time::Instant::now();
+        let wait = Wait::new(format!("{tenant}'s {task} is over"));
         loop {
             let (status, shown) = self.json(Method::GET, &path, None).await;
             assert_eq!(status, 200, "{shown}");
             if is_over(&shown) {
                 return shown;
             }
-            assert!(began.elapsed().as_secs() < 120, "waited in vain for {tenant}'s {shown}");
+            wait.goes_on();
         }
     }
 

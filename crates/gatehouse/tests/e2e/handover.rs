@@ -59,7 +59,7 @@ async fn a_server_that_ends_leaves_nothing_taken_up() {
         }
         let (tenant, task) = dice.pick(&tasks);
         let enough = dice.roll(N_ITEMS * 3 / 4);
-        while server.progress(tenant, task).await.n_processed() < enough {}
+        server.until_processed(tenant, task, enough).await;
         server.terminate();
         assert!(server.wait().success(), "{}", place.log());
         let taken = "SELECT COUNT(*) FROM due WHERE kind = 'tasks' AND is_leased = 1";
@@ -88,7 +88,7 @@ async fn another_server_goes_on_where_one_ended() {
     let first = place.serve();
     let body = json!({"contractId": "payg", "numberOfAccesses": N_LONG});
     let task = first.batch("t0", "batch", &body).await;
-    while first.progress("t0", &task).await.n_processed() == 0 {}
+    first.until_processed("t0", &task, 1).await;
     let second = place.serve();
     let held = epoch(&place, "t0").await;
     first.terminate();

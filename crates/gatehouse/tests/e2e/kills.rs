@@ -8,7 +8,7 @@
 mod house;
 mod verdict;
 
-use super::batch::progress_path;
+use super::batch::{Wait, progress_path};
 use super::process::*;
 use gatehouse_testing::Dice;
 use house::House;
@@ -70,7 +70,10 @@ async fn survive_kills(place: Place) {
 /// perhaps while one more batch is on its way.
 async fn kill_at_some_point(server: Server, house: &mut House, dice: &mut Dice) {
     let enough = dice.roll(house.n_items() * 8 / 10);
-    while house.n_processed(&server).await < enough {}
+    let wait = Wait::new(format!("{} items of {} are done", enough, house.tenant));
+    while house.n_processed(&server).await < enough {
+        wait.goes_on();
+    }
     let first = &mut house.asked[0];
     let path = format!("/{}/access/batch/{}", house.tenant, first.task);
     if dice.roll(3) == 0 {
