@@ -79,6 +79,16 @@ pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\r\n").into()
 }
 
+/// A POST request as it goes over the wire.
+pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
+    let n_bytes = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {n_bytes}\r\n\r\n{body}"
+    )
+    .into()
+}
+
 /// What the head of an answer tells.
 #[derive(Debug, PartialEq, Eq)]
 struct Head {

@@ -10,10 +10,12 @@ pub(crate) mod sqlite;
 
 use std::collections::BTreeMap;
 
+use uuid::Uuid;
+
 use crate::fleet::{Access, CONTRACTS, DAY_MS, Fleet, OFFERINGS, TENANT, offering_of};
 
 /// What a driver complains about; `Failure::during` adds what was being done.
-type DriverError = Box<dyn std::error::Error>;
+pub(crate) type DriverError = Box<dyn std::error::Error>;
 
 /// The columns that differ from access to access.
 const COLUMNS: &str = "number, offering_number, contract_number, job_number, id, contract_id, \
@@ -21,7 +23,7 @@ const COLUMNS: &str = "number, offering_number, contract_number, job_number, id,
                        created_at";
 
 /// Their values for one access, as both drivers take them.
-struct Row {
+pub(crate) struct Row {
     number: i64,
     offering_number: i64,
     contract_number: i64,
@@ -39,6 +41,11 @@ struct Row {
 
 impl Row {
     fn new(fleet: Fleet, access: &Access) -> Self {
+        Self::made_by(access, access.made_by.map(|made_by| fleet.job_id(made_by.job)))
+    }
+
+    /// An access that this job has made.
+    pub(crate) fn made_by(access: &Access, job: Option<Uuid>) -> Self {
         Self {
             number: access.number as i64,
             offering_number: access.offering_number as i64,
@@ -47,7 +54,7 @@ impl Row {
             id: access.id().into_bytes(),
             contract_id: access.contract_id(),
             offering_id: access.offering_id(),
-            job: access.made_by.map(|made_by| fleet.job_id(made_by.job).into_bytes()),
+            job: job.map(Uuid::into_bytes),
             username: access.username(),
             password_hash: access.password_hash(),
             device_name: access.device_name(),
@@ -74,7 +81,9 @@ fn summary_script(fleet: Fleet) -> String {
         }
         *days.entry(access.created_at / DAY_MS).or_default() += 1;
     }
-    let mut sets = vec![("tenant", String::new(), tenant)];
+    // Its jobs were so long ago that their Tasks are forgotten.
+    let no_tasks = Counter::default();
+    let mut sets = vec![("tenant", String::new(), tenant), ("task", String::new(), no_tasks)];
     sets.extend(OFFERINGS.iter().zip(offerings).map(|(id, it)| ("offering", id.to_string(), it)));
     sets.extend(CONTRACTS.iter().zip(contracts).map(|(id, it)| ("contract", id.to_string(), it)));
     let job_name = |job: u64| format!("job-{}", fleet.job_id(job));

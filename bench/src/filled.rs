@@ -77,7 +77,7 @@ pub(crate) fn postgres(
     now: i64,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<FilledStore, Failure> {
-    let name = format!("bench_{n_accesses}");
+    let name = database_name(n_accesses);
     let url = runtime
         .block_on(fill::postgres::make_database(cluster_url, &name))
         .map_err(Failure::during("making a database"))?;
@@ -91,6 +91,11 @@ pub(crate) fn postgres(
             .map_err(Failure::during("filling PostgreSQL"))
     })?;
     Ok(FilledStore { fleet, place })
+}
+
+/// The database that a fleet of this size lies in.
+pub(crate) fn database_name(n_accesses: u64) -> String {
+    format!("bench_{n_accesses}")
 }
 
 fn time_filling(
@@ -122,7 +127,7 @@ fn write_marker(directory: &Path, marker: &Marker) -> Result<(), Failure> {
     text.and_then(|text| fs::write(&path, text)).map_err(|cause| trouble_with(&path, &cause))
 }
 
-fn remove(directory: &Path) -> Result<(), Failure> {
+pub(crate) fn remove(directory: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(directory) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
             Err(trouble_with(directory, &cause))
@@ -131,7 +136,7 @@ fn remove(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
+pub(crate) fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
     Failure::Trouble(format!("{}: {cause}", path.display()))
 }
 

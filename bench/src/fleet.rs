@@ -29,9 +29,9 @@ pub(crate) const OFFERINGS: [&str; 2] = ["PO-A", "PO-B"];
 /// A device name that many accesses share: one of every job.
 pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
 
-/// Changes whenever another access would come out of the same number, so that no store that was filled
+/// Changes whenever something else would come out of the same number of accesses, so that no store that was filled
 /// before is taken for a new one.
-pub(crate) const FLEET_VERSION: u64 = 2;
+pub(crate) const FLEET_VERSION: u64 = 3;
 
 /// Accesses in a stretch, so also in a job.
 const STRETCH: u64 = 1000;
@@ -117,6 +117,22 @@ impl Fleet {
     pub(crate) fn job_id(self, job: u64) -> Uuid {
         let first = (2 * job + 1) * STRETCH + 1;
         time_ordered(self.created_at(first), scramble(!job))
+    }
+
+    /// The accesses of a batch that is made after all others and `n_before` more, as a job of the product's
+    /// makes them: of one contract, and their identifiers rise with their numbers.
+    pub(crate) fn batch(self, n_before: u64, n_accesses: u64) -> (Uuid, Vec<Access>) {
+        let (first, at) = (self.n_accesses + n_before + 1, self.latest_at);
+        let accesses = (first..first + n_accesses).map(|number| Access {
+            number,
+            offering_number: number,
+            contract_number: number,
+            made_by: Some(MadeBy { job: first, job_number: number - first + 1 }),
+            contract: 0,
+            created_at: at + (number - self.n_accesses) as i64,
+            end_at: None,
+        });
+        (time_ordered(at, scramble(!first)), accesses.collect())
     }
 
     fn end_of(self, number: u64) -> i64 {

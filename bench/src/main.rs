@@ -1,8 +1,11 @@
-//! The bench: what lists cost on a running server, with few accesses and with very many.
+//! The bench: what lists cost on a running server, with few accesses and with very many; and how long
+//! batches take, and what they do to others.
 //!
-//! This file is the whole course of a measurement; `cases.rs` says what is measured, `docs/performance.md`
-//! why it is done so. `cargo xtask bench` builds everything and starts it.
+//! This file is the whole course of measuring lists; `cases.rs` says what is measured, `docs/performance.md`
+//! why it is done so. `batches.rs` is the course of the other. `cargo xtask bench` builds everything and
+//! starts it.
 
+mod batches;
 mod cases;
 mod client;
 mod cpu;
@@ -24,8 +27,9 @@ use std::{env, fs, io, thread};
 use failure::Failure;
 use filled::FilledStore;
 use measure::Stage;
-use options::{Options, SMALL_ROWS, StoreKind};
+use options::{Options, SMALL_ROWS, StoreKind, Subject};
 use report::Report;
+use serde_json::Value;
 
 /// Where `cargo xtask bench` has started PostgreSQL.
 const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";
@@ -39,9 +43,22 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<(), Failure> {
     let database = Database::find(options.store)?;
+    match options.subject {
+        Subject::Lists => measure_lists(&database, options),
+        Subject::Batches { n_passwords } => {
+            let lines = batches::run(&database, options, n_passwords)?;
+            let report = batches::Report { about: about(&database, options), lines };
+            let name = format!("batches-{}", options.store.as_str());
+            publish(&name, &report.markdown(), &report.json(), options)?;
+            conclude(report.n_missed(), options)
+        }
+    }
+}
+
+fn measure_lists(database: &Database, options: Options) -> Result<(), Failure> {
     let stages = [options.large_rows, SMALL_ROWS]
         .into_iter()
-        .map(|n_accesses| set_stage(&database, n_accesses))
+        .map(|n_accesses| set_stage(database, n_accesses))
         .collect::<Result<Vec<Stage>, Failure>>()?;
     let samples = measure::run(&stages, options.n_rounds)?;
 
@@ -59,7 +76,9 @@ fn run(options: Options) -> Result<(), Failure> {
     for stage in stages {
         stage.server.stop()?;
     }
-    publish(&report, options)
+    let name = format!("lists-{}", options.store.as_str());
+    publish(&name, &report.markdown(), &report.json(), options)?;
+    conclude(report.n_missed(), options)
 }
 
 /// What the accesses are kept in.
@@ -86,6 +105,14 @@ impl Database {
         Ok(Self::Postgres { url, cluster, runtime })
     }
 
+    /// A process of the database's own, by which its others can be found.
+    fn process_id(&self) -> Option<i32> {
+        match self {
+            Self::Sqlite => None,
+            Self::Postgres { cluster, .. } => Some(cluster.process_id),
+        }
+    }
+
     fn version(&self) -> String {
         match self {
             // The bench and the server are built from the same lock file.
@@ -98,19 +125,36 @@ impl Database {
 /// Fills a store, or finds a filled one, and starts a server on it.
 fn set_stage(database: &Database, n_accesses: u64) -> Result<Stage, Failure> {
     let (binary, shelf) = find_binary_and_shelf()?;
-    let FilledStore { fleet, place } = match database {
-        Database::Sqlite => filled::sqlite(&binary, &shelf, n_accesses, now())?,
-        Database::Postgres { url, runtime, .. } => {
-            filled::postgres(&binary, &shelf, url, n_accesses, now(), runtime)?
-        }
-    };
-    let database_process_id = match database {
-        Database::Sqlite => None,
-        Database::Postgres { cluster, .. } => Some(cluster.process_id),
-    };
+    let FilledStore { fleet, place } = fill_store(database, &binary, &shelf, n_accesses)?;
+    let database_process_id = database.process_id();
     let server = place.serve()?;
-    let token = place.issue_token()?;
+    let token = place.issue_token("access:read")?;
     Ok(Stage { n_accesses, cases: cases::all(fleet), server, token, database_process_id })
+}
+
+fn fill_store(
+    database: &Database,
+    binary: &Path,
+    shelf: &Path,
+    n_accesses: u64,
+) -> Result<FilledStore, Failure> {
+    match database {
+        Database::Sqlite => filled::sqlite(binary, shelf, n_accesses, now()),
+        Database::Postgres { url, runtime, .. } => {
+            filled::postgres(binary, shelf, url, n_accesses, now(), runtime)
+        }
+    }
+}
+
+/// What was measured on, in a sentence.
+fn about(database: &Database, options: Options) -> String {
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let (version, n_rounds) = (database.version(), options.n_rounds);
+    format!(
+        "{version}, {n_cores} cores for the server, its database and the clients; {} accesses before; \
+         medians of {n_rounds} rounds.",
+        report::with_commas(options.large_rows)
+    )
 }
 
 /// The server's program, which cargo puts beside this one, and a directory for filled stores.
@@ -127,28 +171,30 @@ fn find_binary_and_shelf() -> Result<(PathBuf, PathBuf), Failure> {
     }
 }
 
-/// Shows the report and puts it where it is kept.
-fn publish(report: &Report, options: Options) -> Result<(), Failure> {
-    let markdown = report.markdown();
+/// Shows the results and puts them where they are kept.
+fn publish(name: &str, markdown: &str, json: &Value, options: Options) -> Result<(), Failure> {
     println!("{markdown}");
 
     // `cargo run` says where the package is now; what was compiled in serves a direct start.
     let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    let name = format!("lists-{}", options.store.as_str());
     let results = package.join("results");
-    write(&results.join(format!("{name}.md")), &markdown)?;
-    write(&results.join(format!("{name}.json")), &format!("{:#}\n", report.json()))?;
+    write(&results.join(format!("{name}.md")), markdown)?;
+    write(&results.join(format!("{name}.json")), &format!("{json:#}\n"))?;
     if !options.quick {
         let page = package.with_file_name("docs").join("performance.md");
         let text = fs::read_to_string(&page).map_err(|cause| trouble_with(&page, &cause))?;
-        let text = report::replace_section(&text, &name, &markdown).ok_or_else(|| {
+        let text = report::replace_section(&text, name, markdown).ok_or_else(|| {
             Failure::Trouble(format!("{} has no place for {name}", page.display()))
         })?;
         write(&page, &text)?;
     }
     eprintln!("bench: the table and its JSON are in {}", results.display());
-    match report.n_missed() {
+    Ok(())
+}
+
+fn conclude(n_missed: usize, options: Options) -> Result<(), Failure> {
+    match n_missed {
         n if n > 0 && options.strict => Err(Failure::MissedGoals(n)),
         _ => Ok(()),
     }

@@ -203,12 +203,12 @@ fn wrong(stage: &Stage, case: &Case, fault: &str) -> Failure {
     Failure::WrongAnswer(format!("{} of {} accesses: {fault}", case.path, stage.n_accesses))
 }
 
-fn micros(duration: Duration) -> f64 {
+pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
 /// The value that so many of a hundred are not above. Takes them sorted.
-fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
+pub(crate) fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
     let position = (sorted.len() * hundredths).div_ceil(100).saturating_sub(1);
     sorted.get(position).copied().unwrap_or_default()
 }

@@ -16,6 +16,18 @@ const ROWS_MAX: u64 = 100_000_000;
 const ROUNDS: usize = 15;
 const ROUNDS_QUICK: usize = 5;
 
+/// Accesses that are there before batches add theirs, and how often each batch is made.
+const ROWS_BEFORE_BATCHES: u64 = 1_000_000;
+const ROWS_BEFORE_BATCHES_QUICK: u64 = 100_000;
+const BATCH_ROUNDS: usize = 5;
+const BATCH_ROUNDS_QUICK: usize = 1;
+
+/// Chosen passwords in a batch: some twenty seconds of hashing on two cores.
+const PASSWORDS: u32 = 2_000;
+
+/// As many as the server takes in one batch.
+const PASSWORDS_MAX: u32 = 100_000;
+
 /// One measurement, completely described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -26,6 +38,19 @@ pub(crate) struct Options {
     pub(crate) large_rows: u64,
     pub(crate) n_rounds: usize,
     pub(crate) store: StoreKind,
+    pub(crate) subject: Subject,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Pages of lists, on the large store and on the small one.
+    Lists,
+    /// Batches, on the large store.
+    Batches {
+        /// Chosen passwords in those that bring some.
+        n_passwords: u32,
+    },
 }
 
 /// Where the accesses are kept.
@@ -49,6 +74,7 @@ impl StoreKind {
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Failure> {
     let mut words = words;
     let (mut quick, mut strict, mut rows, mut store) = (false, false, None, StoreKind::Sqlite);
+    let (mut batches, mut n_passwords) = (false, PASSWORDS);
     while let Some(word) = words.next() {
         let mut value = || {
             words.next().ok_or_else(|| Failure::Usage(format!("`{word}` needs a value behind it")))
@@ -58,16 +84,30 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
             "--strict" => strict = true,
             "--rows" => rows = Some(parse_rows(&value()?)?),
             "--store" => store = parse_store(&value()?)?,
+            "--batches" => batches = true,
+            "--passwords" => n_passwords = parse_passwords(&value()?)?,
             unknown => {
                 return Err(Failure::Usage(format!(
-                    "no option `{unknown}`; use --quick, --strict, --rows or --store"
+                    "no option `{unknown}`; use --quick, --strict, --rows, --store, \
+                     --batches or --passwords"
                 )));
             }
         }
     }
-    let (usual_rows, n_rounds) =
-        if quick { (LARGE_ROWS_QUICK, ROUNDS_QUICK) } else { (LARGE_ROWS, ROUNDS) };
-    Ok(Options { quick, strict, large_rows: rows.unwrap_or(usual_rows), n_rounds, store })
+    let (usual_rows, n_rounds) = match (batches, quick) {
+        (false, false) => (LARGE_ROWS, ROUNDS),
+        (false, true) => (LARGE_ROWS_QUICK, ROUNDS_QUICK),
+        (true, false) => (ROWS_BEFORE_BATCHES, BATCH_ROUNDS),
+        (true, true) => (ROWS_BEFORE_BATCHES_QUICK, BATCH_ROUNDS_QUICK),
+    };
+    let subject = if batches { Subject::Batches { n_passwords } } else { Subject::Lists };
+    Ok(Options { quick, strict, large_rows: rows.unwrap_or(usual_rows), n_rounds, store, subject })
+}
+
+fn parse_passwords(text: &str) -> Result<u32, Failure> {
+    text.parse().ok().filter(|n| (1..=PASSWORDS_MAX).contains(n)).ok_or_else(|| {
+        Failure::Usage(format!("--passwords must be 1 to {PASSWORDS_MAX}, not `{text}`"))
+    })
 }
 
 fn parse_rows(text: &str) -> Result<u64, Failure> {

@@ -100,7 +100,7 @@ fn table(lines: &[Line], small: u64) -> Vec<Vec<String>> {
 }
 
 /// A Markdown table whose columns stand under each other; texts to the left, figures to the right.
-fn layout(rows: &[Vec<String>]) -> String {
+pub(crate) fn layout(rows: &[Vec<String>]) -> String {
     /// List and page.
     const N_TEXT_COLUMNS: usize = 2;
     let Some((head, body)) = rows.split_first() else { return String::new() };
@@ -130,7 +130,7 @@ fn layout(rows: &[Vec<String>]) -> String {
 }
 
 /// The ratio, beside its goal where there is one.
-fn show(comparison: &Comparison) -> String {
+pub(crate) fn show(comparison: &Comparison) -> String {
     let Comparison { ratio, goal } = comparison;
     match goal {
         None => format!("{ratio:.2}"),
@@ -156,7 +156,7 @@ fn line_json(line: &Line) -> Value {
 }
 
 /// More digits would be noise.
-fn hundredths(value: f64) -> f64 {
+pub(crate) fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
@@ -165,7 +165,7 @@ fn rounded(value: f64) -> String {
 }
 
 /// 10,000,000 rather than 10000000.
-fn with_commas(number: u64) -> String {
+pub(crate) fn with_commas(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.char_indices() {

@@ -41,10 +41,10 @@ impl Place {
         self.start(None)
     }
 
-    /// A token that may read.
-    pub(crate) fn issue_token(&self) -> Result<String, Failure> {
+    /// A token for the tenant's accesses, with these scopes.
+    pub(crate) fn issue_token(&self, scopes: &str) -> Result<String, Failure> {
         let mut command = self.command("token");
-        command.args(["--tenant", TENANT, "--scope", "access:read", "--ttl", "12h"]);
+        command.args(["--tenant", TENANT, "--scope", scopes, "--ttl", "12h"]);
         let output = command.stderr(Stdio::inherit()).output().map_err(|cause| {
             Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
         })?;

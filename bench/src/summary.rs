@@ -83,7 +83,7 @@ fn typical(samples: &Samples) -> Sample {
 }
 
 /// The middle one, or the mean of the two in the middle; nothing has no middle.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => f64::NAN,

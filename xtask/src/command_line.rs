@@ -17,7 +17,8 @@ Commands:
   test --api               run only the tests that are made from the OpenAPI document
   bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
-                           --store sqlite or postgres, --strict fails where a goal is missed
+                           --store sqlite or postgres, --strict fails where a goal is missed;
+                           --batches measures batches instead, with --passwords N chosen ones
   fuzz [SECONDS]           try to break the readers of text, for a minute unless said otherwise;
                            needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
@@ -113,7 +114,13 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         match word.as_str() {
-            "--quick" | "--strict" => {}
+            "--quick" | "--strict" | "--batches" => {}
+            "--passwords" => {
+                let n = rest.next().and_then(|n| n.parse::<u32>().ok());
+                n.filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
+                    wrong("`--passwords` is 1 to 100000", "--batches --passwords 10000")
+                })?;
+            }
             "--rows" => {
                 let rows = rest.next().and_then(|rows| rows.parse::<u64>().ok());
                 let fits = |rows: &u64| {
@@ -131,7 +138,7 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
             unknown => {
                 return Err(Failure::Usage(format!(
                     "`bench` has no option `{unknown}`; use --quick, --rows N, --store sqlite, \
-                     --store postgres or --strict"
+                     --store postgres, --batches, --passwords N or --strict"
                 )));
             }
         }
@@ -196,6 +203,7 @@ mod tests {
             ("bench --quick --strict", false),
             ("bench --store sqlite --rows 1000000", false),
             ("bench --rows 1000000 --store postgres", true),
+            ("bench --batches --passwords 10000", false),
         ] {
             let arguments = line.split(' ').skip(1).map(String::from).collect();
             assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
@@ -222,6 +230,7 @@ mod tests {
             ("bench --rows 99999999999990000", "--rows 1000000"),
             ("fuzz 0", "cargo xtask fuzz 600"),
             ("bench --store mysql", "sqlite or postgres"),
+            ("bench --passwords 0", "--passwords 10000"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),
         ] {

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use command_line::{Chore, USAGE};
 use failure::Failure;
 use postgres_binaries::PostgresBinaries;
-use throwaway_postgres::ThrowawayPostgres;
+use throwaway_postgres::{Commits, ThrowawayPostgres};
 
 fn main() -> ExitCode {
     let outcome = command_line::parse(std::env::args_os().skip(1)).and_then(do_chore);
@@ -52,7 +52,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let binaries = PostgresBinaries::find_or_install()?;
-    let postgres = ThrowawayPostgres::start(&binaries)?;
+    let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
 
     let issuer = test_tools::find_or_install_issuer()?;
     let binary = build_server()?;
@@ -77,7 +77,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn test_api() -> Result<(), Failure> {
-    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
     api::test(&build_server()?, &postgres.url())
 }
 
@@ -93,7 +93,8 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&[&["build", "--release"], &packages[..]].concat(), &[])?;
 
     let postgres = if with_postgres {
-        Some(ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?)
+        let binaries = PostgresBinaries::find_or_install()?;
+        Some(ThrowawayPostgres::start(&binaries, Commits::Flushed)?)
     } else {
         None
     };
@@ -122,7 +123,7 @@ fn fuzz(seconds: u32) -> Result<(), Failure> {
 }
 
 fn offer_postgres() -> Result<(), Failure> {
-    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?)?;
+    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
     println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");

@@ -91,11 +91,23 @@ pub(crate) struct ThrowawayPostgres {
     address: SocketAddr,
 }
 
+/// Whether a commit is on the disk when it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commits {
+    /// As people run it: what is measured must cost what it costs.
+    Flushed,
+    /// The data does not outlive the chore; all that the product can observe of a commit stays.
+    Hasty,
+}
+
 impl ThrowawayPostgres {
     /// Starts a server and returns when it accepts connections.
-    pub(crate) fn start(binaries: &PostgresBinaries) -> Result<ThrowawayPostgres, Failure> {
+    pub(crate) fn start(
+        binaries: &PostgresBinaries,
+        commits: Commits,
+    ) -> Result<ThrowawayPostgres, Failure> {
         for _ in 0..PORT_ATTEMPTS {
-            let mut postgres = ThrowawayPostgres::spawn(binaries, find_free_port()?)?;
+            let mut postgres = ThrowawayPostgres::spawn(binaries, commits, find_free_port()?)?;
             eprintln!(
                 "xtask: starting PostgreSQL {} on {}, with its data in {}",
                 binaries.version(),
@@ -125,7 +137,11 @@ impl ThrowawayPostgres {
         format!("postgres://gatehouse@{}/postgres", self.address)
     }
 
-    fn spawn(binaries: &PostgresBinaries, address: SocketAddr) -> Result<Self, Failure> {
+    fn spawn(
+        binaries: &PostgresBinaries,
+        commits: Commits,
+        address: SocketAddr,
+    ) -> Result<Self, Failure> {
         let directory = choose_directory()?;
         let data = directory.join("data");
         let keeper = keeper_command()
@@ -134,7 +150,7 @@ impl ThrowawayPostgres {
             .arg(binaries.path("postgres"))
             .arg("-D")
             .arg(&data)
-            .args(server_settings(address).iter().flat_map(|setting| ["-c", setting]))
+            .args(server_settings(address, commits).iter().flat_map(|setting| ["-c", setting]))
             // Ctrl-C is for xtask; the keeper hears of it through the pipe and cleans up.
             .process_group(0)
             // The user `postgres` may not be allowed into the current directory.
@@ -212,15 +228,14 @@ fn keeper_command() -> Command {
     command
 }
 
-/// Durability is off because the data does not outlive the chore; all that the product can
-/// observe of a commit stays as people run it.
-fn server_settings(address: SocketAddr) -> [String; 7] {
+fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
+    let flushes = if commits == Commits::Flushed { "on" } else { "off" };
     [
         format!("listen_addresses={}", address.ip()),
         format!("port={}", address.port()),
         "unix_socket_directories=".to_owned(),
-        "fsync=off".to_owned(),
-        "full_page_writes=off".to_owned(),
+        format!("fsync={flushes}"),
+        format!("full_page_writes={flushes}"),
         "max_connections=300".to_owned(),
         "shared_buffers=128MB".to_owned(),
     ]

@@ -23,7 +23,7 @@ pub(crate) async fn fill(url: &str, fleet: Fleet) -> Result<(), DriverError> {
         for (name, _) in &indexes {
             client.batch_execute(&format!("DROP INDEX {name}")).await?;
         }
-        copy(client, fleet).await?;
+        copy(client, fleet.accesses().map(|access| Row::new(fleet, &access))).await?;
         client.batch_execute(&summary_script(fleet)).await?;
         for (_, definition) in &indexes {
             client.batch_execute(definition).await?;
@@ -39,6 +39,21 @@ pub(crate) async fn make_database(cluster_url: &str, name: &str) -> Result<Strin
         // Two statements: neither may stand in a transaction with another.
         client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await?;
         Ok(client.batch_execute(&format!("CREATE DATABASE {name}")).await?)
+    })
+    .await?;
+    let (server, _) = cluster_url.rsplit_once('/').ok_or("the address names no database")?;
+    Ok(format!("{server}/{name}"))
+}
+
+/// Makes a database of this name that holds what another does, which nobody may have open.
+pub(crate) async fn copy_database(
+    cluster_url: &str,
+    from: &str,
+    name: &str,
+) -> Result<String, DriverError> {
+    with_client(cluster_url, async |client| {
+        client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await?;
+        Ok(client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {from}")).await?)
     })
     .await?;
     let (server, _) = cluster_url.rsplit_once('/').ok_or("the address names no database")?;
@@ -67,7 +82,8 @@ pub(crate) async fn examine(cluster_url: &str) -> Result<Cluster, DriverError> {
     .await
 }
 
-async fn with_client<T>(
+/// Connects, and disconnects when the work is done.
+pub(crate) async fn with_client<T>(
     url: &str,
     work: impl AsyncFnOnce(&Client) -> Result<T, DriverError>,
 ) -> Result<T, DriverError> {
@@ -80,7 +96,11 @@ async fn with_client<T>(
     result
 }
 
-async fn copy(client: &Client, fleet: Fleet) -> Result<(), DriverError> {
+/// Copies accesses into their table, whatever else is to be said about them.
+pub(crate) async fn copy(
+    client: &Client,
+    rows: impl Iterator<Item = Row>,
+) -> Result<(), DriverError> {
     let constants = "tenant, status, is_terminating, version";
     let sql = format!("COPY access ({constants}, {COLUMNS}) FROM STDIN (FORMAT binary)");
     const TYPES: [Type; 18] = [
@@ -104,8 +124,7 @@ async fn copy(client: &Client, fleet: Fleet) -> Result<(), DriverError> {
         Type::INT8,
     ];
     let mut writer = pin!(BinaryCopyInWriter::new(client.copy_in(&sql).await?, &TYPES));
-    for access in fleet.accesses() {
-        let row = Row::new(fleet, &access);
+    for row in rows {
         writer
             .as_mut()
             .write(&[

@@ -22,7 +22,7 @@ pub(crate) fn fill(path: &Path, fleet: Fleet) -> Result<(), DriverError> {
         connection.execute_batch(&format!("DROP INDEX {name}"))?;
     }
     connection.execute_batch("BEGIN")?;
-    insert(&connection, fleet)?;
+    insert(&connection, fleet.accesses().map(|access| Row::new(fleet, &access)))?;
     connection.execute_batch(&summary_script(fleet))?;
     connection.execute_batch("COMMIT")?;
     for (_, definition) in &indexes {
@@ -39,15 +39,18 @@ pub(crate) fn read_schema_version(path: &Path) -> Result<i64, DriverError> {
     Ok(connection.query_row("SELECT MAX(version) FROM schema_version", [], |row| row.get(0))?)
 }
 
-fn insert(connection: &Connection, fleet: Fleet) -> Result<(), DriverError> {
+/// Inserts accesses, whatever else is to be said about them.
+pub(crate) fn insert(
+    connection: &Connection,
+    rows: impl Iterator<Item = Row>,
+) -> Result<(), DriverError> {
     let sql = format!(
         "INSERT INTO access (tenant, status, is_terminating, version, {COLUMNS}) \
          VALUES ('{TENANT}', 'ACTIVE', 0, 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
          ?13, ?14)"
     );
     let mut statement = connection.prepare(&sql)?;
-    for access in fleet.accesses() {
-        let row = Row::new(fleet, &access);
+    for row in rows {
         statement.execute(params![
             row.number,
             row.offering_number,

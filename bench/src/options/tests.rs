@@ -24,6 +24,14 @@ fn quick_means_fewer_accesses_and_rounds_unless_they_are_named() {
 }
 
 #[test]
+fn batches_are_measured_in_place_of_lists() {
+    assert_eq!(parse_line("").unwrap().subject, Subject::Lists);
+    let options = parse_line("--batches --passwords 10000").unwrap();
+    assert_eq!(options.subject, Subject::Batches { n_passwords: 10_000 });
+    assert_eq!(options.large_rows, 1_000_000);
+}
+
+#[test]
 fn wrong_use_says_what_would_be_right() {
     for (line, advice) in [
         ("--fast", "use --quick"),
@@ -32,6 +40,7 @@ fn wrong_use_says_what_would_be_right() {
         ("--rows 10000", "above 10000"),
         ("--rows 20001", "a multiple of 10000"),
         ("--store mysql", "sqlite or postgres"),
+        ("--passwords 0", "1 to 100000"),
     ] {
         let what = parse_line(line).unwrap_err();
         assert!(what.contains(advice), "{line}: {what}");

@@ -1,0 +1,218 @@
+//! What batches cost: how long they take beside rows that are merely inserted, and what they do to those
+//! who ask for something else meanwhile.
+//!
+//! Everything is compared within one run, on equally filled stores: a copy of a filled store serves the
+//! server, another one takes the bare rows.
+
+mod bare;
+mod batch;
+mod hashing;
+mod load;
+mod report;
+
+pub(crate) use report::Report;
+
+use std::time::{Duration, Instant};
+
+use self::bare::Bare;
+use self::batch::Caller;
+use self::report::Line;
+use crate::cpu::CpuReading;
+use crate::failure::Failure;
+use crate::fleet::Fleet;
+use crate::measure::{micros, percentile};
+use crate::options::Options;
+use crate::server::{Place, Server};
+use crate::{Database, FilledStore};
+
+/// Accesses in a batch: as many as the server takes at once.
+const N_CREATIONS: u32 = 100_000;
+
+/// How many times longer a batch may take than its rows bare.
+const GOAL_SQLITE: f64 = 2.0;
+const GOAL_POSTGRES: f64 = 1.5;
+
+/// How many times longer others may wait while a batch is worked off.
+const GOAL_P99: f64 = 5.0;
+const GOAL_P50: f64 = 2.0;
+
+/// Nine tenths of the machine's full speed.
+const GOAL_HASHES: f64 = 1.11;
+
+/// Clients that make accesses one by one while a batch is worked off.
+const N_CLIENTS: [usize; 2] = [4, 16];
+
+/// How long others are watched while there is no batch.
+const CALM: Duration = Duration::from_secs(4);
+
+/// Measures everything, with so many chosen passwords.
+pub(crate) fn run(
+    database: &Database,
+    options: Options,
+    n_passwords: u32,
+) -> Result<Vec<Line>, Failure> {
+    let (binary, shelf) = crate::find_binary_and_shelf()?;
+    let FilledStore { fleet, place } =
+        crate::fill_store(database, &binary, &shelf, options.large_rows)?;
+    let (place, mut bare) = bare::copies(database, &shelf, &place, options.large_rows)?;
+    let (server, family) = (place.serve()?, database.process_id());
+    let token = place.issue_token("access:read access:write access:verify")?;
+    let caller = Caller { address: server.address().to_owned(), token };
+
+    let mut lines = creations(&place, &server, family, &caller, &mut bare, fleet, options)?;
+    for n_clients in N_CLIENTS {
+        lines.extend(others(&caller, n_clients, options.n_rounds)?);
+    }
+    lines.extend(passwords(&caller, n_passwords)?);
+    server.stop()?;
+    Ok(lines)
+}
+
+/// A batch of creations beside the same rows bare, in turns.
+fn creations(
+    place: &Place,
+    server: &Server,
+    family: Option<i32>,
+    caller: &Caller,
+    bare: &mut Bare<'_>,
+    fleet: Fleet,
+    options: Options,
+) -> Result<Vec<Line>, Failure> {
+    let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
+    for round in 0..options.n_rounds {
+        eprintln!("bench: {N_CREATIONS} creations, round {} of {}", round + 1, options.n_rounds);
+        let n_before = round as u64 * u64::from(N_CREATIONS);
+        let (job, accesses) = fleet.batch(n_before, N_CREATIONS.into());
+        let mut of_rows =
+            || watch(std::process::id().cast_signed(), family, || bare.insert(job, &accesses));
+        let of_batch = || {
+            watch(server.process_id(), family, || {
+                caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS)
+            })
+        };
+        // Whoever goes first has the disk as others left it.
+        let (rows, made) = if round.is_multiple_of(2) {
+            let rows = of_rows()?;
+            (rows, of_batch()?)
+        } else {
+            let made = of_batch()?;
+            (of_rows()?, made)
+        };
+        eprintln!("bench: {:.2} s beside {:.2} s", made.seconds, rows.seconds);
+        seconds.push((made.seconds, rows.seconds));
+        cpu_seconds.push((made.cpu_seconds, rows.cpu_seconds));
+    }
+    let goal = if place.database_url.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE };
+    Ok(vec![
+        Line::new("100,000 creations, beside the bare rows", "s", seconds, Some(goal)),
+        Line::new("the same, CPU of all who work for them", "s", cpu_seconds, None),
+    ])
+}
+
+/// Single creations while a batch of creations is worked off, beside those when there is none.
+fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+    let (mut p50, mut p99, mut per_second) = (Vec::new(), Vec::new(), Vec::new());
+    let requests = vec![caller.create_one(); n_clients];
+    for round in 0..n_rounds {
+        eprintln!("bench: {n_clients} clients beside a batch, round {} of {n_rounds}", round + 1);
+        let (seen, calm) = load::beside(caller, &requests, 201, None, || load::pause(CALM))?;
+        let alone = Waits::of(calm, seen);
+        let batch = || caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS);
+        let (seen, busy) = load::beside(caller, &requests, 201, None, batch)?;
+        let beside = Waits::of(busy, seen);
+        eprintln!(
+            "bench: {beside:?} beside a batch of {:.2} s, {alone:?} alone",
+            seen.as_secs_f64()
+        );
+        p50.push((beside.p50_us, alone.p50_us));
+        p99.push((beside.p99_us, alone.p99_us));
+        per_second.push((f64::from(N_CREATIONS) / seen.as_secs_f64(), beside.per_second));
+    }
+    let what = |what| format!("{n_clients} clients make accesses: {what}");
+    Ok(vec![
+        Line::new(&what("p50 during a batch"), "µs", p50, None),
+        Line::new(&what("p99 during a batch"), "µs", p99, Some(GOAL_P99)),
+        Line::new(&what("the batch's, beside theirs"), "1/s", per_second, None),
+    ])
+}
+
+/// Chosen passwords at the machine's full speed, and checks of credentials meanwhile.
+fn passwords(caller: &Caller, n_passwords: u32) -> Result<Vec<Line>, Failure> {
+    eprintln!("bench: {n_passwords} chosen passwords");
+    let full_speed = |n| hashing::hashes_per_second(n);
+    let before = full_speed(hashing::FOR);
+    let begun = Instant::now();
+    caller.make(&batch::with_passwords(n_passwords), n_passwords)?;
+    let took = begun.elapsed();
+    let full_speed = f64::midpoint(before, full_speed(hashing::FOR));
+    let speed = f64::from(n_passwords) / took.as_secs_f64();
+
+    let checks = caller.checks()?;
+    let (seen, calm) = load::beside(caller, &checks, 200, Some(load::PACE), || load::pause(CALM))?;
+    let alone = calm.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
+    let batch = || caller.make(&batch::with_passwords(n_passwords), n_passwords);
+    let (seen, busy) = load::beside(caller, &checks, 200, Some(load::PACE), batch)?;
+    let beside = busy.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
+
+    let seconds = 1.0 / speed;
+    let mut lines = vec![Line::new(
+        "a chosen password, beside the machine's full speed",
+        "ms",
+        vec![(seconds * 1e3, 1e3 / full_speed)],
+        Some(GOAL_HASHES),
+    )];
+    for ((kind, beside), alone) in ["generated", "remembered chosen"].iter().zip(beside).zip(alone)
+    {
+        let what = |which| format!("checks of {kind} passwords: {which} during that");
+        let p50 = vec![(beside.p50_us, alone.p50_us)];
+        lines.push(Line::new(&what("p50"), "µs", p50, Some(GOAL_P50)));
+        let p99 = vec![(beside.p99_us, alone.p99_us)];
+        lines.push(Line::new(&what("p99"), "µs", p99, Some(GOAL_P99)));
+    }
+    Ok(lines)
+}
+
+/// What something took.
+struct Taken {
+    seconds: f64,
+    cpu_seconds: f64,
+}
+
+/// Looks at the clock, and at what a process and a database have used.
+fn watch(
+    process_id: i32,
+    family: Option<i32>,
+    work: impl FnOnce() -> Result<Duration, Failure>,
+) -> Result<Taken, Failure> {
+    let unreadable =
+        |cause: std::io::Error| Failure::Trouble(format!("no account of the CPU used: {cause}"));
+    let look = || {
+        let database = family.map(CpuReading::of_family).transpose()?;
+        Ok((CpuReading::of_process(process_id)?, database.unwrap_or_default()))
+    };
+    let before = look().map_err(unreadable)?;
+    let took = work()?;
+    let after = look().map_err(unreadable)?;
+    let used = after.0.since(&before.0) + after.1.since(&before.1);
+    Ok(Taken { seconds: took.as_secs_f64(), cpu_seconds: used.as_secs_f64() })
+}
+
+/// How long clients waited.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    p50_us: f64,
+    p99_us: f64,
+    per_second: f64,
+}
+
+impl Waits {
+    fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
+        let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
+        waits.sort();
+        Self {
+            p50_us: micros(percentile(&waits, 50)),
+            p99_us: micros(percentile(&waits, 99)),
+            per_second: waits.len() as f64 / seen.as_secs_f64(),
+        }
+    }
+}

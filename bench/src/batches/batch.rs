@@ -1,0 +1,92 @@
+//! Asking a server for batches, and for what clients ask one by one beside them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::load;
+use crate::client::{self, Client};
+use crate::failure::Failure;
+use crate::fleet::{CONTRACTS, TENANT};
+
+/// Between two looks at how far a batch has come.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Who asks, and whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) address: String,
+    pub(crate) token: String,
+}
+
+impl Caller {
+    /// Has a batch of so many items worked off; tells how long that took, from before it was sent.
+    pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<Duration, Failure> {
+        let mut client = Client::connect(&self.address)?;
+        let begun = Instant::now();
+        let request = client::post(&format!("/{TENANT}/access/batch"), &self.token, body);
+        let id = text_in(&ask(&mut client, &request, 202)?, "id")?;
+        let look = client::get(&format!("/{TENANT}/access/batch/{id}/progress"), &self.token);
+        loop {
+            let progress = ask(&mut client, &look, 200)?;
+            if progress["failed"] != 0 {
+                return Err(Failure::WrongAnswer(format!("items of a batch failed: {progress}")));
+            }
+            if progress["succeeded"] == n_items {
+                return Ok(begun.elapsed());
+            }
+            load::pause(LOOK_EVERY)?;
+        }
+    }
+
+    /// A request for one new access, of another contract than those of batches.
+    pub(crate) fn create_one(&self) -> Vec<u8> {
+        let body = json!({"contractId": CONTRACTS[1]});
+        client::post(&format!("/{TENANT}/access"), &self.token, &body.to_string())
+    }
+
+    /// Requests that check credentials: a generated password, and a chosen one that was right before.
+    pub(crate) fn checks(&self) -> Result<[Vec<u8>; 2], Failure> {
+        let mut client = Client::connect(&self.address)?;
+        let chosen = "correct horse battery staple";
+        let mut check = |body: Value| {
+            let path = format!("/{TENANT}/access");
+            let request = client::post(&path, &self.token, &body.to_string());
+            let made = ask(&mut client, &request, 201)?;
+            let password = made["password"].as_str().unwrap_or(chosen);
+            let body = json!({"username": text_in(&made, "username")?, "password": password});
+            let request =
+                client::post(&format!("/{TENANT}/verify"), &self.token, &body.to_string());
+            ask(&mut client, &request, 200)?;
+            Ok::<_, Failure>(request)
+        };
+        let contract_id = CONTRACTS[1];
+        let generated = check(json!({"contractId": contract_id}))?;
+        Ok([generated, check(json!({"contractId": contract_id, "password": chosen}))?])
+    }
+}
+
+/// A batch of so many accesses about which nothing else is said.
+pub(crate) fn so_many(n_items: u32) -> String {
+    json!({"contractId": CONTRACTS[0], "numberOfAccesses": n_items}).to_string()
+}
+
+/// A batch of accesses whose passwords were chosen.
+pub(crate) fn with_passwords(n_items: u32) -> String {
+    let items = (0..n_items).map(|n| json!({"password": format!("chosen by somebody {n}")}));
+    json!({"contractId": CONTRACTS[0], "accesses": items.collect::<Vec<_>>()}).to_string()
+}
+
+fn ask(client: &mut Client, request: &[u8], status: u16) -> Result<Value, Failure> {
+    let answer = client.ask(request)?;
+    let body = || String::from_utf8_lossy(answer.body).into_owned();
+    if answer.status != status {
+        return Err(Failure::WrongAnswer(format!("{} {}", answer.status, body())));
+    }
+    serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
+}
+
+fn text_in(body: &Value, name: &str) -> Result<String, Failure> {
+    let text = body[name].as_str().map(str::to_owned);
+    text.ok_or_else(|| Failure::WrongAnswer(format!("no `{name}` in {body}")))
+}

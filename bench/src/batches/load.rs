@@ -1,0 +1,70 @@
+//! Clients that ask for something again and again, while something else happens.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::batch::Caller;
+use crate::client::Client;
+use crate::failure::Failure;
+
+/// Between an answer and the next request of a client that doesn't hurry.
+pub(crate) const PACE: Duration = Duration::from_millis(2);
+
+/// Does some work while clients, one for each request, ask for it again and again. Tells how long that was,
+/// and how long each client waited for each answer.
+pub(crate) fn beside<T>(
+    caller: &Caller,
+    requests: &[Vec<u8>],
+    status: u16,
+    pace: Option<Duration>,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let clients: Vec<_> = requests
+            .iter()
+            .map(|request| scope.spawn(|| ask_until(caller, request, status, pace, &is_over)))
+            .collect();
+        let begun = Instant::now();
+        let worked = work();
+        let took = begun.elapsed();
+        is_over.store(true, Ordering::Relaxed);
+        let waits = clients.into_iter().map(|client| match client.join() {
+            Ok(waits) => waits,
+            Err(_) => Err(Failure::Trouble("a client panicked".to_owned())),
+        });
+        let waits = waits.collect::<Result<Vec<_>, Failure>>()?;
+        worked.map(|_| (took, waits))
+    })
+}
+
+fn ask_until(
+    caller: &Caller,
+    request: &[u8],
+    status: u16,
+    pace: Option<Duration>,
+    is_over: &AtomicBool,
+) -> Result<Vec<Duration>, Failure> {
+    let mut client = Client::connect(&caller.address)?;
+    let mut waits = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        let answer = client.ask(request)?;
+        if answer.status != status {
+            let said = String::from_utf8_lossy(answer.body);
+            return Err(Failure::WrongAnswer(format!("{} {said}", answer.status)));
+        }
+        waits.push(answer.latency);
+        if let Some(pace) = pace {
+            pause(pace)?;
+        }
+    }
+    Ok(waits)
+}
+
+/// Lets time pass.
+#[expect(clippy::disallowed_methods, reason = "time is what is measured here")]
+pub(crate) fn pause(time: Duration) -> Result<(), Failure> {
+    thread::sleep(time);
+    Ok(())
+}
