@@ -69,11 +69,12 @@ impl Bare<'_> {
     }
 }
 
-/// As the product opens it.
+/// As the product opens it, with as much room for pages.
 fn open(path: &Path) -> Result<Connection, fill::DriverError> {
     let connection = Connection::open(path)?;
     connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+         PRAGMA cache_size = -65536;",
     )?;
     Ok(connection)
 }

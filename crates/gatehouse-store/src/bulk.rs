@@ -1,11 +1,12 @@
 //! The statements that each database says in its own words, because they take whole columns.
 //!
-//! PostgreSQL is sent arrays: one statement however many rows. SQLite runs one prepared statement a
-//! row, which costs it nothing more.
+//! PostgreSQL is sent arrays, or a copy where there are many rows: one statement however many. SQLite runs
+//! one prepared statement a row, which costs it nothing more.
 
 use std::collections::HashSet;
 
 use gatehouse_core::{Access, AccessId, TenantName, Timestamp};
+use tokio_postgres::types::Type;
 
 use crate::access::{self, Change, Stored};
 use crate::db::{Dialect, Row, Tx, Value};
@@ -21,13 +22,17 @@ pub(crate) struct Numbered {
     pub(crate) job_number: Option<u64>,
 }
 
-/// Rows that are written together: on SQLite few, so that who writes many may stop in between.
+/// Rows that are written together: few, so that who writes many may stop in between. On PostgreSQL that takes
+/// a few journeys, which some hundred rows are worth.
 pub(crate) fn rows_at_once(tx: &Tx) -> usize {
     match tx.dialect() {
-        Dialect::Sqlite => 64,
-        Dialect::Postgres => usize::MAX,
+        Dialect::Sqlite => 32,
+        Dialect::Postgres => 500,
     }
 }
+
+/// Rows from which on a copy costs PostgreSQL less than arrays.
+const COPIED_MIN: usize = 50;
 
 /// Which of these usernames somebody has already.
 pub(crate) async fn taken_usernames(
@@ -158,7 +163,40 @@ fn as_integer(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: usize = 19;
+const COLUMNS: usize = 20;
+
+/// The columns of an access, as [`row_of`] fills them.
+macro_rules! columns {
+    () => {
+        "tenant, number, offering_number, contract_number, job_number, id, contract_id, offering_id, \
+         job, username, password_hash, device_name, status, start_at, end_at, created_at, \
+         first_connected_at, is_terminating, end_before, version"
+    };
+}
+
+/// Their types in PostgreSQL.
+const TYPES: [Type; COLUMNS] = [
+    Type::TEXT,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::BYTEA,
+    Type::TEXT,
+    Type::TEXT,
+    Type::BYTEA,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::INT8,
+];
 
 /// Inserts accesses that were numbered under the tenant's lock.
 pub(crate) async fn insert(
@@ -166,25 +204,34 @@ pub(crate) async fn insert(
     tenant: &TenantName,
     numbered: &[Numbered],
 ) -> Result<(), StoreError> {
-    if let Some(session) = tx.postgres() {
-        return insert_columns(session, tenant, numbered).await;
+    if numbered.is_empty() {
+        return Ok(());
     }
-    let sql = "INSERT INTO access (tenant, number, offering_number, contract_number, job_number, \
-               id, contract_id, offering_id, job, username, password_hash, device_name, status, \
-               start_at, end_at, created_at, first_connected_at, is_terminating, end_before, \
-               version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-               ?16, ?17, ?18, ?19, ?20)";
-    for new in numbered {
-        let mut values = vec![Value::from(tenant.as_str())];
-        values.extend(row_of(new));
-        tx.execute(sql, &values).await?;
+    let rows = || numbered.iter().map(|new| row_of(tenant, new)).collect::<Vec<_>>();
+    match tx.postgres() {
+        Some(session) if numbered.len() < COPIED_MIN => {
+            insert_columns(session, tenant, numbered).await
+        }
+        Some(session) => {
+            let sql = concat!("COPY access (", columns!(), ") FROM STDIN (FORMAT binary)");
+            session.copy(sql, &TYPES, &rows()).await
+        }
+        None => {
+            let sql = concat!(
+                "INSERT INTO access (",
+                columns!(),
+                ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+                 ?17, ?18, ?19, ?20)"
+            );
+            tx.execute_each(sql, &rows()).await
+        }
     }
-    Ok(())
 }
 
-fn row_of(new: &Numbered) -> [Value<'_>; COLUMNS] {
+fn row_of<'a>(tenant: &'a TenantName, new: &'a Numbered) -> [Value<'a>; COLUMNS] {
     let access = &new.access;
     [
+        tenant.as_str().into(),
         new.number.into(),
         new.offering_number.into(),
         new.contract_number.into(),
@@ -218,13 +265,14 @@ async fn insert_columns(
     let number = as_integer;
     let ms = |at: Timestamp| at.as_millisecond();
 
-    let sql = "INSERT INTO access (tenant, number, offering_number, contract_number, job_number, \
-               id, contract_id, offering_id, job, username, password_hash, device_name, status, \
-               start_at, end_at, created_at, first_connected_at, is_terminating, end_before, \
-               version) SELECT ?1::text, * FROM unnest(?2::bigint[], ?3::bigint[], ?4::bigint[], \
-               ?5::bigint[], ?6::bytea[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], \
-               ?11::text[], ?12::text[], ?13::text[], ?14::bigint[], ?15::bigint[], \
-               ?16::bigint[], ?17::bigint[], ?18::bigint[], ?19::bigint[], ?20::bigint[])";
+    let sql = concat!(
+        "INSERT INTO access (",
+        columns!(),
+        ") SELECT ?1::text, * FROM unnest(?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[], \
+         ?6::bytea[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], ?11::text[], ?12::text[], \
+         ?13::text[], ?14::bigint[], ?15::bigint[], ?16::bigint[], ?17::bigint[], ?18::bigint[], \
+         ?19::bigint[], ?20::bigint[])"
+    );
     session
         .bulk(
             sql,

@@ -11,7 +11,7 @@ use crate::bulk;
 use crate::contract;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Items, Planned};
+use crate::execution::{ItemResult, Patience, Planned};
 use crate::moves::Moves;
 use crate::tenant;
 
@@ -19,20 +19,20 @@ use crate::tenant;
 pub type ChangeRule =
     Arc<dyn Fn(&Stored, &Contract, &Tenant, Timestamp) -> Result<Change, Trouble> + Send + Sync>;
 
-/// Changes accesses by a rule, one after the other, until `is_over`; how far it came, the answers tell.
+/// Changes accesses by a rule, one after the other, until patience is over; how far it came, the answers tell.
 pub(crate) async fn change_each(
     tx: &Tx,
     tenant: &TenantName,
-    items: Items<AccessId>,
+    items: &[(u32, Planned<AccessId>)],
     rule: &ChangeRule,
-    is_over: impl Fn() -> bool,
+    patience: &Patience,
 ) -> Result<Vec<ItemResult>, StoreError> {
     let now = tx.now().await?;
     let whose = tenant::read_in(tx, tenant).await?;
     let whose = whose.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let mut contracts = HashMap::new();
     let (mut moves, mut results) = (Moves::default(), Vec::with_capacity(items.len()));
-    for some in items.chunks(bulk::rows_at_once(tx).min(items.len().max(1))) {
+    for some in items.chunks(bulk::rows_at_once(tx)) {
         let ids: Vec<AccessId> = some.iter().filter_map(|(_, it)| it.to_do().copied()).collect();
         let found = bulk::lock_named(tx, tenant, &ids).await?;
         let mut found: HashMap<AccessId, Stored> =
@@ -54,7 +54,7 @@ pub(crate) async fn change_each(
             }));
         }
         bulk::update(tx, tenant, &changes).await?;
-        if is_over() {
+        if patience.is_over(tx).await? {
             break;
         }
     }

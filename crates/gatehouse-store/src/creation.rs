@@ -20,9 +20,10 @@ use crate::counter;
 use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Items, Planned};
+use crate::execution::{ItemResult, Items, Patience, Planned};
 use crate::moves::Moves;
 use crate::request::{self, Made, Once};
+use crate::tally;
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]
@@ -113,42 +114,57 @@ pub(crate) async fn create_all(
     Ok(created)
 }
 
-/// Makes the accesses of a batch that has `n_reserved` places left in their contract, one after the
-/// other, until `is_over`; what is not done then comes back.
+/// Where the accesses of a batch go.
+pub(crate) struct Room {
+    /// The tenant's counter, which is locked.
+    pub(crate) counter: Size,
+    /// The contract that they belong to.
+    pub(crate) contract_id: ContractId,
+    /// Places that the batch has reserved in its contract and not used.
+    pub(crate) n_reserved: u64,
+}
+
+/// Makes the accesses of a batch, all of one contract and one job, one after the other, until patience is
+/// over; what is not done then comes back.
 pub(crate) async fn create_reserved(
     tx: &Tx,
     tenant: &TenantName,
-    items: Items<NewAccess>,
-    n_reserved: u64,
-    is_over: impl Fn() -> bool,
+    mut items: Items<NewAccess>,
+    room: Room,
+    patience: &Patience,
 ) -> Result<(Vec<ItemResult>, Items<NewAccess>), StoreError> {
-    let counter = counter::lock_tenant(tx, tenant).await?;
-    let counter = counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
-    let new: Vec<&NewAccess> = items.iter().filter_map(|(_, item)| item.to_do()).collect();
-    let mut ledger = Ledger::open(tx, tenant, &new, counter).await?;
-    let contract_id = new.first().map(|new| new.contract_id.clone());
-    if let Some(id) = &contract_id {
-        ledger.use_reserved(id, n_reserved);
+    let n_first = items.len().min(bulk::rows_at_once(tx));
+    let mut first: Vec<&NewAccess> =
+        items.iter().take(n_first).filter_map(|(_, item)| item.to_do()).collect();
+    if first.is_empty() {
+        first.extend(items.iter().find_map(|(_, item)| item.to_do()));
     }
-    let mut results = Vec::with_capacity(items.len());
-    let mut items = items.into_iter();
+    let mut ledger = Ledger::open(tx, tenant, &first, room.counter).await?;
+    ledger.use_reserved(&room.contract_id, room.n_reserved);
+    let mut results = Vec::new();
     loop {
-        let mut numbered = Vec::new();
-        for (index, item) in items.by_ref().take(bulk::rows_at_once(tx)) {
-            results.push(match item {
-                Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
-                Planned::Fail(name, trouble) => {
-                    Err(Box::new(FailedItem { ordinal: 0, index, name, trouble }))
-                }
-            });
-        }
+        let n_now = items.len().min(bulk::rows_at_once(tx));
+        let mut numbered = Vec::with_capacity(n_now);
+        results.extend(items.drain(..n_now).map(|(index, item)| match item {
+            Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
+            Planned::Fail(name, trouble) => {
+                Err(Box::new(FailedItem { ordinal: 0, index, name, trouble }))
+            }
+        }));
         bulk::insert(tx, tenant, &numbered).await?;
-        if items.len() == 0 || is_over() {
+        if items.is_empty() || patience.is_over(tx).await? {
             break;
         }
+        let next = items.iter().take(bulk::rows_at_once(tx)).filter_map(|(_, item)| item.to_do());
+        let usernames: Vec<&str> = next.map(|new| new.username.as_str()).collect();
+        // What was entered before is in its table by now.
+        ledger.taken = bulk::taken_usernames(tx, tenant, &usernames).await?;
     }
-    ledger.close(tx, tenant).await?;
-    Ok((results, items.collect()))
+    let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
+    // Used or not: an item that failed needs its place no more.
+    let given_back = tally::reserve(tx, tenant, &room.contract_id, -n_done);
+    try_join(given_back, ledger.close(tx, tenant)).await?;
+    Ok((results, items))
 }
 
 /// What deciding about new accesses needs, read under the tenant's lock and kept while deciding.

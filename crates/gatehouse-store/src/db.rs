@@ -8,6 +8,7 @@
 //! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself. What
 //! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
 
+mod checkpoint;
 mod guard;
 mod lane;
 mod postgres;
@@ -131,11 +132,17 @@ impl Db {
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    db.write(move |link| work(Tx { link: Link::Sqlite(link), clock, meter })).await
+                    let work = move |link, has_company| {
+                        work(Tx { link: Link::Sqlite(link), has_company, clock, meter })
+                    };
+                    db.write(work).await
                 }
                 Engine::Postgres(db) => {
-                    db.write(move |link| work(Tx { link: Link::Postgres(link), clock, meter }))
-                        .await
+                    let link = Link::Postgres;
+                    let work = move |session| {
+                        work(Tx { link: link(session), has_company: false, clock, meter })
+                    };
+                    db.write(work).await
                 }
             }
         };
@@ -158,11 +165,16 @@ impl Db {
         let read = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
+                    let work = move |link| {
+                        work(Tx { link: Link::Sqlite(link), has_company: false, clock, meter })
+                    };
                     db.snapshot(limit, work).await
                 }
                 Engine::Postgres(db) => {
-                    let work = move |link| work(Tx { link: Link::Postgres(link), clock, meter });
+                    let link = Link::Postgres;
+                    let work = move |session| {
+                        work(Tx { link: link(session), has_company: false, clock, meter })
+                    };
                     db.snapshot(limit, work).await
                 }
             }
@@ -202,6 +214,8 @@ impl Db {
 #[derive(Clone)]
 pub(crate) struct Tx {
     link: Link,
+    /// Whether others have written in it already, and wait for its commit.
+    has_company: bool,
     clock: Clock,
     meter: Arc<StoreMeter>,
 }
@@ -300,11 +314,31 @@ impl Tx {
         }
     }
 
-    /// Whether others wait for what this transaction keeps from them.
-    pub(crate) fn others_wait(&self) -> bool {
+    /// Runs a statement once for each row of values.
+    pub(crate) async fn execute_each<const N: usize>(
+        &self,
+        sql: &'static str,
+        rows: &[[Value<'_>; N]],
+    ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(_) => self.meter.writer_waiting.get() > 0,
-            Link::Postgres(_) => self.meter.gather_waiting.get() > 0,
+            Link::Sqlite(link) => sqlite::execute_each(&sqlite::lock(link), sql, rows),
+            Link::Postgres(session) => {
+                for row in rows {
+                    session.execute(sql, row).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether others wait for what this transaction keeps from them: on PostgreSQL also those of other
+    /// servers.
+    pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
+        match &self.link {
+            Link::Sqlite(_) => Ok(self.has_company || self.meter.writer_waiting.get() > 0),
+            Link::Postgres(session) => {
+                Ok(self.meter.gather_waiting.get() > 0 || session.others_wait().await?)
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! nothing; one that dies has done whole stretches or nothing. Locks are taken in one order: the Task, the
 //! tenant's counter, accesses by their numbers, tallies, days, and what is due last.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join;
@@ -46,6 +47,8 @@ pub struct Stepped {
     pub keeps_lease: bool,
     /// Whether somebody waited for what the step kept from them.
     pub others_waited: bool,
+    /// How long it kept things from others, up to its commit.
+    pub took: Duration,
 }
 
 /// An item that is to be worked on, or is known to fail.
@@ -66,8 +69,9 @@ impl<T> Planned<T> {
     }
 }
 
-/// Items, each with its position in the request.
-pub type Items<T> = Vec<(u32, Planned<T>)>;
+/// Items, each with its position in the request. Many may be left over by many stretches, so they are taken
+/// off at the front.
+pub type Items<T> = VecDeque<(u32, Planned<T>)>;
 
 /// Items of a Task that are worked on together, in order.
 #[derive(Clone, Debug)]
@@ -80,6 +84,23 @@ pub struct Stretch<T> {
     pub items: Items<T>,
     /// How long it may keep others waiting; what is not done by then is left for the next stretch.
     pub patience: Duration,
+}
+
+/// How long a stretch may keep others waiting, from when it keeps something from them.
+pub(crate) struct Patience {
+    begun: Instant,
+    time: Duration,
+}
+
+impl Patience {
+    fn begin(time: Duration) -> Self {
+        Self { begun: Instant::now(), time }
+    }
+
+    /// Whether it is time to let others go first.
+    pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
+        Ok(self.begun.elapsed() > self.time && tx.others_wait().await?)
+    }
 }
 
 impl Store {
@@ -208,22 +229,24 @@ impl Store {
         let lease = lease.clone();
         self.db
             .write(async move |tx| {
-                let begun = Instant::now();
                 let tenant = &lease.key.tenant;
                 let Stretch { task: id, from, items, patience } = stretch;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
-                let reserved = u64::from(task.n_left());
-                let is_over = || begun.elapsed() > patience && tx.others_wait();
-                let made = creation::create_reserved(&tx, tenant, items, reserved, is_over);
+                let counter = counter::lock_tenant(&tx, tenant).await?;
+                let counter =
+                    counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
+                let patience = Patience::begin(patience);
+                let Work::Creation { contract_id, .. } = task.work.clone() else {
+                    return Err(NotRun::Moved);
+                };
+                let n_reserved = task.n_left().into();
+                let room = creation::Room { counter, contract_id, n_reserved };
+                let made = creation::create_reserved(&tx, tenant, items, room, &patience);
                 let (results, left) = made.await?;
-                // Used or not: an item that failed needs its place no more.
-                if let Work::Creation { contract_id, .. } = &task.work {
-                    let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
-                    tally::reserve(&tx, tenant, contract_id, -n_done).await?;
-                }
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
-                Ok((close(&tx, &lease, task, None, terms, now, &probe).await?, left))
+                let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
+                Ok((Stepped { took: patience.begun.elapsed(), ..stepped }, left))
             })
             .await
     }
@@ -240,15 +263,16 @@ impl Store {
         let lease = lease.clone();
         self.db
             .write(async move |tx| {
-                let begun = Instant::now();
                 let tenant = &lease.key.tenant;
-                let Stretch { task: id, from, items, patience } = stretch;
+                let Stretch { task: id, from, mut items, patience } = stretch;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
-                let is_over = || begun.elapsed() > patience && tx.others_wait();
-                let results = changes::change_each(&tx, tenant, items, &rule, is_over).await?;
+                let patience = Patience::begin(patience);
+                let items = items.make_contiguous();
+                let results = changes::change_each(&tx, tenant, items, &rule, &patience).await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
-                close(&tx, &lease, task, None, terms, now, &probe).await
+                let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
+                Ok(Stepped { took: patience.begun.elapsed(), ..stepped })
             })
             .await
     }
@@ -379,8 +403,11 @@ async fn close(
     if matches!(task.state, TaskState::Done | TaskState::Failed) {
         end(tx, tenant, &mut task, terms, now).await?;
     }
-    write(tx, tenant, &task, password.as_ref()).await?;
-    let keeps_lease = !due::is_waiting(tx, DueKind::Tasks, now).await?;
+    // Sent together: others may be waiting for each of these journeys.
+    let seen = try_join(due::is_waiting(tx, DueKind::Tasks, now), tx.others_wait());
+    let ((), (is_waiting, others_waited)) =
+        try_join(write(tx, tenant, &task, password.as_ref()), seen).await?;
+    let keeps_lease = !is_waiting;
     let is_ours = match keeps_lease {
         true => due::hold(tx, lease, now.plus_milliseconds(terms.lease_milliseconds)).await?,
         false => due::release(tx, lease, now).await?,
@@ -389,7 +416,7 @@ async fn close(
         return Err(NotRun::Lost);
     }
     probe.pass(Point::BeforeCommit).map_err(NotRun::Interrupted)?;
-    Ok(Stepped { task, keeps_lease, others_waited: tx.others_wait() })
+    Ok(Stepped { task, keeps_lease, others_waited, took: Duration::ZERO })
 }
 
 async fn write(

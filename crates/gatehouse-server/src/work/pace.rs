@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-/// How long a stretch may keep others waiting.
-pub(super) const PATIENCE: Duration = Duration::from_millis(25);
+/// How long a stretch may keep others waiting: a few times as long as they take by themselves.
+pub(super) const PATIENCE: Duration = Duration::from_millis(4);
 
-/// How long a stretch may take when nobody waits.
-const ALONE: Duration = Duration::from_millis(500);
+/// How long a stretch may take when nobody waits. It stops when somebody comes. Longer ones are fewer, and a
+/// stretch writes most pages of some indexes, whether it is long or short.
+const ALONE: Duration = Duration::from_secs(2);
 
-/// Items in a stretch, at least and at most.
-const ITEMS: std::ops::RangeInclusive<u32> = 16..=20_000;
+/// Items in a stretch, at least and at most: what is made ready for one takes some ten megabytes.
+const ITEMS: std::ops::RangeInclusive<u32> = 64..=32_000;
 
 /// Items in the first stretch.
-const FIRST: u32 = 250;
+const FIRST: u32 = 2000;
 
 /// How many times longer the next stretch may be than the last one.
 const GROWTH: u32 = 4;
@@ -57,14 +58,14 @@ mod tests {
         let mut pace = Pace::default();
         for _ in 0..8 {
             let n = pace.n_items();
-            pace.learn(n, Duration::from_micros(50) * n, false);
+            pace.learn(n, Duration::from_micros(100) * n, false);
         }
-        assert_eq!(pace.n_items(), 10_000, "half a second of them");
-        pace.learn(10_000, Duration::from_millis(500), true);
-        assert_eq!(pace.n_items(), 500, "25 ms of them");
-        pace.learn(500, Duration::from_secs(60), true);
-        assert_eq!(pace.n_items(), 16, "and always some");
-        pace.learn(16, Duration::ZERO, false);
-        assert_eq!(pace.n_items(), 64, "but never suddenly many");
+        assert_eq!(pace.n_items(), 20_000, "two seconds of them");
+        pace.learn(20_000, Duration::from_millis(100), true);
+        assert_eq!(pace.n_items(), 800, "4 ms of them");
+        pace.learn(800, Duration::from_secs(60), true);
+        assert_eq!(pace.n_items(), 64, "and always some");
+        pace.learn(64, Duration::ZERO, false);
+        assert_eq!(pace.n_items(), 256, "but never suddenly many");
     }
 }

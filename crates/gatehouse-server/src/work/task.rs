@@ -204,10 +204,10 @@ impl TaskWorker {
     }
 
     /// Learns how long the next stretch should be.
-    fn learn(&mut self, n_items: u32, took: Duration, stepped: &Stepped) {
+    fn learn(&mut self, n_items: u32, stepped: &Stepped) {
         let others_waited = stepped.others_waited || !stepped.keeps_lease;
-        self.app.meter.stretches.observe(took.as_secs_f64());
-        self.pace.learn(n_items, took, others_waited);
+        self.app.meter.stretches.observe(stepped.took.as_secs_f64());
+        self.pace.learn(n_items, stepped.took, others_waited);
     }
 
     /// A place among those who work on Tasks at the same time.

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,9 +14,10 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use tokio::sync::Semaphore;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
 use super::guard::guard;
@@ -365,6 +367,31 @@ impl Session {
     ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
         let statement = self.statement(&self.plain, sql, "").await?;
         Ok(self.client.query(&statement, columns).await?)
+    }
+
+    /// Copies rows into a table, in the binary format; `sql` says into which columns, which are of `types`.
+    pub(crate) async fn copy<const N: usize>(
+        &self,
+        sql: &'static str,
+        types: &[Type; N],
+        rows: &[[Value<'_>; N]],
+    ) -> Result<(), StoreError> {
+        let statement = self.statement(&self.plain, sql, "").await?;
+        let sink = self.client.copy_in(&statement).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+        for row in rows {
+            writer.as_mut().write(&references(row)).await?;
+        }
+        writer.finish().await?;
+        Ok(())
+    }
+
+    /// Whether somebody waits for a row that this transaction has locked.
+    pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
+                   AND NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid";
+        let rows = self.rows(sql, &[], &|row: &Row<'_>| row.count(0)).await?;
+        Ok(rows.first().is_some_and(|n| *n > 0))
     }
 
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {

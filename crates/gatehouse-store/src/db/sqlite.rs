@@ -1,8 +1,8 @@
 //! SQLite: one writer thread that gathers, and readers on whatever thread asks.
 //!
 //! A commit costs one flush however many requests it carries. So the writer takes everything that
-//! waits, runs it in one transaction with a savepoint for each request (one failure stays its own),
-//! flushes once, and only then answers all of them. While it flushes, the next ones gather.
+//! waits, runs it in one transaction with a savepoint for each request behind the first (one failure stays
+//! its own), flushes once, and only then answers all of them. While it flushes, the next ones gather.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,6 +17,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
+use super::checkpoint;
 use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
@@ -39,6 +40,11 @@ const STATEMENTS_MAX: usize = 128;
 /// million accesses, which every look passes through.
 const CACHE_KIBIBYTES: i64 = 16 * 1024;
 
+/// What the writer may keep of the database. New usernames are random: each one changes another page of
+/// their index, and those of a large batch together change most of them. Were they read, written and read
+/// again for want of room, a batch would take twice as long.
+const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
+
 /// Steps of SQLite's between two looks at the clock, where a read has a limit: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
@@ -49,10 +55,26 @@ fn snapshots_at_once() -> usize {
 
 type Link = Arc<Mutex<Connection>>;
 
-/// Runs a write inside its savepoint, or hears why there is no transaction to run it in. What it
-/// returns is called with the fate of the commit.
-type Job = Box<dyn FnOnce(Result<&Link, &StoreError>) -> Answer + Send>;
+/// Runs a write, or hears why there is no transaction to run it in. What it returns is called with the fate
+/// of the commit.
+type Job = Box<dyn FnOnce(Result<Room<'_>, &StoreError>) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+
+/// Where a write runs.
+#[derive(Clone, Copy)]
+enum Room<'a> {
+    /// In a transaction that nobody has written in yet. When it fails, that is simply begun anew. A savepoint
+    /// would have SQLite copy every page before it changes, which costs a large write a fifth of its time.
+    Fresh(&'a Link),
+    /// In a savepoint, behind others.
+    Shared(&'a Link),
+}
+
+/// The log, and who moves it.
+struct Log {
+    turn: checkpoint::Turn,
+    mover: JoinHandle<()>,
+}
 
 /// What the writer is asked for.
 enum Order {
@@ -78,18 +100,22 @@ impl Sqlite {
         let made =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
         drop(made.map_err(|cause| StoreError::Unavailable(cause.into()))?);
-        let connection = Connection::open(path)?;
+        let mut connection = Connection::open(path)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
         keep_plans(&connection)?;
+        let turn = checkpoint::Turn::default();
+        let mover = checkpoint::start(path, &mut connection, turn.clone())?;
+        let log = Log { turn, mover };
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         let writer = std::thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn({
                 let meter = Arc::clone(&meter);
-                move || write_until_closed(Arc::new(Mutex::new(connection)), receiver, &meter)
+                move || write_until_closed(Arc::new(Mutex::new(connection)), log, receiver, &meter)
             })
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
         let queue = Mutex::new(Some(sender));
@@ -165,9 +191,10 @@ impl Sqlite {
         Ok(value)
     }
 
+    /// Runs a write, which also hears whether others have written in the same transaction before it.
     pub(crate) async fn write<T, E, Run>(
         &self,
-        work: impl FnOnce(Link) -> Run + Send + 'static,
+        work: impl FnOnce(Link, bool) -> Run + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -176,12 +203,18 @@ impl Sqlite {
     {
         let (answer, answered) = oneshot::channel();
         let waiting = Held::new(&self.meter.writer_waiting);
-        let job: Job = Box::new(move |link| {
+        let job: Job = Box::new(move |room| {
             drop(waiting);
-            let result = match link {
-                Ok(link) => in_savepoint(link, || {
-                    work(Arc::clone(link)).now_or_never().expect("nothing on SQLite ever waits")
-                }),
+            let run = |link: &Link, has_company| {
+                let run = || work(Arc::clone(link), has_company).now_or_never();
+                catch_unwind(AssertUnwindSafe(|| run().expect("nothing on SQLite ever waits")))
+                    .unwrap_or_else(|_| {
+                        Err(E::from(StoreError::Unexpected("a write panicked".into())))
+                    })
+            };
+            let result = match room {
+                Ok(Room::Fresh(link)) => in_transaction(link, || run(link, false)),
+                Ok(Room::Shared(link)) => in_savepoint(link, || run(link, true)),
                 Err(why) => Err(E::from(why.repeated())),
             };
             Box::new(move |committed| {
@@ -225,25 +258,25 @@ fn keep_plans(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Order>, meter: &StoreMeter) {
+fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, meter: &StoreMeter) {
     let mut put_off = None;
     while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
         let first = match order {
             Order::Write(job) => job,
             Order::TruncateLog(answer) => {
-                let _ = answer.send(truncate_log(&lock(&link)));
+                let _ = answer.send(log.turn.alone(|| truncate_log(&lock(&link))));
                 continue;
             }
         };
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
-        let mut answers = vec![first(place)];
+        let mut answers = vec![first(place.map(Room::Fresh))];
         while answers.len() < GATHER_MAX
             && (is_open(&link) || place.is_err())
             && let Ok(next) = queue.try_recv()
         {
             match next {
-                Order::Write(job) => answers.push(job(place)),
+                Order::Write(job) => answers.push(job(place.map(Room::Shared))),
                 other => {
                     put_off = Some(other);
                     break;
@@ -256,6 +289,7 @@ fn write_until_closed(link: Link, mut queue: mpsc::Receiver<Order>, meter: &Stor
             answer(committed.as_ref().copied());
         }
     }
+    checkpoint::stop(&mut lock(&link), log.mover);
     if let Err(cause) = lock(&link).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
         tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
     }
@@ -291,6 +325,19 @@ fn commit(link: &Link) -> Result<(), StoreError> {
     })?)
 }
 
+fn in_transaction<T, E: From<StoreError>>(
+    link: &Link,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let result = work();
+    if result.is_err() {
+        // It may have ended by itself already. Should there be no new one, the commit will say so.
+        let _ = lock(link).execute_batch("ROLLBACK");
+        let _ = begin(link);
+    }
+    result
+}
+
 fn in_savepoint<T, E: From<StoreError>>(
     link: &Link,
     work: impl FnOnce() -> Result<T, E>,
@@ -299,8 +346,7 @@ fn in_savepoint<T, E: From<StoreError>>(
         .prepare_cached("SAVEPOINT request")
         .and_then(|mut it| it.execute([]))
         .map_err(|cause| E::from(StoreError::from(cause)))?;
-    let result = catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(E::from(StoreError::Unexpected("a write panicked".into()))));
+    let result = work();
     let end = if result.is_ok() {
         "RELEASE request"
     } else {
@@ -357,6 +403,18 @@ pub(super) fn execute(
 ) -> Result<u64, StoreError> {
     let mut statement = connection.prepare_cached(sql)?;
     Ok(statement.execute(rusqlite::params_from_iter(values))? as u64)
+}
+
+pub(super) fn execute_each<const N: usize>(
+    connection: &Connection,
+    sql: &'static str,
+    rows: &[[Value<'_>; N]],
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    for row in rows {
+        statement.execute(rusqlite::params_from_iter(row))?;
+    }
+    Ok(())
 }
 
 pub(super) fn script(connection: &Connection, sql: &str) -> Result<(), StoreError> {

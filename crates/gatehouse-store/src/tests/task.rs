@@ -105,6 +105,90 @@ async fn a_creation_goes_from_acceptance_to_its_end() {
 }
 
 #[tokio::test]
+async fn what_is_taken_fails_alone_wherever_it_lies_in_a_long_stretch() {
+    for Case { kind, store, .. } in stores("task_long").await {
+        set_up(&store).await;
+        store.create_access(&acme(), new("c1", "user-640")).await.unwrap().unwrap();
+        accept(&store, creation(1, "c1", 1300)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        let mut names: Vec<String> = (0..1300).map(|n| format!("user-{n}")).collect();
+        names[1201] = "user-1200".into();
+        names[1299] = "user-3".into();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let task = run(&store, &lease, stretch(1, 0, &names)).await.unwrap();
+        assert_eq!((task.n_succeeded, task.n_failed), (1297, 3), "{kind}");
+        let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
+        let ordinals: Vec<u32> = failed.iter().map(|item| item.ordinal).collect();
+        assert_eq!(ordinals, [640, 1201, 1299], "{kind}");
+        let made = store.accesses_of_task(&acme(), job(1), 0, 2000).await.unwrap();
+        assert_eq!(made.len(), 1297, "{kind}");
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stretch_behind_others_in_their_transaction_lets_them_go() {
+    let cases = stores("task_company").await.into_iter();
+    for Case { kind, store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 1300)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        let names: Vec<String> = (0..1300).map(|n| format!("user-{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let stretch = Stretch { patience: Duration::ZERO, ..stretch(1, 0, &names) };
+        // Keeps the writer until the other two are there, so that all go together.
+        let waiting = store.db.meter().writer_waiting.clone();
+        let first = store.db.write::<_, crate::StoreError, _, _>(async move |_| {
+            while waiting.get() < 2 {
+                std::thread::yield_now();
+            }
+            Ok(())
+        });
+        let tenant = acme();
+        let single = store.create_access(&tenant, new("c1", "single"));
+        let batch = store.run_creation(&lease, stretch, TERMS, Probe::default());
+        let (first, single, batch) = futures_util::join!(first, single, batch);
+        first.unwrap();
+        single.unwrap().unwrap();
+        let (stepped, left) = batch.unwrap();
+        assert!(stepped.others_waited && !left.is_empty(), "{kind}");
+        assert_eq!(stepped.task.n_processed() as usize + left.len(), 1300, "{kind}");
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
+    for case in stores("task_others").await {
+        let Case { kind, store, .. } = &case;
+        set_up(store).await;
+        // On PostgreSQL, those of another server.
+        let another = if store.db.gathers_writes() { None } else { case.another().await.ok() };
+        let locked = std::sync::Arc::new(tokio::sync::Notify::new());
+        let notify = std::sync::Arc::clone(&locked);
+        let holder = store.db.write::<_, crate::StoreError, _, _>(async move |tx| {
+            crate::counter::lock_tenant(&tx, &acme()).await?;
+            let before = tx.others_wait().await?;
+            notify.notify_one();
+            while !tx.others_wait().await? {
+                std::thread::yield_now();
+            }
+            Ok(before)
+        });
+        let tenant = acme();
+        let other = async {
+            locked.notified().await;
+            another.as_ref().unwrap_or(store).create_access(&tenant, new("c1", "other")).await
+        };
+        let (holder, other) = futures_util::join!(holder, other);
+        assert!(!holder.unwrap(), "{kind}: nobody, at first");
+        other.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn who_has_lost_the_lease_commits_nothing() {
     for Case { kind, store, clock, .. } in stores("task_fence").await {
         set_up(&store).await;

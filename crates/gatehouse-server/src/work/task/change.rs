@@ -1,7 +1,6 @@
 //! Changing the accesses of a batch, each by the rule that a single change goes by.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Target};
@@ -49,13 +48,12 @@ impl TaskWorker {
             items.extend(wanted.map(|(named, _)| (named.index, plan(named))));
         }
         self.probe.pass(Point::Prepared)?;
-        let begun = Instant::now();
         let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
         let rule = rule(&task.work, password);
         let (terms, probe) = (self.terms, self.probe.clone());
         let stepped = self.app.store.run_change(lease, stretch, rule, terms, probe).await?;
         let n_changed = stepped.task.n_processed() - from;
-        self.learn(n_changed, begun.elapsed(), &stepped);
+        self.learn(n_changed, &stepped);
         Ok(stepped)
     }
 

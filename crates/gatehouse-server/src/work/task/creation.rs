@@ -1,8 +1,6 @@
 //! Making the accesses of a batch: what they are made of is derived, unsealed and hashed before their
 //! transaction, so that this takes nobody's time but the worker's.
 
-use std::time::Instant;
-
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::task::{ItemName, Task};
 use gatehouse_core::trouble::Field;
@@ -18,6 +16,9 @@ use crate::work::pace::PATIENCE;
 
 /// Slow hashes before a transaction: about as long as a stretch may take.
 const HASHES_MAX: usize = 64;
+
+/// Items that are made ready in one go, on a thread that others wait for.
+const ITEMS_AT_ONCE: u32 = 64;
 
 /// What has been made ready of a Task: kept from step to step, since hashes are dear.
 pub(super) struct Prepared {
@@ -52,12 +53,12 @@ impl TaskWorker {
             }
         };
         let Prepared { key, items, .. } = prepared;
-        let (n_items, begun) = (items.len(), Instant::now());
+        let n_items = items.len();
         let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
         let made = self.app.store.run_creation(lease, stretch, self.terms, self.probe.clone());
         let (stepped, items) = made.await?;
         let n_made = u32::try_from(n_items - items.len()).unwrap_or(u32::MAX);
-        self.learn(n_made, begun.elapsed(), &stepped);
+        self.learn(n_made, &stepped);
         drop(place);
         let from = stepped.task.n_processed();
         let is_over = stepped.task.state.is_terminal();
@@ -142,7 +143,8 @@ impl TaskWorker {
             false => self.alive(lease, self.app.vault.hash_quietly(chosen)).await?,
         };
         let mut hashes = hashes.into_iter();
-        let items = wanted.into_iter().zip(from..).map(|(item, ordinal)| {
+        let mut items = Items::with_capacity(wanted.len());
+        for (item, ordinal) in wanted.into_iter().zip(from..) {
             let planned = match item {
                 NewItem::Fit(item) => {
                     let hash = item.password.as_ref().and_then(|_| hashes.next());
@@ -153,9 +155,12 @@ impl TaskWorker {
                 }
                 NewItem::Unfit(item) => fail(item),
             };
-            (ordinal, planned)
-        });
-        Ok(items.collect())
+            items.push_back((ordinal, planned));
+            if ordinal % ITEMS_AT_ONCE == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(items)
     }
 }
 
