@@ -86,7 +86,7 @@ async fn the_payload_has_exactly_the_keys_of_its_state() {
     const ERRORS: [&str; 5] = ["id", "state", "@baseType", "@type", "errors"];
     const BOTH: [&str; 6] = ["id", "state", "@baseType", "@type", "accesses", "errors"];
     for gate in Gatehouse::on_each("task_payloads").await {
-        let made = gate.make(1200).await;
+        let made = gate.make(2500).await;
         let prepaid = gate.create(r#"{"contractId": "pre"}"#).await.1["id"].clone();
         let change = |operation: &str, ids: Value| {
             let body = match operation {
@@ -108,7 +108,7 @@ async fn the_payload_has_exactly_the_keys_of_its_state() {
                 create("payg", taken.clone()),
                 create("payg", taken),
                 create("none", json!([{}])),
-                json!({"contractId": "payg", "numberOfAccesses": 1200}),
+                json!({"contractId": "payg", "numberOfAccesses": 2500}),
             ),
             (
                 "batchUpdate",

@@ -281,13 +281,13 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
         }
         // One that ends in the middle fails what is left.
         app.put_contract(&acme(), &contract).await.unwrap();
-        let job = accept(&app, count(600)).await;
+        let job = accept(&app, count(4000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
         app.put_contract(&acme(), &over).await.unwrap();
         while worker.run_one().await.unwrap() != Did::Nothing {}
         let outcome = app.outcome(&acme(), job).await.unwrap().task;
-        assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 600), "{kind}");
+        assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 4000), "{kind}");
         assert!(outcome.n_succeeded > 0 && outcome.n_failed > 0, "{kind}");
         assert_sound(&app).await;
     }
@@ -352,7 +352,7 @@ async fn work_with_interruptions(app: &App, at: Point) {
 #[tokio::test]
 async fn who_hands_back_is_followed_at_once() {
     for (kind, app, _dir) in apps("task_handed_back").await {
-        let job = accept(&app, count(2000)).await;
+        let job = accept(&app, count(4000)).await;
         let mut first = TaskWorker::new(app.clone());
         while !matches!(first.run_one().await.unwrap(), Did::Worked(_)) {}
         let mut second = TaskWorker::new(app.clone());
