@@ -31,7 +31,7 @@ pub(crate) fn rows_at_once(tx: &Tx) -> usize {
     }
 }
 
-/// Rows from which on a copy costs PostgreSQL less than arrays.
+/// Rows from which on they are copied: a copy takes one journey more than arrays.
 const COPIED_MIN: usize = 50;
 
 /// Which of these usernames somebody has already.

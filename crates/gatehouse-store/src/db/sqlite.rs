@@ -42,7 +42,7 @@ const CACHE_KIBIBYTES: i64 = 16 * 1024;
 
 /// What the writer may keep of the database. New usernames are random: each one changes another page of
 /// their index, and those of a large batch together change most of them. Were they read, written and read
-/// again for want of room, a batch would take twice as long.
+/// again for want of room, a batch would take longer.
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 
 /// Steps of SQLite's between two looks at the clock, where a read has a limit: well under a millisecond.
@@ -64,7 +64,7 @@ type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 #[derive(Clone, Copy)]
 enum Room<'a> {
     /// In a transaction that nobody has written in yet. When it fails, that is simply begun anew. A savepoint
-    /// would have SQLite copy every page before it changes, which costs a large write a fifth of its time.
+    /// would have SQLite copy every page before it changes, which costs a large write dearly.
     Fresh(&'a Link),
     /// In a savepoint, behind others.
     Shared(&'a Link),
