@@ -101,21 +101,24 @@ fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     }
 }
 
-/// Lets every other thread go first. Only Linux knows this of a single thread.
+/// Lets every other thread of the machine go first: it runs when a core would be idle, and stops at once when
+/// somebody wakes. A nice value alone would not do: it counts only among the threads of one session or
+/// container, and the database's are not ours. Only Linux knows this.
 #[cfg(target_os = "linux")]
 fn step_back() {
-    let this_thread = Some(rustix::thread::gettid());
-    if let Err(cause) = rustix::process::setpriority_process(this_thread, LAST) {
-        tracing::warn!(%cause, "hashes for batches run at ordinary priority");
+    use thread_priority::unix::{
+        NormalThreadSchedulePolicy::Idle, ThreadSchedulePolicy, set_thread_priority_and_policy,
+        thread_native_id,
+    };
+    let policy = ThreadSchedulePolicy::Normal(Idle);
+    let least = thread_priority::ThreadPriority::Min;
+    if let Err(cause) = set_thread_priority_and_policy(thread_native_id(), least, policy) {
+        tracing::warn!(?cause, "hashes for batches run at ordinary priority");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn step_back() {}
-
-/// The nicest a thread can be.
-#[cfg(target_os = "linux")]
-const LAST: i32 = 19;
 
 const THREAD_NAME: &str = "quiet-hash";
 const NEVER_ENDS: &str = "the threads end after the vault, and every hash can be made";

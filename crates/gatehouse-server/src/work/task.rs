@@ -62,6 +62,8 @@ pub struct TaskWorker {
     current: Option<TaskId>,
     prepared: Option<Prepared>,
     pace: Pace,
+    /// How long to leave the store to others before the next step.
+    courtesy: Duration,
     places: Arc<Semaphore>,
     probe: Probe,
 }
@@ -82,6 +84,7 @@ impl TaskWorker {
             current: None,
             prepared: None,
             pace: Pace::default(),
+            courtesy: Duration::ZERO,
             places: Arc::new(Semaphore::new(1)),
             probe,
         }
@@ -121,6 +124,7 @@ impl TaskWorker {
     /// can hand back what it holds.
     pub(super) async fn work(&mut self) -> Result<Did, Error> {
         let Some(lease) = self.lease.clone() else { return Ok(Did::Nothing) };
+        tokio::time::sleep(std::mem::take(&mut self.courtesy)).await;
         match self.step(&lease).await {
             Ok((did, keeps_lease)) => {
                 self.lease = self.lease.take().filter(|_| keeps_lease);
@@ -208,6 +212,8 @@ impl TaskWorker {
         let others_waited = stepped.others_waited || !stepped.keeps_lease;
         self.app.meter.stretches.observe(stepped.took.as_secs_f64());
         self.pace.learn(n_items, stepped.took, others_waited);
+        // Those who waited have the next turn, for as long as they were kept waiting.
+        self.courtesy = if stepped.others_waited { stepped.took } else { Duration::ZERO };
     }
 
     /// A place among those who work on Tasks at the same time.
