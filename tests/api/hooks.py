@@ -20,23 +20,30 @@ def read_text(_context, response):
     return response.content.decode()
 
 
-# What the access that was made last lets its device in with.
-credentials = {}
+# What the access that was made last lets its device in with, and the Task that was accepted last.
+credentials, task = {}, {}
 
 
 @schemathesis.hook
 def after_call(_context, case, response):
-    """Remembers an access that was made."""
-    if case.operation.definition.raw["operationId"] == "createAccess" and response.status_code == 201:
+    """Remembers what was made."""
+    operation = case.operation.definition.raw["operationId"]
+    if operation == "createAccess" and response.status_code == 201:
         issued = response.json()
         credentials.update(username=issued["username"], password=issued["password"])
+    if operation == "createAccesses" and response.status_code == 202:
+        task.update(taskId=response.json()["id"], tenantName=case.path_parameters["tenantName"])
 
 
 @schemathesis.hook
 def before_call(_context, case, _kwargs):
     """Makes a good request of one that only its schema calls good: what one field says about another stands in words."""
     body = case.body
-    if not isinstance(body, dict) or not case.meta or not case.meta.generation.mode.is_positive:
+    if not case.meta or not case.meta.generation.mode.is_positive:
+        return
+    if task and "taskId" in (case.path_parameters or {}):
+        case.path_parameters.update(task)
+    if not isinstance(body, dict):
         return
     operation = case.operation.definition.raw["operationId"]
     if operation == "verifyCredentials" and credentials and len(body["username"]) % 2:
