@@ -4,7 +4,7 @@
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::task::{ItemName, Task};
 use gatehouse_core::trouble::Field;
-use gatehouse_core::{ContractId, DeviceName, TaskId, TenantName, Trouble};
+use gatehouse_core::{ContractId, TaskId, TenantName, Trouble};
 use gatehouse_store::{Items, Lease, NewAccess, Planned, Point, Stepped, StoreError, Stretch};
 use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
@@ -53,14 +53,31 @@ impl TaskWorker {
             }
         };
         let Prepared { key, items, .. } = prepared;
-        let n_items = items.len();
+        let until = from + u32::try_from(items.len()).unwrap_or(u32::MAX);
         let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
-        let made = self.app.store.run_creation(lease, stretch, self.terms, self.probe.clone());
-        let (stepped, items) = made.await?;
-        let n_made = u32::try_from(n_items - items.len()).unwrap_or(u32::MAX);
-        self.learn(n_made, &stepped);
-        drop(place);
+        let made = async {
+            let store = &self.app.store;
+            let made = store.run_creation(lease, stretch, self.terms, self.probe.clone()).await;
+            drop(place);
+            made
+        };
+        // What follows is made ready while the database works, unless there is enough of it already.
+        let ahead = async {
+            match until < task.n_items && until - from <= self.pace.n_items() {
+                true => self.items(lease, task, contract_id, is_explicit, &key, until).await,
+                false => Ok(Items::new()),
+            }
+        };
+        let (made, ahead) = tokio::join!(made, ahead);
+        let (stepped, mut items) = made?;
+        let mut ahead = match ahead {
+            Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
+            // What could not be made ready is tried again when its turn comes.
+            other => other.unwrap_or_default(),
+        };
         let from = stepped.task.n_processed();
+        items.append(&mut ahead);
+        self.learn(from - task.n_processed(), &stepped);
         let is_over = stepped.task.state.is_terminal();
         self.prepared = Some(Prepared { task: task.id, key, from, items }).filter(|_| !is_over);
         Ok(stepped)
@@ -81,16 +98,29 @@ impl TaskWorker {
             None => self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?,
         };
         let from = task.n_processed();
-        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
-        let wanted = match is_explicit {
-            true => self.read_items(tenant, task.id, &key, from, until).await?,
-            false => (from..until).map(|n| generated_item(task.id, n)).collect(),
-        };
-        self.probe.pass(Point::Prepared)?;
-        let draft = Draft { task: task.id, key: &key, contract_id };
-        let items = self.hash(lease, draft, from, wanted).await?;
+        let items = self.items(lease, task, contract_id, is_explicit, &key, from).await?;
         self.probe.pass(Point::Hashed)?;
         Ok(Prepared { task: task.id, key, from, items })
+    }
+
+    /// The next items from this one on.
+    async fn items(
+        &self,
+        lease: &Lease,
+        task: &Task,
+        contract_id: &ContractId,
+        is_explicit: bool,
+        key: &TaskKey,
+        from: u32,
+    ) -> Result<Items<NewAccess>, Stopped> {
+        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
+        let wanted = match is_explicit {
+            true => self.read_items(&lease.key.tenant, task.id, key, from, until).await?,
+            false => generated_items(task.id, from, until),
+        };
+        self.probe.pass(Point::Prepared)?;
+        let draft = Draft { task: task.id, key, contract_id };
+        self.hash(lease, draft, from, wanted).await
     }
 
     /// What the client sent of these items.
@@ -185,13 +215,15 @@ impl Draft<'_> {
     }
 }
 
-/// An item of which the client said nothing: its device is named after its number and its job.
-fn generated_item(task: TaskId, ordinal: u32) -> NewItem {
+/// Items of which the client said nothing: a device is named after its number and its job.
+fn generated_items(task: TaskId, from: u32, until: u32) -> Vec<NewItem> {
     let job = task.to_string();
     let ending = &job[job.len() - 6..];
-    let name = format!("device-{:06}-{ending}", ordinal + 1);
-    let device_name: Option<DeviceName> = name.parse().ok();
-    NewItem::Fit(FitItem { device_name, ..FitItem::default() })
+    let item = |ordinal: u32| {
+        let device_name = format!("device-{:06}-{ending}", ordinal + 1).parse().ok();
+        NewItem::Fit(FitItem { device_name, ..FitItem::default() })
+    };
+    (from..until).map(item).collect()
 }
 
 fn fail<T>(item: UnfitItem) -> Planned<T> {
