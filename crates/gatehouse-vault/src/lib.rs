@@ -99,7 +99,11 @@ impl Vault {
     /// Hashes a password that somebody chose: perhaps weak, so the slow way.
     pub async fn hash_chosen(&self, password: &Password) -> Result<StoredHash, Busy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
-        self.pool.run(move || hasher.hash_slow(&password, &chance::bytes())).await
+        let hash = move || {
+            let memory = &mut password::Memory::default();
+            hasher.hash_slow(&password, &chance::bytes(), memory)
+        };
+        self.pool.run(hash).await
     }
 
     /// Hashes many chosen passwords for a batch, with the given salts and in their order.

@@ -13,7 +13,7 @@ use gatehouse_core::credential::{Password, StoredHash};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::meter::{Held, VaultMeter};
-use crate::password::{Hasher, Salt};
+use crate::password::{Hasher, Memory, Salt};
 
 /// Hashes that lie ready for each thread, so that it needn't wait for the next to be handed over.
 const READY_PER_THREAD: usize = 4;
@@ -80,13 +80,25 @@ impl QuietLane {
 /// What a thread does until the vault is dropped.
 fn work(queue: &Mutex<mpsc::Receiver<Job>>, hasher: &Hasher, meter: &VaultMeter) {
     step_back();
-    while let Some(Job { password, salt, answer, waiting }) = next(queue) {
+    let mut memory = Memory::default();
+    while let Some(job) = next_at_once(queue).or_else(|| {
+        // Who waits needs no memory meanwhile.
+        memory = Memory::default();
+        next(queue)
+    }) {
+        let Job { password, salt, answer, waiting } = job;
         drop(waiting);
-        let hash = hasher.hash_slow(&password, &salt);
+        let hash = hasher.hash_slow(&password, &salt, &mut memory);
         meter.quiet_made.inc();
         // Who left meanwhile doesn't miss it.
         let _ = answer.send(hash);
     }
+}
+
+/// The next hash that somebody waits for, if it is there already.
+fn next_at_once(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
+    let job = queue.try_lock().ok()?.try_recv().ok();
+    job.filter(|job| !job.answer.is_closed())
 }
 
 /// The next hash that somebody waits for.
