@@ -136,8 +136,6 @@ pub struct Task {
     pub n_succeeded: u32,
     /// How many of them failed.
     pub n_failed: u32,
-    /// When it was accepted.
-    pub created_at: Timestamp,
     /// Until when it may show passwords; known when it is over.
     pub shows_secrets_until: Option<Timestamp>,
     /// The request that it came with.

@@ -269,9 +269,13 @@ fn whole(number: f64) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
-/// As much of a value as an error may repeat. Control characters, which no log or list could show, are
-/// replaced.
+/// As much of a value as an error may repeat.
 pub fn shortened(value: &str) -> String {
+    value.chars().take(VALUE_CHARS_MAX).collect()
+}
+
+/// The same for what is kept: control characters, which not every store can keep, are replaced.
+pub fn printable(value: &str) -> String {
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     value.chars().take(VALUE_CHARS_MAX).map(shown).collect()
 }

@@ -180,7 +180,7 @@ impl Store {
                 };
                 let now = tx.now().await?;
                 match reserve(&tx, tenant, &contract_id, task.n_items, now).await? {
-                    Ok(()) => task.state = TaskState::InProgress,
+                    Ok(()) => move_to(&mut task, TaskState::InProgress)?,
                     Err(trouble) => reject(&tx, tenant, &mut task, trouble, terms, now).await?,
                 }
                 close(&tx, &lease, task, None, terms, now, &probe).await
@@ -205,7 +205,7 @@ impl Store {
                 let now = tx.now().await?;
                 let password = match begin {
                     Ok(password) => {
-                        task.state = TaskState::InProgress;
+                        move_to(&mut task, TaskState::InProgress)?;
                         password
                     }
                     Err(trouble) => {
@@ -299,7 +299,7 @@ impl Store {
                     let n = i64::from(task.n_left());
                     tally::reserve(&tx, &tenant, contract_id, -n).await?;
                 }
-                task.state = TaskState::Terminated;
+                move_to(&mut task, TaskState::Terminated)?;
                 end(&tx, &tenant, &mut task, terms, now).await?;
                 write(&tx, &tenant, &task, None).await?;
                 Ok(Some(Ok(task)))
@@ -344,7 +344,7 @@ async fn reject(
     let name = ItemName::default();
     let why = FailedItem { ordinal: 0, index: 0, name, trouble };
     item::put_failed(tx, tenant, task.id, 0, &[why]).await?;
-    task.state = TaskState::Rejected;
+    move_to(task, TaskState::Rejected)?;
     // There is nothing to show.
     end(tx, tenant, task, Terms { secrets_milliseconds: 0, ..terms }, now).await
 }
@@ -366,8 +366,18 @@ async fn advance(
     task.n_failed += n_failed;
     task.n_succeeded += n_results - n_failed;
     if task.n_left() == 0 {
-        task.state = if task.n_failed == 0 { TaskState::Done } else { TaskState::Failed };
+        let end = if task.n_failed == 0 { TaskState::Done } else { TaskState::Failed };
+        move_to(task, end)?;
     }
+    Ok(())
+}
+
+/// Moves a Task on, by one of the moves that there are.
+fn move_to(task: &mut Task, next: TaskState) -> Result<(), StoreError> {
+    if !task.state.may_become(next) {
+        return Err(StoreError::corrupt("a Task can't move so"));
+    }
+    task.state = next;
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use crate::secret::{self, SecretKind};
 macro_rules! task_columns {
     () => {
         "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
-         created_at, shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number \
+         shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number \
          FROM task"
     };
 }
@@ -194,7 +194,7 @@ async fn insert(
 
 /// A Task that waits, with its place among those that do: who was worked on least, then who came first.
 pub(crate) fn read_queued(row: &Row<'_>) -> Result<((u64, u64), StoredTask), StoreError> {
-    Ok(((row.count(14)?, row.count(15)?), read(row)?))
+    Ok(((row.count(13)?, row.count(14)?), read(row)?))
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
@@ -204,7 +204,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
     let target = target.map(|word| Target::from_word(&word).ok_or_else(corrupt("a target")));
     let work = match row.text(1)?.as_str() {
         task::CREATION => {
-            Work::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(13)? != 0 }
+            Work::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(12)? != 0 }
         }
         task::UPDATE => {
             Work::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
@@ -221,10 +221,9 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
             n_items: small(6)?,
             n_succeeded: small(7)?,
             n_failed: small(8)?,
-            created_at: row.time(9)?,
-            shows_secrets_until: row.optional_time(10)?,
-            correlation_id: row.text(11)?,
+            shows_secrets_until: row.optional_time(9)?,
+            correlation_id: row.text(10)?,
         },
-        password: row.optional_text(12)?.map(StoredHash::new),
+        password: row.optional_text(11)?.map(StoredHash::new),
     })
 }

@@ -15,7 +15,11 @@ impl App {
     pub async fn delete_tenant(&self, name: &TenantName) -> Result<(), Error> {
         match self.store.delete_tenant(name).await? {
             None => Err(Error::NoTenant(name.to_string())),
-            Some(Ok(())) => Ok(()),
+            Some(Ok(())) => {
+                // What was sealed goes for good, as far as nobody reads just now.
+                let _ = self.store.scrub().await;
+                Ok(())
+            }
             Some(Err(TenantInUse { n_accesses })) => {
                 Err(Error::InUse { what: "the tenant can't be deleted", n_accesses })
             }

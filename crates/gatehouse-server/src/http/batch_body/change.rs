@@ -8,7 +8,7 @@ use super::super::access::read_update;
 use super::{Given, Problem, hand_on};
 use crate::app::access::Update;
 use crate::app::batch::{BatchChange, BatchedChange, NamedAccess};
-use crate::reader::{Faults, Keep, LongList, Reader, list, object, shortened, text, word};
+use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text, word};
 
 /// What a batch of changes may be for.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem>
             let (is_new, id) = match id {
                 Ok(id) => (known.insert(id), Ok(id)),
                 Err(text) => {
-                    let shown = shortened(&text);
+                    let shown = printable(&text);
                     (unknown.insert(text), Err(shown))
                 }
             };

@@ -7,7 +7,7 @@ use gatehouse_core::credential::Password;
 use super::{Given, Problem};
 use crate::app::batch::{FitItem, NewBatch, NewItem, NewItems, UnfitItem};
 use crate::reader::{
-    Fault, Faults, Json, Keep, LongList, Reader, list, number, parsed, shortened, text,
+    Fault, Faults, Json, Keep, LongList, Reader, list, number, parsed, printable, text,
 };
 
 const ITEM_FIELDS: &[&str] = &["username", "password", "deviceName"];
@@ -64,7 +64,7 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     if faults.is_empty() {
         return NewItem::Fit(fit);
     }
-    let [username, device_name] = [username, device_name].map(|it| it.map(|it| shortened(&it)));
+    let [username, device_name] = [username, device_name].map(|it| it.map(|it| printable(&it)));
     NewItem::Unfit(UnfitItem { username, device_name, faults })
 }
 
