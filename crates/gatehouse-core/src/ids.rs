@@ -26,7 +26,7 @@ pub enum BadName {
     /// Shorter than one character or longer than [`NAME_CHARS_MAX`].
     #[error("must have 1 to {NAME_CHARS_MAX} characters, not {0}")]
     Length(usize),
-    /// Holds a control character, which no list or log could show.
+    /// Holds a control character that it can't hold.
     #[error("must not hold control characters, such as U+{0:04X}")]
     Control(u32),
     /// Holds the colon that parts name and password in HTTP Basic.
@@ -60,6 +60,16 @@ fn check_name(text: &str) -> Result<(), BadName> {
 fn check_username(text: &str) -> Result<(), BadName> {
     check_name(text)?;
     if text.contains(':') { Err(BadName::Colon) } else { Ok(()) }
+}
+
+/// A device may be called anything that can be kept: databases can't keep U+0000 in a text.
+fn check_device(text: &str) -> Result<(), BadName> {
+    let n_chars = text.chars().count();
+    match n_chars {
+        1..=NAME_CHARS_MAX if text.contains('\0') => Err(BadName::Control(0)),
+        1..=NAME_CHARS_MAX => Ok(()),
+        _ => Err(BadName::Length(n_chars)),
+    }
 }
 
 fn check_tenant(text: &str) -> Result<(), BadName> {
@@ -128,7 +138,7 @@ name!(
 name!(
     /// The logical name of a device, for people.
     DeviceName,
-    check_name
+    check_device
 );
 
 name!(

@@ -159,11 +159,12 @@ async fn insert(
     number: u64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    // It waits behind nobody for longer than those who are there already do for each other.
+    // It begins, and has its first stretch, before those who are there already go on: what is small is
+    // over then. After that they take turns.
     let sql = concat!(
         "INSERT INTO task (tenant, id, number, turn, kind, state, contract_id, target, sets_password, \
          n_items, n_succeeded, n_failed, created_at, correlation_id, is_explicit) VALUES (?1, ?2, ?3, \
-         (SELECT COALESCE(MIN(turn), 0) FROM task WHERE tenant = ?1 AND ",
+         (SELECT COALESCE(MIN(turn), 0) - 2 FROM task WHERE tenant = ?1 AND ",
         unfinished!(),
         "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11, ?12)"
     );
@@ -193,8 +194,8 @@ async fn insert(
 }
 
 /// A Task that waits, with its place among those that do: who was worked on least, then who came first.
-pub(crate) fn read_queued(row: &Row<'_>) -> Result<((u64, u64), StoredTask), StoreError> {
-    Ok(((row.count(13)?, row.count(14)?), read(row)?))
+pub(crate) fn read_queued(row: &Row<'_>) -> Result<((i64, i64), StoredTask), StoreError> {
+    Ok(((row.integer(13)?, row.integer(14)?), read(row)?))
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {

@@ -10,9 +10,20 @@ fn names_are_bounded_on_both_sides() {
 #[test]
 fn names_hold_no_control_characters() {
     for bad in ["a\0b", "a\nb", "\u{7f}", "\u{85}"] {
-        assert!(matches!(bad.parse::<DeviceName>(), Err(BadName::Control(_))), "{bad:?}");
+        assert!(matches!(bad.parse::<ContractId>(), Err(BadName::Control(_))), "{bad:?}");
+        assert!(matches!(bad.parse::<Username>(), Err(BadName::Control(_))), "{bad:?}");
     }
-    assert!("  spaces, emoji 🛰 and ☃ are fine ".parse::<DeviceName>().is_ok());
+    assert!("  spaces, emoji 🛰 and ☃ are fine ".parse::<ContractId>().is_ok());
+}
+
+#[test]
+fn a_device_may_be_called_anything_that_can_be_kept() {
+    for good in ["a\nb", "\u{7f}", "\u{85}", &"é".repeat(128)] {
+        assert!(good.parse::<DeviceName>().is_ok(), "{good:?}");
+    }
+    assert_eq!("a\0b".parse::<DeviceName>(), Err(BadName::Control(0)));
+    assert_eq!("".parse::<DeviceName>(), Err(BadName::Length(0)));
+    assert_eq!("é".repeat(129).parse::<DeviceName>(), Err(BadName::Length(129)));
 }
 
 #[test]

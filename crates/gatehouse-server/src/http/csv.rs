@@ -1,7 +1,7 @@
 //! Tables as text (RFC 4180), safe to open in a spreadsheet.
 
 /// What makes a spreadsheet take a cell for a formula, when it stands at its beginning.
-const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
 /// Adds a row. The first row of a table has the names of its columns.
 ///

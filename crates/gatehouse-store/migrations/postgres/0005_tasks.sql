@@ -3,7 +3,7 @@ CREATE TABLE task (
     tenant              TEXT COLLATE "C" NOT NULL,
     id                  BYTEA NOT NULL,
     number              BIGINT NOT NULL,
-    turn                BIGINT NOT NULL, -- how often it was worked on: who has waited longest goes first
+    turn                BIGINT NOT NULL, -- rises with each stretch: who has the least goes first
     kind                TEXT COLLATE "C" NOT NULL,
     state               TEXT COLLATE "C" NOT NULL,
     contract_id         TEXT COLLATE "C", -- creations

@@ -3,7 +3,7 @@ CREATE TABLE task (
     tenant              TEXT NOT NULL,
     id                  BLOB NOT NULL,
     number              INTEGER NOT NULL,
-    turn                INTEGER NOT NULL, -- how often it was worked on: who has waited longest goes first
+    turn                INTEGER NOT NULL, -- rises with each stretch: who has the least goes first
     kind                TEXT NOT NULL,
     state               TEXT NOT NULL,
     contract_id         TEXT, -- creations

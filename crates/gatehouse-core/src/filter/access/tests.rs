@@ -21,7 +21,7 @@ fn what_contradicts_itself_passes_nothing() {
         "contractId=",
         "username=a:b",
         "username=%00",
-        "name=%0A",
+        "name=%00",
         "createdAt%3E=2026-01-02&createdAt%3C2026-01-01",
         "endDateTime=2026-01-01&endDateTime=2026-01-02",
         "createdAt=2026-01-01T00:00:00.0001Z",

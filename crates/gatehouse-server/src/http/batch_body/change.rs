@@ -70,7 +70,15 @@ pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem>
             let change = Reader::new(change, "operationBody", &mut of_change);
             Some(read_operation(operation, change))
         }
-        _ => None,
+        // Whatever was meant, these are the fields that there are.
+        (None, Some(change)) => {
+            let change = Reader::new(change, "operationBody", &mut of_change);
+            if !change.is_empty() {
+                read_update(change);
+            }
+            None
+        }
+        (_, None) => None,
     };
     hand_on(of_change, &mut body);
     body.finish();

@@ -52,6 +52,13 @@ pub(super) fn name() -> Value {
     })
 }
 
+/// A text that names a device: anything but what no text in a database can hold.
+fn device_name() -> Value {
+    json!({
+        "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX, "pattern": r"^[^\u0000]+$",
+    })
+}
+
 pub(super) fn tenant_name() -> Value {
     json!({"type": "string", "pattern": TENANT_PATTERN, "maxLength": 63})
 }
@@ -134,8 +141,8 @@ fn accesses() -> Value {
             "contractId": described(name(), "Its contract; fixed for ever"),
             "productOfferingId": described(name(), "The offering of its contract"),
             "username": described(username(), "What the device connects with; unique in the tenant for ever"),
-            "deviceName": described(name(), "The device's own name, where one was given"),
-            "name": described(name(), "The `deviceName`, or else the `username`"),
+            "deviceName": described(device_name(), "The device's own name, where one was given"),
+            "name": described(device_name(), "The `deviceName`, or else the `username`"),
             "status": reference("AccessStatus"),
             "startDateTime": described(shown_time(), "From when the device may connect"),
             "endDateTime": described(shown_time(), "From when it may no longer; left out where there is no end"),
@@ -182,7 +189,7 @@ fn accesses() -> Value {
             "contractId": described(name(), "A contract of the tenant that may get new accesses"),
             "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
             "password": password("Left out: 24 letters and digits that nobody can guess."),
-            "deviceName": described(name(), "A name for people"),
+            "deviceName": described(device_name(), "A name for people"),
         })), "An access to be made; what is left out is generated"),
         "AccessUpdate": {
             "type": "object", "minProperties": 1, "additionalProperties": false,
@@ -206,7 +213,7 @@ fn accesses() -> Value {
                     "type": "string", "enum": ["ACTIVE", "PENDING_TERMINATE"],
                     "description": "What the access is, after this connection",
                 },
-                "name": described(name(), "The access's name"),
+                "name": described(device_name(), "The access's name"),
                 "contractId": described(name(), "The access's contract"),
                 "productOfferingId": described(name(), "The offering of that contract"),
                 "endDateTime": described(shown_time(), "From when it may no longer connect"),

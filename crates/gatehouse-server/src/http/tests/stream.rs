@@ -180,12 +180,12 @@ async fn there_are_only_so_many_at_a_time() {
         }
         held.push(response);
     };
-    assert_eq!((held.len(), refused.status().as_u16()), (256, 503));
+    assert_eq!((held.len(), refused.status().as_u16()), (64, 503));
     assert!(refused.headers().contains_key("retry-after"));
     let body = refused.into_body().collect().await.unwrap().to_bytes();
     assert!(body.starts_with(b"{\"type\":\"Service Unavailable\""), "{body:?}");
     held.clear();
-    until(&gate, [0, 0, 256, 0]).await;
+    until(&gate, [0, 0, 64, 0]).await;
     assert_eq!(stream(&gate, "GET", &[]).await.status(), 200);
 }
 

@@ -424,6 +424,7 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
         let csv = [("accept", "text/csv")];
         let body = json!({"contractId": "payg", "accesses": [
             {"username": "=cmd()", "password": "with,comma \"and quotes\"", "deviceName": "d\u{e9}"},
+            {"username": "lines", "password": "p", "deviceName": "two\nlines"},
             {"username": "plain"},
             {"username": "plain"},
         ]});
@@ -438,7 +439,7 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
         let name = seen.header("content-disposition").unwrap();
         assert!(name.starts_with("attachment; filename=\"job-"), "{name}");
         let payload = gate.get(&task).await.json();
-        let second = &payload["accesses"][1];
+        let second = &payload["accesses"][2];
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let lines: Vec<&str> = seen.body.split("\r\n").collect();
         assert_eq!(
@@ -455,7 +456,12 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
             text(&second["id"]),
             text(&second["password"])
         );
-        assert_eq!(lines[2..], [second.as_str(), ""], "{}: and nothing of what failed", gate.kind);
+        let third = format!(
+            "{},lines,p,\"two\nlines\",\"two\nlines\",ACTIVE,payg,po-use,2027-03-01T12:00:00.000Z,",
+            text(&payload["accesses"][1]["id"])
+        );
+        let rest = [third.as_str(), second.as_str(), ""];
+        assert_eq!(lines[2..], rest, "{}: and nothing of what failed", gate.kind);
         let rejected = json!({"contractId": "none", "numberOfAccesses": 1});
         let (task, _) = gate.run("/acme/access/batch", rejected).await;
         assert_eq!(gate.ask("GET", &task, &csv, "").await.status, 409);

@@ -86,7 +86,8 @@ fn new_item(item: &Value, path: &str, faults: &mut BTreeSet<String>) -> String {
         let (username, password) = (text("username"), text("password"));
         return format!("fit {username:?} {password:?} {:?}", text("deviceName"));
     }
-    let short = |name: &str| text(name).map(|it| it.chars().take(64).collect::<String>());
+    let short =
+        |name: &str| text(name).map(|it| it.chars().take(64).map(shown_char).collect::<String>());
     let (username, device_name) = (short("username"), short("deviceName"));
     format!("unfit {:?} {:?} {unfit:?}", username.as_deref(), device_name.as_deref())
 }
@@ -112,22 +113,24 @@ pub(super) fn change(body: &Value, max: usize) -> Told {
             Some(_) if ids[..n].contains(id) => {}
             Some(text) if text.parse::<AccessId>().is_ok() => shown += &format!("\n{n} {text}"),
             Some(text) => {
-                shown += &format!("\n{n} no {}", text.chars().take(64).collect::<String>());
+                shown += &format!(
+                    "\n{n} no {}",
+                    text.chars().take(64).map(shown_char).collect::<String>()
+                );
             }
         }
     }
     let operation = &body["operationBody"];
     match kind {
         _ if !operation.is_object() => drop(faults.insert("operationBody".into())),
-        None => {}
         Some("terminate") => {
             if !operation.as_object().unwrap().is_empty() {
                 faults.insert("operationBody".into());
             }
             shown = format!("terminate{shown}");
         }
-        Some(_) => {
-            if operation.as_object().unwrap().is_empty() {
+        Some(_) | None => {
+            if kind.is_some() && operation.as_object().unwrap().is_empty() {
                 faults.insert("operationBody".into());
             }
             unknown(operation, "operationBody.", &["status", "password"], &mut faults);
@@ -144,4 +147,8 @@ pub(super) fn change(body: &Value, max: usize) -> Told {
         }
     }
     finish(shown, faults)
+}
+
+fn shown_char(c: char) -> char {
+    if c.is_control() { '\u{fffd}' } else { c }
 }

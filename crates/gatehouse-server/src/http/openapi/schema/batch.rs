@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{UUID, constant, count, described, name, object, password, reference, username};
+use super::{
+    UUID, constant, count, described, device_name, name, object, password, reference, username,
+};
 use crate::config::Limits;
 
 /// The schemas, by name.
@@ -44,7 +46,7 @@ fn requests(items_max: u64) -> Value {
         "NewItem": described(object(&[], json!({
             "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
             "password": password("Left out: 24 letters and digits that nobody can guess."),
-            "deviceName": described(name(), "A name for people"),
+            "deviceName": described(device_name(), "A name for people"),
         })), "An access to be made. A value out of bounds fails this one alone."),
         "BatchUpdate": {
             "description": "Accesses to be changed, all of them in the same way",
