@@ -149,8 +149,12 @@ impl Store {
                 if !due::lock(&tx, &lease).await? {
                     return Err(NotRun::Lost);
                 }
-                let sql =
-                    concat!("SELECT 1 FROM task WHERE tenant = ?1 AND ", unfinished!(), " LIMIT 1");
+                // In this order, because the index of those few has it.
+                let sql = concat!(
+                    "SELECT 1 FROM task WHERE tenant = ?1 AND ",
+                    unfinished!(),
+                    " ORDER BY turn LIMIT 1"
+                );
                 let tenant = lease.key.tenant.as_str();
                 let more = tx.row(sql, &[tenant.into()], |_| Ok(())).await?.is_some();
                 let done = match more {

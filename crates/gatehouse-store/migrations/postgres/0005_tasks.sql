@@ -21,6 +21,9 @@ CREATE TABLE task (
 ) WITH (fillfactor = 50);
 
 CREATE UNIQUE INDEX task_number ON task (tenant, number);
+-- Few among what may be very many that are over.
+CREATE INDEX task_unfinished ON task (tenant, turn)
+    WHERE state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
 CREATE INDEX task_creations ON task (tenant, turn, number)
     WHERE kind = 'batchCreation' AND state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
 CREATE INDEX task_changes ON task (tenant, number)
