@@ -22,12 +22,13 @@ pub(crate) struct Numbered {
     pub(crate) job_number: Option<u64>,
 }
 
-/// Rows that are written together: few, so that who writes many may stop in between. On PostgreSQL that takes
-/// a few journeys, which some hundred rows are worth.
-pub(crate) fn rows_at_once(tx: &Tx) -> usize {
+/// Rows that are written together, after so many: few, so that who writes many may stop in between. On
+/// PostgreSQL that takes a few journeys, which a hundred rows are worth, and more when nobody has come for a
+/// while.
+pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
     match tx.dialect() {
         Dialect::Sqlite => 32,
-        Dialect::Postgres => 500,
+        Dialect::Postgres => n_before.clamp(128, 4000),
     }
 }
 
@@ -41,6 +42,9 @@ pub(crate) async fn taken_usernames(
     usernames: &[&str],
 ) -> Result<HashSet<String>, StoreError> {
     let mut taken = HashSet::new();
+    if usernames.is_empty() {
+        return Ok(taken);
+    }
     if let Some(session) = tx.postgres() {
         let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ANY(?2)";
         for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {

@@ -32,7 +32,7 @@ pub(crate) async fn change_each(
     let whose = whose.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let mut contracts = HashMap::new();
     let (mut moves, mut results) = (Moves::default(), Vec::with_capacity(items.len()));
-    for some in items.chunks(bulk::rows_at_once(tx)) {
+    for some in items.chunks(bulk::rows_at_once(tx, 0)) {
         let ids: Vec<AccessId> = some.iter().filter_map(|(_, it)| it.to_do().copied()).collect();
         let found = bulk::lock_named(tx, tenant, &ids).await?;
         let mut found: HashMap<AccessId, Stored> =

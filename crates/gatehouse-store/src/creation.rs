@@ -34,6 +34,9 @@ pub struct NewAccess {
     pub contract_id: ContractId,
     /// What its device will connect with.
     pub username: Username,
+    /// Whether the username was drawn from so many that nobody can have it. Then nobody looks whether somebody
+    /// has, and if so, [`StoreError::Taken`] comes back and nothing is done.
+    pub is_drawn: bool,
     /// What is kept of its password.
     pub password: StoredHash,
     /// Its device's name.
@@ -133,9 +136,9 @@ pub(crate) async fn create_reserved(
     room: Room,
     patience: &Patience,
 ) -> Result<(Vec<ItemResult>, Items<NewAccess>), StoreError> {
-    let n_first = items.len().min(bulk::rows_at_once(tx));
+    let mut n_at_once = bulk::rows_at_once(tx, 0);
     let mut first: Vec<&NewAccess> =
-        items.iter().take(n_first).filter_map(|(_, item)| item.to_do()).collect();
+        items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do()).collect();
     if first.is_empty() {
         first.extend(items.iter().find_map(|(_, item)| item.to_do()));
     }
@@ -143,7 +146,7 @@ pub(crate) async fn create_reserved(
     ledger.use_reserved(&room.contract_id, room.n_reserved);
     let mut results = Vec::new();
     loop {
-        let n_now = items.len().min(bulk::rows_at_once(tx));
+        let n_now = items.len().min(n_at_once);
         let mut numbered = Vec::with_capacity(n_now);
         results.extend(items.drain(..n_now).map(|(index, item)| match item {
             Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
@@ -155,10 +158,10 @@ pub(crate) async fn create_reserved(
         if items.is_empty() || patience.is_over(tx).await? {
             break;
         }
-        let next = items.iter().take(bulk::rows_at_once(tx)).filter_map(|(_, item)| item.to_do());
-        let usernames: Vec<&str> = next.map(|new| new.username.as_str()).collect();
+        n_at_once = bulk::rows_at_once(tx, results.len());
+        let next = items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do());
         // What was entered before is in its table by now.
-        ledger.taken = bulk::taken_usernames(tx, tenant, &usernames).await?;
+        ledger.taken = bulk::taken_usernames(tx, tenant, &usernames_in_doubt(next)).await?;
     }
     let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
     // Used or not: an item that failed needs its place no more.
@@ -187,7 +190,7 @@ impl Ledger {
         new: &[&NewAccess],
         counter: Size,
     ) -> Result<Self, StoreError> {
-        let usernames: Vec<&str> = new.iter().map(|new| new.username.as_str()).collect();
+        let usernames = usernames_in_doubt(new.iter().copied());
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
         let jobs: HashSet<Set> = new.iter().filter_map(|new| job_set(new.created_by)).collect();
         let jobs = try_join_all(jobs.into_iter().map(async |set| {
@@ -235,7 +238,9 @@ impl Ledger {
             .map_err(CreateRefused::Refused)?;
         counted.n_live += 1;
         let offering_id = counted.contract.offering_id.clone();
-        self.taken.insert(new.username.as_str().to_owned());
+        if !new.is_drawn {
+            self.taken.insert(new.username.as_str().to_owned());
+        }
         let access = Access {
             id: new.id,
             contract_id: new.contract_id,
@@ -325,6 +330,11 @@ impl Ledger {
         });
         try_join_all(put).await.map(drop)
     }
+}
+
+/// The usernames that somebody may have already.
+fn usernames_in_doubt<'a>(new: impl Iterator<Item = &'a NewAccess>) -> Vec<&'a str> {
+    new.filter(|new| !new.is_drawn).map(|new| new.username.as_str()).collect()
 }
 
 fn job_set(job: Option<TaskId>) -> Option<Set> {

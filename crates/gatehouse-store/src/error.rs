@@ -9,6 +9,9 @@ pub enum StoreError {
     /// The database said what no rule of ours expects.
     #[error("the database gave an unexpected answer")]
     Unexpected(#[source] Cause),
+    /// A row has a key that another one has, and no rule of ours looked for it before.
+    #[error("the database has another row with this key")]
+    Taken(#[source] Cause),
     /// Looking at so many rows takes longer than it may.
     #[error("this takes longer than it may")]
     TooSlow,
@@ -48,13 +51,14 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
     /// What [`StoreError::kind`] may say of a store that is open.
-    pub(crate) const KINDS: [&str; 4] = ["unavailable", "unexpected", "too_slow", "busy"];
+    pub(crate) const KINDS: [&str; 5] = ["unavailable", "unexpected", "taken", "too_slow", "busy"];
 
     /// What went wrong, in a word.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
             Self::Unexpected(_) => "unexpected",
+            Self::Taken(_) => "taken",
             Self::TooSlow => "too_slow",
             Self::Busy => "busy",
             Self::NewerSchema { .. } => "newer_schema",
@@ -80,6 +84,7 @@ impl StoreError {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
+            Self::Taken(cause) => Self::Taken(cause.to_string().into()),
             Self::TooSlow => Self::TooSlow,
             Self::Busy => Self::Busy,
             Self::NewerSchema { found, known } => {

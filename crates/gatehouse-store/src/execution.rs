@@ -92,14 +92,18 @@ pub(crate) struct Patience {
     time: Duration,
 }
 
+/// How long a stretch may last, whoever waits: well within the lease, however slow the machine has become.
+const STRETCH_MAX: Duration = Duration::from_secs(5);
+
 impl Patience {
     fn begin(time: Duration) -> Self {
         Self { begun: Instant::now(), time }
     }
 
-    /// Whether it is time to let others go first.
+    /// Whether it is time to commit: to let others go first, or to keep the lease.
     pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
-        Ok(self.begun.elapsed() > self.time && tx.others_wait().await?)
+        let elapsed = self.begun.elapsed();
+        Ok(elapsed > STRETCH_MAX || elapsed > self.time && tx.others_wait().await?)
     }
 }
 

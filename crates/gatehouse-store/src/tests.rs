@@ -100,6 +100,7 @@ fn new(contract: &str, username: &str) -> NewAccess {
     NewAccess {
         id: AccessId::new(1, &random),
         contract_id: contract.parse().unwrap(),
+        is_drawn: false,
         username: username.parse().unwrap(),
         password: StoredHash::new(format!("hash of {username}")),
         device_name: None,

@@ -83,6 +83,7 @@ impl App {
         let new = NewAccess {
             id: self.draw_access_id(),
             contract_id: wanted.contract_id.clone(),
+            is_drawn: false,
             username: wanted.username.unwrap_or_else(gatehouse_vault::generate_username),
             password: hash,
             device_name: wanted.device_name,

@@ -216,7 +216,7 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, NewerSchema, TooSlow, Unavailable, Unexpected,
+            Address, Busy, NewerSchema, Taken, TooSlow, Unavailable, Unexpected,
         };
         match cause {
             Unavailable(_) => Self::unavailable(
@@ -234,7 +234,7 @@ impl Problem {
                 "Busy",
                 "too many requests that look at accesses one by one are waiting, try again later",
             ),
-            Unexpected(_) | NewerSchema { .. } | Address(_) => Self::internal(),
+            Unexpected(_) | Taken(_) | NewerSchema { .. } | Address(_) => Self::internal(),
         }
     }
 

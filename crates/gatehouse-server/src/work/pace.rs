@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 /// How long a stretch may keep others waiting: a few times as long as they take by themselves.
-pub(super) const PATIENCE: Duration = Duration::from_millis(4);
+pub(super) const PATIENCE: Duration = Duration::from_micros(1500);
 
 /// How long a stretch may take when nobody waits. It stops when somebody comes. Longer ones are fewer, and a
 /// stretch writes most pages of some indexes, whether it is long or short.
-const ALONE: Duration = Duration::from_secs(2);
+const ALONE: Duration = Duration::from_secs(3);
 
-/// Items in a stretch, at least and at most: what is made ready for one takes some ten megabytes.
-const ITEMS: std::ops::RangeInclusive<u32> = 64..=32_000;
+/// Items in a stretch, at least and at most: what is made ready for one takes some thirty megabytes.
+const ITEMS: std::ops::RangeInclusive<u32> = 64..=100_000;
 
 /// Items in the first stretch.
 const FIRST: u32 = 2000;
 
 /// How many times longer the next stretch may be than the last one.
-const GROWTH: u32 = 4;
+const GROWTH: u32 = 8;
 
 /// How many items the next stretch should have.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,11 @@ impl Pace {
     /// How many items the next stretch should have.
     pub(super) fn n_items(self) -> u32 {
         self.n_items
+    }
+
+    /// How many items the stretch after the next one may have, if nobody comes.
+    pub(super) fn n_items_ahead(self) -> u32 {
+        self.n_items.saturating_mul(GROWTH).min(*ITEMS.end())
     }
 
     /// Learns from a stretch: how many items it had, how long they took, and whether others waited.
@@ -60,12 +65,12 @@ mod tests {
             let n = pace.n_items();
             pace.learn(n, Duration::from_micros(100) * n, false);
         }
-        assert_eq!(pace.n_items(), 20_000, "two seconds of them");
-        pace.learn(20_000, Duration::from_millis(100), true);
-        assert_eq!(pace.n_items(), 800, "4 ms of them");
-        pace.learn(800, Duration::from_secs(60), true);
+        assert_eq!(pace.n_items(), 30_000, "three seconds of them");
+        pace.learn(30_000, Duration::from_millis(150), true);
+        assert_eq!(pace.n_items(), 300, "1.5 ms of them");
+        pace.learn(300, Duration::from_secs(60), true);
         assert_eq!(pace.n_items(), 64, "and always some");
         pace.learn(64, Duration::ZERO, false);
-        assert_eq!(pace.n_items(), 256, "but never suddenly many");
+        assert_eq!(pace.n_items(), 512, "but never suddenly many");
     }
 }

@@ -61,6 +61,8 @@ pub struct TaskWorker {
     /// The Task that the step is about.
     current: Option<TaskId>,
     prepared: Option<Prepared>,
+    /// The Task whose usernames are looked up, although it has drawn them.
+    doubtful: Option<TaskId>,
     pace: Pace,
     /// How long to leave the store to others before the next step.
     courtesy: Duration,
@@ -83,6 +85,7 @@ impl TaskWorker {
             lease: None,
             current: None,
             prepared: None,
+            doubtful: None,
             pace: Pace::default(),
             courtesy: Duration::ZERO,
             places: Arc::new(Semaphore::new(1)),

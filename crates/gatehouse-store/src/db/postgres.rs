@@ -429,12 +429,17 @@ impl From<tokio_postgres::Error> for StoreError {
             return Self::TooSlow;
         }
         let passing = cause.code().is_none_or(is_passing);
+        let is_taken = cause.code() == Some(&SqlState::UNIQUE_VIOLATION);
         // The driver's own text is only "db error": what the server said is its source.
         let text = match cause.as_db_error() {
             Some(said) => format!("{}: {}", said.code().code(), said.message()),
             None => chain(&cause),
         };
-        if passing { Self::Unavailable(text.into()) } else { Self::Unexpected(text.into()) }
+        match passing {
+            true => Self::Unavailable(text.into()),
+            false if is_taken => Self::Taken(text.into()),
+            false => Self::Unexpected(text.into()),
+        }
     }
 }
 

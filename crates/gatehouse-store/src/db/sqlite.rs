@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
@@ -439,7 +440,15 @@ impl From<rusqlite::Error> for StoreError {
                 | ErrorCode::CannotOpen,
             ) => StoreError::Unavailable(text),
             Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
+            Some(ErrorCode::ConstraintViolation) if is_about_a_key(&cause) => {
+                StoreError::Taken(text)
+            }
             _ => StoreError::Unexpected(text),
         }
     }
+}
+
+fn is_about_a_key(cause: &rusqlite::Error) -> bool {
+    let code = cause.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY))
 }

@@ -263,6 +263,7 @@ async fn make(store: &Store, prefix: &str, n: usize) {
         NewAccess {
             id: AccessId::new(1, &random),
             contract_id: ["payg", "pre", "other"][k % 3].parse().unwrap(),
+            is_drawn: false,
             username: username.parse().unwrap(),
             password: StoredHash::new("no password".into()),
             device_name: None,

@@ -99,6 +99,7 @@ async fn what_a_step_leaves_the_next_one_takes() {
         let new = |n| gatehouse_store::NewAccess {
             id: AccessId::new(n, &[0; 10]),
             contract_id: ending.id.clone(),
+            is_drawn: false,
             username: format!("u{n}").parse().unwrap(),
             password: gatehouse_core::credential::StoredHash::new("x".into()),
             device_name: None,

@@ -1,11 +1,15 @@
 //! Making the accesses of a batch: what they are made of is derived, unsealed and hashed before their
 //! transaction, so that this takes nobody's time but the worker's.
 
+use std::ops::Range;
+
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::task::{ItemName, Task};
 use gatehouse_core::trouble::Field;
 use gatehouse_core::{ContractId, TaskId, TenantName, Trouble};
-use gatehouse_store::{Items, Lease, NewAccess, Planned, Point, Stepped, StoreError, Stretch};
+use gatehouse_store::{
+    Items, Lease, NewAccess, NotRun, Planned, Point, Stepped, StoreError, Stretch,
+};
 use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -64,11 +68,22 @@ impl TaskWorker {
         // What follows is made ready while the database works, unless there is enough of it already.
         let ahead = async {
             match until < task.n_items && until - from <= self.pace.n_items() {
-                true => self.items(lease, task, contract_id, is_explicit, &key, until).await,
+                true => {
+                    let next = span(task, until, self.pace.n_items_ahead());
+                    self.items(lease, task, contract_id, is_explicit, &key, next).await
+                }
                 false => Ok(Items::new()),
             }
         };
         let (made, ahead) = tokio::join!(made, ahead);
+        if let Err(NotRun::Store(StoreError::Taken(cause))) = &made
+            && self.doubtful != Some(task.id)
+        {
+            // Somebody has a username that the Task has drawn. It fails by itself once they are looked up.
+            tracing::warn!(task = %task.id, %cause, "a drawn username is taken");
+            self.doubtful = Some(task.id);
+            return Err(Stopped::Moved);
+        }
         let (stepped, mut items) = made?;
         let mut ahead = match ahead {
             Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
@@ -98,12 +113,13 @@ impl TaskWorker {
             None => self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?,
         };
         let from = task.n_processed();
-        let items = self.items(lease, task, contract_id, is_explicit, &key, from).await?;
+        let next = span(task, from, self.pace.n_items());
+        let items = self.items(lease, task, contract_id, is_explicit, &key, next).await?;
         self.probe.pass(Point::Hashed)?;
         Ok(Prepared { task: task.id, key, from, items })
     }
 
-    /// The next items from this one on.
+    /// The items of these ordinals, or the first of them.
     async fn items(
         &self,
         lease: &Lease,
@@ -111,15 +127,15 @@ impl TaskWorker {
         contract_id: &ContractId,
         is_explicit: bool,
         key: &TaskKey,
-        from: u32,
+        Range { start: from, end: until }: Range<u32>,
     ) -> Result<Items<NewAccess>, Stopped> {
-        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
         let wanted = match is_explicit {
             true => self.read_items(&lease.key.tenant, task.id, key, from, until).await?,
             false => generated_items(task.id, from, until),
         };
         self.probe.pass(Point::Prepared)?;
-        let draft = Draft { task: task.id, key, contract_id };
+        let is_doubtful = self.doubtful == Some(task.id);
+        let draft = Draft { task: task.id, key, contract_id, is_doubtful };
         self.hash(lease, draft, from, wanted).await
     }
 
@@ -194,11 +210,17 @@ impl TaskWorker {
     }
 }
 
+/// So many ordinals of a Task from this one on, as far as there are any.
+fn span(task: &Task, from: u32, n_items: u32) -> Range<u32> {
+    from..from.saturating_add(n_items).min(task.n_items)
+}
+
 /// What the accesses of a creation have in common.
 struct Draft<'a> {
     task: TaskId,
     key: &'a TaskKey,
     contract_id: &'a ContractId,
+    is_doubtful: bool,
 }
 
 impl Draft<'_> {
@@ -206,6 +228,7 @@ impl Draft<'_> {
         NewAccess {
             id: self.key.access_id(self.task.unix_milliseconds(), ordinal),
             contract_id: self.contract_id.clone(),
+            is_drawn: item.username.is_none() && !self.is_doubtful,
             username: item.username.unwrap_or_else(|| self.key.username(ordinal)),
             password,
             device_name: item.device_name,

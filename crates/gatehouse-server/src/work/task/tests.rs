@@ -6,7 +6,7 @@ use gatehouse_core::lifecycle::Target;
 use gatehouse_core::{Contract, Status, TaskId, TenantName, TroubleKind, Username};
 
 use super::*;
-use crate::app::access::Update;
+use crate::app::access::{Update, Wanted};
 use crate::app::batch::{
     BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems,
 };
@@ -140,6 +140,28 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
         assert_eq!(indices(Which::Failed, 1, 1).await, [3]);
         assert_eq!(indices(Which::All, 1, 3).await, [1, 2, 3]);
         assert_eq!(indices(Which::All, 5, 3).await, [0_u32; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
+    for (kind, app, _dir) in apps("task_drawn").await {
+        let job = accept(&app, count(300)).await;
+        let key = app.task_key(&acme(), job).await.unwrap().unwrap();
+        let wanted = Wanted {
+            contract_id: "payg".parse().unwrap(),
+            username: Some(key.username(250)),
+            password: None,
+            device_name: None,
+        };
+        app.create_access(&acme(), wanted, None).await.unwrap();
+        run_all(&app).await;
+        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
+        let shown = shown(&app, job).await;
+        let failed: Vec<_> = shown.iter().filter(|(_, item)| item.is_err()).collect();
+        assert_eq!(failed, [(&250, &Err(TroubleKind::UsernameTaken))], "{kind}");
+        assert_eq!(shown.len(), 300);
+        assert_sound(&app).await;
     }
 }
 
