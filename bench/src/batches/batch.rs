@@ -9,8 +9,12 @@ use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 
-/// Between two looks at how far a batch has come.
+/// Between two looks at how far a batch has come. Each takes time from the batch.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY_OF_A_LONG_ONE: Duration = Duration::from_millis(100);
+
+/// From when on a batch is a long one.
+const LONG: Duration = Duration::from_secs(10);
 
 /// Who asks, and whom.
 #[derive(Clone, Debug)]
@@ -35,7 +39,8 @@ impl Caller {
             if progress["succeeded"] == n_items {
                 return Ok(begun.elapsed());
             }
-            load::pause(LOOK_EVERY)?;
+            let is_long = begun.elapsed() > LONG;
+            load::pause(if is_long { LOOK_EVERY_OF_A_LONG_ONE } else { LOOK_EVERY })?;
         }
     }
 
