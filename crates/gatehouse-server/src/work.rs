@@ -66,7 +66,7 @@ impl Workers {
 }
 
 async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToken) {
-    let mut worker = TaskWorker::new(app.clone()).with_places(Arc::clone(&places));
+    let mut worker = TaskWorker::new(app.clone()).with_places(places);
     while !stopping.is_cancelled() {
         match worker.take_up().await {
             Ok(Taken::Before) => {}
@@ -84,20 +84,12 @@ async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToke
                 continue;
             }
         }
-        // A step that panics is one that failed: the next one must still be taken.
-        let worked = AssertUnwindSafe(worker.work()).catch_unwind();
         let worked = tokio::select! {
-            worked = worked => worked,
+            worked = worker.work() => worked,
             () = stopping.cancelled() => break,
         };
-        match worked {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => recover(&app, &error, &stopping).await,
-            Err(_) => {
-                tracing::error!("a step of a Task panicked; it is tried again");
-                worker = TaskWorker::new(app.clone()).with_places(Arc::clone(&places));
-                pause(&stopping).await;
-            }
+        if let Err(error) = worked {
+            recover(&app, &error, &stopping).await;
         }
     }
     if let Err(error) = worker.hand_back().await {
@@ -107,10 +99,15 @@ async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToke
 
 async fn keep_up(app: App, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
-        match app.keep_up_one().await {
-            Ok(true) => {}
-            Ok(false) => pause(&stopping).await,
-            Err(error) => recover(&app, &error, &stopping).await,
+        match AssertUnwindSafe(app.keep_up_one()).catch_unwind().await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => pause(&stopping).await,
+            Ok(Err(error)) => recover(&app, &error, &stopping).await,
+            Err(_) => {
+                tracing::error!("a step of upkeep panicked; it is tried again");
+                app.meter.failures.inc();
+                pause(&stopping).await;
+            }
         }
     }
 }
@@ -144,8 +141,9 @@ impl App {
 
     /// Takes a step of each kind of upkeep; false when there was nothing to do.
     pub async fn keep_up_one(&self) -> Result<bool, Error> {
-        let (swept, let_go) = (self.sweep_one().await?, self.let_go_one().await?);
-        Ok(swept.is_some() || let_go)
+        // Both in any case: what fails in one must not keep the other from its work.
+        let (swept, let_go) = (self.sweep_one().await, self.let_go_one().await);
+        Ok(swept?.is_some() | let_go?)
     }
 
     /// What came of a step of upkeep: nothing, where somebody else is at it. What failed is put off.

@@ -28,7 +28,7 @@ pub(crate) struct Numbered {
 pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
     match tx.dialect() {
         Dialect::Sqlite => 32,
-        Dialect::Postgres => n_before.clamp(128, 4000),
+        Dialect::Postgres => n_before.clamp(128, 1000),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bulk;
 use crate::contract;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Patience, Planned};
+use crate::execution::{ItemResult, Planned, Watch};
 use crate::moves::Moves;
 use crate::tenant;
 
@@ -25,7 +25,7 @@ pub(crate) async fn change_each(
     tenant: &TenantName,
     items: &[(u32, Planned<AccessId>)],
     rule: &ChangeRule,
-    patience: &Patience,
+    watch: &Watch,
 ) -> Result<Vec<ItemResult>, StoreError> {
     let now = tx.now().await?;
     let whose = tenant::read_in(tx, tenant).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn change_each(
             }));
         }
         bulk::update(tx, tenant, &changes).await?;
-        if patience.is_over(tx).await? {
+        if watch.is_over(tx).await? {
             break;
         }
     }

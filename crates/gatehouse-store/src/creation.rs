@@ -20,7 +20,7 @@ use crate::counter;
 use crate::day;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Items, Patience, Planned};
+use crate::execution::{ItemResult, Items, Planned, Watch};
 use crate::moves::Moves;
 use crate::request::{self, Made, Once};
 use crate::tally;
@@ -134,7 +134,7 @@ pub(crate) async fn create_reserved(
     tenant: &TenantName,
     mut items: Items<NewAccess>,
     room: Room,
-    patience: &Patience,
+    watch: &Watch,
 ) -> Result<(Vec<ItemResult>, Items<NewAccess>), StoreError> {
     let mut n_at_once = bulk::rows_at_once(tx, 0);
     let mut first: Vec<&NewAccess> =
@@ -155,7 +155,7 @@ pub(crate) async fn create_reserved(
             }
         }));
         bulk::insert(tx, tenant, &numbered).await?;
-        if items.is_empty() || patience.is_over(tx).await? {
+        if items.is_empty() || watch.is_over(tx).await? {
             break;
         }
         n_at_once = bulk::rows_at_once(tx, results.len());

@@ -128,20 +128,37 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
+        self.write_for(Length::Short, work).await
+    }
+
+    /// Runs one write that may take long, unless somebody comes: it asks for [`Tx::company`].
+    pub(crate) async fn write_long<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.write_for(Length::Long, work).await
+    }
+
+    async fn write_for<T, E, Work, Run>(&self, length: Length, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link, has_company| {
-                        work(Tx { link: Link::Sqlite(link), has_company, clock, meter })
-                    };
-                    db.write(work).await
+                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
+                    db.write(length, work).await
                 }
                 Engine::Postgres(db) => {
                     let link = Link::Postgres;
-                    let work = move |session| {
-                        work(Tx { link: link(session), has_company: false, clock, meter })
-                    };
+                    let work = move |session| work(Tx { link: link(session), clock, meter });
                     db.write(work).await
                 }
             }
@@ -165,16 +182,12 @@ impl Db {
         let read = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| {
-                        work(Tx { link: Link::Sqlite(link), has_company: false, clock, meter })
-                    };
+                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
                     db.snapshot(limit, work).await
                 }
                 Engine::Postgres(db) => {
                     let link = Link::Postgres;
-                    let work = move |session| {
-                        work(Tx { link: link(session), has_company: false, clock, meter })
-                    };
+                    let work = move |session| work(Tx { link: link(session), clock, meter });
                     db.snapshot(limit, work).await
                 }
             }
@@ -210,12 +223,28 @@ impl Db {
     }
 }
 
+/// Whether a write may take long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Short,
+    Long,
+}
+
+/// Who waits for what a transaction keeps from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Company {
+    /// Nobody.
+    None,
+    /// Other batches, for which nobody waits in turn.
+    Batches,
+    /// Somebody who asked for something.
+    Requests,
+}
+
 /// A transaction that is under way.
 #[derive(Clone)]
 pub(crate) struct Tx {
     link: Link,
-    /// Whether others have written in it already, and wait for its commit.
-    has_company: bool,
     clock: Clock,
     meter: Arc<StoreMeter>,
 }
@@ -331,15 +360,21 @@ impl Tx {
         }
     }
 
-    /// Whether others wait for what this transaction keeps from them: on PostgreSQL also those of other
-    /// servers.
-    pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
-        match &self.link {
-            Link::Sqlite(_) => Ok(self.has_company || self.meter.writer_waiting.get() > 0),
-            Link::Postgres(session) => {
-                Ok(self.meter.gather_waiting.get() > 0 || session.others_wait().await?)
+    /// Who waits for what this transaction keeps from them: on PostgreSQL also those of other servers. There
+    /// a batch keeps nothing from those of other tenants.
+    pub(crate) async fn company(&self) -> Result<Company, StoreError> {
+        let (n_requests, n_batches) = match &self.link {
+            Link::Sqlite(_) => {
+                let n_batches = self.meter.batches_waiting.get();
+                (self.meter.writer_waiting.get() - n_batches, n_batches)
             }
-        }
+            Link::Postgres(session) => (i64::from(session.others_wait().await?), 0),
+        };
+        Ok(match (n_requests > 0, n_batches > 0) {
+            (true, _) => Company::Requests,
+            (false, true) => Company::Batches,
+            (false, false) => Company::None,
+        })
     }
 
     /// The connection itself, for a bulk statement of PostgreSQL's.

@@ -19,7 +19,7 @@ use crate::changes::{self, ChangeRule};
 use crate::contract;
 use crate::counter;
 use crate::creation::{self, NewAccess};
-use crate::db::Tx;
+use crate::db::{Company, Tx};
 use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::error::StoreError;
 use crate::item;
@@ -45,8 +45,8 @@ pub struct Stepped {
     pub task: Task,
     /// Whether the lease is still held; it is given back where other tenants wait.
     pub keeps_lease: bool,
-    /// Whether somebody waited for what the step kept from them.
-    pub others_waited: bool,
+    /// Who waited for what the step kept from them.
+    pub company: Company,
     /// How long it kept things from others, up to its commit.
     pub took: Duration,
 }
@@ -83,27 +83,44 @@ pub struct Stretch<T> {
     /// The items.
     pub items: Items<T>,
     /// How long it may keep others waiting; what is not done by then is left for the next stretch.
-    pub patience: Duration,
+    pub patience: Patience,
 }
 
 /// How long a stretch may keep others waiting, from when it keeps something from them.
-pub(crate) struct Patience {
-    begun: Instant,
-    time: Duration,
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Those who asked for something.
+    pub requests: Duration,
+    /// Other batches.
+    pub batches: Duration,
 }
 
 /// How long a stretch may last, whoever waits: well within the lease, however slow the machine has become.
 const STRETCH_MAX: Duration = Duration::from_secs(5);
 
-impl Patience {
-    fn begin(time: Duration) -> Self {
-        Self { begun: Instant::now(), time }
+/// A stretch that is under way, and its patience.
+pub(crate) struct Watch {
+    begun: Instant,
+    patience: Patience,
+}
+
+impl Watch {
+    pub(crate) fn begin(patience: Patience) -> Self {
+        Self { begun: Instant::now(), patience }
     }
 
     /// Whether it is time to commit: to let others go first, or to keep the lease.
     pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
-        let elapsed = self.begun.elapsed();
-        Ok(elapsed > STRETCH_MAX || elapsed > self.time && tx.others_wait().await?)
+        let (elapsed, Patience { requests, batches }) = (self.begun.elapsed(), self.patience);
+        if elapsed <= requests.min(batches) {
+            return Ok(false);
+        }
+        Ok(elapsed > STRETCH_MAX
+            || match tx.company().await? {
+                Company::None => false,
+                Company::Batches => elapsed > batches,
+                Company::Requests => elapsed > requests,
+            })
     }
 }
 
@@ -236,25 +253,25 @@ impl Store {
     ) -> Result<(Stepped, Items<NewAccess>), NotRun> {
         let lease = lease.clone();
         self.db
-            .write(async move |tx| {
+            .write_long(async move |tx| {
                 let tenant = &lease.key.tenant;
                 let Stretch { task: id, from, items, patience } = stretch;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
                 let counter = counter::lock_tenant(&tx, tenant).await?;
                 let counter =
                     counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
-                let patience = Patience::begin(patience);
+                let watch = Watch::begin(patience);
                 let Work::Creation { contract_id, .. } = task.work.clone() else {
                     return Err(NotRun::Moved);
                 };
                 let n_reserved = task.n_left().into();
                 let room = creation::Room { counter, contract_id, n_reserved };
-                let made = creation::create_reserved(&tx, tenant, items, room, &patience);
+                let made = creation::create_reserved(&tx, tenant, items, room, &watch);
                 let (results, left) = made.await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok((Stepped { took: patience.begun.elapsed(), ..stepped }, left))
+                Ok((Stepped { took: watch.begun.elapsed(), ..stepped }, left))
             })
             .await
     }
@@ -270,17 +287,17 @@ impl Store {
     ) -> Result<Stepped, NotRun> {
         let lease = lease.clone();
         self.db
-            .write(async move |tx| {
+            .write_long(async move |tx| {
                 let tenant = &lease.key.tenant;
                 let Stretch { task: id, from, mut items, patience } = stretch;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
-                let patience = Patience::begin(patience);
+                let watch = Watch::begin(patience);
                 let items = items.make_contiguous();
-                let results = changes::change_each(&tx, tenant, items, &rule, &patience).await?;
+                let results = changes::change_each(&tx, tenant, items, &rule, &watch).await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok(Stepped { took: patience.begun.elapsed(), ..stepped })
+                Ok(Stepped { took: watch.begun.elapsed(), ..stepped })
             })
             .await
     }
@@ -422,8 +439,8 @@ async fn close(
         end(tx, tenant, &mut task, terms, now).await?;
     }
     // Sent together: others may be waiting for each of these journeys.
-    let seen = try_join(due::is_waiting(tx, DueKind::Tasks, now), tx.others_wait());
-    let ((), (is_waiting, others_waited)) =
+    let seen = try_join(due::is_waiting(tx, DueKind::Tasks, now), tx.company());
+    let ((), (is_waiting, company)) =
         try_join(write(tx, tenant, &task, password.as_ref()), seen).await?;
     let keeps_lease = !is_waiting;
     let is_ours = match keeps_lease {
@@ -434,7 +451,7 @@ async fn close(
         return Err(NotRun::Lost);
     }
     probe.pass(Point::BeforeCommit).map_err(NotRun::Interrupted)?;
-    Ok(Stepped { task, keeps_lease, others_waited, took: Duration::ZERO })
+    Ok(Stepped { task, keeps_lease, company, took: Duration::ZERO })
 }
 
 async fn write(

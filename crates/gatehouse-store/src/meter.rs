@@ -28,6 +28,8 @@ pub struct StoreMeter {
     snapshots: Histogram,
     errors: IntCounterVec,
     pub(crate) writer_waiting: IntGauge,
+    /// Those of them that write for batches.
+    pub(crate) batches_waiting: IntGauge,
     pub(crate) writer_gathered: Histogram,
     pub(crate) gather_waiting: IntGauge,
     pub(crate) gathered: Histogram,
@@ -75,6 +77,10 @@ impl StoreMeter {
                 "gatehouse_store_writer_waiting",
                 "Writes that wait for SQLite's writer",
             ),
+            batches_waiting: gauge(
+                "gatehouse_store_batches_waiting",
+                "Those of them that write a stretch of a batch",
+            ),
             writer_gathered: sizes(
                 "gatehouse_store_writer_gathered_writes",
                 "Writes that one transaction of SQLite's writer carried",
@@ -93,10 +99,11 @@ impl StoreMeter {
 
     /// Puts the figures where they are shown.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 7] = [
+        let all: [Box<dyn Collector>; 8] = [
             Box::new(self.durations.clone()),
             Box::new(self.errors.clone()),
             Box::new(self.writer_waiting.clone()),
+            Box::new(self.batches_waiting.clone()),
             Box::new(self.writer_gathered.clone()),
             Box::new(self.gather_waiting.clone()),
             Box::new(self.gathered.clone()),

@@ -31,7 +31,8 @@ pub struct Update {
     pub password: Option<Password>,
 }
 
-/// A password on its way to the client, once. Only creation and update make one.
+/// A password on its way to the client. Creation and update make one, and so does whoever shows once more what
+/// they made: a Task, and the answer to a request that was sent again.
 #[derive(Debug)]
 pub struct OneTimePassword(Password);
 

@@ -6,7 +6,7 @@ use prometheus::core::Collector;
 use prometheus::{GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts};
 
 /// Around what a stretch of a batch takes, in seconds.
-const SECONDS: [f64; 9] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
 /// The figures of a server's workers.
 pub(crate) struct WorkMeter {
@@ -35,7 +35,7 @@ impl Default for WorkMeter {
         }
         let stretches = HistogramOpts::new(
             "gatehouse_task_stretch_duration_seconds",
-            "How long the transactions of batches take",
+            "How long the transactions of batches keep something from others, without their commits",
         );
         let lag = Opts::new(
             "gatehouse_work_lag_seconds",
@@ -55,7 +55,7 @@ impl Default for WorkMeter {
             ),
             secrets_destroyed: counter(
                 "gatehouse_secrets_destroyed_total",
-                "Keys of Tasks and kept answers that were destroyed after their time",
+                "How often keys of Tasks, or the kept answers of a minute, were destroyed after their time",
             ),
             scrubs_put_off: counter(
                 "gatehouse_scrubs_put_off_total",

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-/// How long a stretch may keep others waiting: a few times as long as they take by themselves.
-pub(super) const PATIENCE: Duration = Duration::from_micros(1500);
+use gatehouse_store::{Company, Patience};
+
+/// How long a stretch may keep others waiting: those who asked for something, a few times as long as they
+/// take by themselves; another batch, for as long as is worth a commit.
+pub(super) const PATIENCE: Patience =
+    Patience { requests: Duration::from_micros(1500), batches: Duration::from_millis(50) };
 
 /// How long a stretch may take when nobody waits. It stops when somebody comes. Longer ones are fewer, and a
 /// stretch writes most pages of some indexes, whether it is long or short.
 const ALONE: Duration = Duration::from_secs(3);
 
-/// Items in a stretch, at least and at most: what is made ready for one takes some thirty megabytes.
-const ITEMS: std::ops::RangeInclusive<u32> = 64..=100_000;
+/// Items in a stretch, at least and at most: what is made ready for one takes some twenty megabytes.
+const ITEMS: std::ops::RangeInclusive<u32> = 64..=50_000;
 
 /// Items in the first stretch.
 const FIRST: u32 = 2000;
@@ -41,12 +45,16 @@ impl Pace {
         self.n_items.saturating_mul(GROWTH).min(*ITEMS.end())
     }
 
-    /// Learns from a stretch: how many items it had, how long they took, and whether others waited.
-    pub(super) fn learn(&mut self, n_items: u32, took: Duration, others_waited: bool) {
+    /// Learns from a stretch: how many items it had, how long they took, and who waited.
+    pub(super) fn learn(&mut self, n_items: u32, took: Duration, company: Company) {
         if n_items == 0 {
             return;
         }
-        let target = if others_waited { PATIENCE } else { ALONE };
+        let target = match company {
+            Company::None => ALONE,
+            Company::Batches => PATIENCE.batches,
+            Company::Requests => PATIENCE.requests,
+        };
         let fitting = f64::from(n_items) * target.as_secs_f64() / took.as_secs_f64().max(1e-6);
         // A number of items, rounded; casts of floats saturate.
         let fitting = (fitting as u32).min(n_items.saturating_mul(GROWTH));
@@ -63,14 +71,16 @@ mod tests {
         let mut pace = Pace::default();
         for _ in 0..8 {
             let n = pace.n_items();
-            pace.learn(n, Duration::from_micros(100) * n, false);
+            pace.learn(n, Duration::from_micros(100) * n, Company::None);
         }
         assert_eq!(pace.n_items(), 30_000, "three seconds of them");
-        pace.learn(30_000, Duration::from_millis(150), true);
+        pace.learn(30_000, Duration::from_millis(150), Company::Batches);
+        assert_eq!(pace.n_items(), 10_000, "50 ms of them");
+        pace.learn(10_000, Duration::from_millis(50), Company::Requests);
         assert_eq!(pace.n_items(), 300, "1.5 ms of them");
-        pace.learn(300, Duration::from_secs(60), true);
+        pace.learn(300, Duration::from_secs(60), Company::Requests);
         assert_eq!(pace.n_items(), 64, "and always some");
-        pace.learn(64, Duration::ZERO, false);
+        pace.learn(64, Duration::ZERO, Company::None);
         assert_eq!(pace.n_items(), 512, "but never suddenly many");
     }
 }

@@ -8,24 +8,30 @@
 mod change;
 mod creation;
 
+use std::ops::{Range, RangeInclusive};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use gatehouse_core::TaskId;
 use gatehouse_core::task::{Task, TaskState, Work};
-use gatehouse_store::{DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
+use gatehouse_store::{Company, DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::PUT_OFF_MILLISECONDS;
 use super::pace::Pace;
+use crate::app::batch::PART_ITEMS;
 use crate::app::{App, Error};
 use creation::Prepared;
 
 /// How often a worker that is busy with something long says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// How long a tenant whose Tasks can't be worked on is left alone.
-const PUT_OFF_MILLISECONDS: i64 = 1000;
+/// How long the store is left to those who waited, at most. Nobody was kept waiting for much longer, however
+/// long the stretch was that they came upon.
+const COURTESY_MAX: Duration = Duration::from_millis(4);
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +66,7 @@ pub struct TaskWorker {
     lease: Option<Lease>,
     /// The Task that the step is about.
     current: Option<TaskId>,
-    prepared: Option<Prepared>,
+    prepared: Vec<Prepared>,
     /// The Task whose usernames are looked up, although it has drawn them.
     doubtful: Option<TaskId>,
     pace: Pace,
@@ -84,7 +90,7 @@ impl TaskWorker {
             terms,
             lease: None,
             current: None,
-            prepared: None,
+            prepared: Vec::new(),
             doubtful: None,
             pace: Pace::default(),
             courtesy: Duration::ZERO,
@@ -119,7 +125,7 @@ impl TaskWorker {
             return Ok(Taken::Now);
         }
         // Keys are not kept for nothing.
-        self.prepared = None;
+        self.prepared.clear();
         Ok(Taken::Nothing)
     }
 
@@ -128,22 +134,34 @@ impl TaskWorker {
     pub(super) async fn work(&mut self) -> Result<Did, Error> {
         let Some(lease) = self.lease.clone() else { return Ok(Did::Nothing) };
         tokio::time::sleep(std::mem::take(&mut self.courtesy)).await;
-        match self.step(&lease).await {
+        // A step that panics is one that failed: the next one must still be taken.
+        let step = AssertUnwindSafe(self.step(&lease)).catch_unwind();
+        let stepped = step.await.unwrap_or_else(|_| {
+            tracing::error!("a step of a Task panicked; it is tried again");
+            Err(Stopped::Failed(StoreError::Unexpected("a step panicked".into()).into()))
+        });
+        match stepped {
             Ok((did, keeps_lease)) => {
                 self.lease = self.lease.take().filter(|_| keeps_lease);
                 Ok(did)
             }
             Err(Stopped::Lost) => {
-                (self.lease, self.prepared) = (None, None);
+                self.lease = None;
+                self.prepared.clear();
                 Ok(Did::Yielded)
             }
             Err(Stopped::Moved) => {
-                self.prepared = None;
+                self.prepared.clear();
+                Ok(Did::Yielded)
+            }
+            Err(Stopped::Doubtful(task)) => {
+                self.doubtful = Some(task);
                 Ok(Did::Yielded)
             }
             Err(Stopped::Interrupted) => Err(Error::Interrupted),
             Err(Stopped::Failed(error)) => {
                 self.lease = None;
+                self.prepared.clear();
                 // Best effort: the lease runs out by itself.
                 if let Some(task) = self.current.take() {
                     let _ = self.app.store.pass_turn(&lease.key.tenant, task).await;
@@ -156,7 +174,7 @@ impl TaskWorker {
 
     /// Gives back what it holds, so that another may go on at once.
     pub async fn hand_back(&mut self) -> Result<(), Error> {
-        self.prepared = None;
+        self.prepared.clear();
         if let Some(lease) = self.lease.take() {
             self.app.store.release(&lease).await?;
         }
@@ -183,7 +201,7 @@ impl TaskWorker {
                 started.await?
             }
             (TaskState::Acknowledged, Work::Update { .. } | Work::Termination) => {
-                self.start_change(lease, &task).await?
+                self.start_change(lease, &task, place).await?
             }
             (_, Work::Creation { contract_id, is_explicit }) => {
                 let (contract_id, is_explicit) = (contract_id.clone(), *is_explicit);
@@ -212,17 +230,26 @@ impl TaskWorker {
 
     /// Learns how long the next stretch should be.
     fn learn(&mut self, n_items: u32, stepped: &Stepped) {
-        let others_waited = stepped.others_waited || !stepped.keeps_lease;
+        let tenants = if stepped.keeps_lease { Company::None } else { Company::Batches };
         self.app.meter.stretches.observe(stepped.took.as_secs_f64());
-        self.pace.learn(n_items, stepped.took, others_waited);
-        // Those who waited have the next turn, for as long as they were kept waiting.
-        self.courtesy = if stepped.others_waited { stepped.took } else { Duration::ZERO };
+        self.pace.learn(n_items, stepped.took, stepped.company.max(tenants));
+        // Those who waited have the next turn.
+        self.courtesy = match stepped.company {
+            Company::Requests => stepped.took.min(COURTESY_MAX),
+            Company::None | Company::Batches => Duration::ZERO,
+        };
     }
 
     /// A place among those who work on Tasks at the same time.
     async fn place(&self, lease: &Lease) -> Result<OwnedSemaphorePermit, Stopped> {
         let place = Arc::clone(&self.places).acquire_owned();
         Ok(self.alive(lease, place).await?.expect("nobody closes the places"))
+    }
+
+    /// A part of what the client sent.
+    async fn part(&self, lease: &Lease, task: TaskId, part: u32) -> Result<Vec<u8>, Stopped> {
+        let bytes = self.app.store.task_part(&lease.key.tenant, task, part).await?;
+        Ok(bytes.ok_or_else(|| StoreError::Unexpected("a part is missing".into()))?)
     }
 
     /// Waits for something that may take long, and keeps the lease meanwhile.
@@ -242,12 +269,24 @@ impl TaskWorker {
     }
 }
 
+/// So many ordinals of a Task from this one on, as far as there are any.
+fn span(task: &Task, from: u32, n_items: u32) -> Range<u32> {
+    from..from.saturating_add(n_items).min(task.n_items)
+}
+
+/// The parts of a request that have these ordinals.
+fn parts(ordinals: &Range<u32>) -> RangeInclusive<u32> {
+    ordinals.start / PART_ITEMS..=(ordinals.end - 1) / PART_ITEMS
+}
+
 /// Why a step was not taken.
 enum Stopped {
     /// Somebody else has the lease.
     Lost,
     /// The Task was stopped.
     Moved,
+    /// Somebody has a username that the Task has drawn: it is to look its usernames up.
+    Doubtful(TaskId),
     /// A test wanted it so.
     Interrupted,
     /// Something failed.

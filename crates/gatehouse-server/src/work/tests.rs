@@ -7,7 +7,10 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, Vault};
 
+use super::task::{Did, TaskWorker};
 use crate::app::App;
+use crate::app::access::Wanted;
+use crate::app::batch::{NewBatch, NewItems};
 use crate::config::Tasks;
 
 /// Twelve minutes before November is over in Berlin.
@@ -19,6 +22,19 @@ pub(super) fn at(text: &str) -> Timestamp {
 
 pub(super) fn acme() -> TenantName {
     "acme".parse().unwrap()
+}
+
+fn by_use() -> Contract {
+    Contract {
+        id: "payg".parse().unwrap(),
+        offering_id: "po".parse().unwrap(),
+        billing_model: BillingModel::PayPerUse,
+        status: ContractStatus::Active,
+        start: None,
+        end: None,
+        validity: None,
+        n_accesses_max: None,
+    }
 }
 
 /// The service on each store, with a tenant in Berlin and a contract without an end.
@@ -38,18 +54,40 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         let time_zone = "Europe/Berlin".parse().unwrap();
         let tenant = Tenant { name: acme(), time_zone, requests_per_second: None };
         app.put_tenant(&tenant).await.unwrap();
-        let by_use = Contract {
-            id: "payg".parse().unwrap(),
-            offering_id: "po".parse().unwrap(),
-            billing_model: BillingModel::PayPerUse,
-            status: ContractStatus::Active,
-            start: None,
-            end: None,
-            validity: None,
-            n_accesses_max: None,
-        };
-        app.put_contract(&acme(), &by_use).await.unwrap();
+        app.put_contract(&acme(), &by_use()).await.unwrap();
         apps.push((kind, app, dir));
     }
     apps
+}
+
+#[tokio::test]
+async fn a_sweep_that_fails_keeps_no_secret_alive() {
+    for (_, app, dir) in apps("upkeep").await {
+        // A file can be damaged by hand.
+        let Some(dir) = dir else { continue };
+        let batch = NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(1) };
+        app.accept_batch(&acme(), batch, None, "test").await.unwrap();
+        let mut worker = TaskWorker::new(app.clone());
+        while worker.run_one().await.unwrap() != Did::Nothing {}
+
+        let ending = Contract {
+            id: "ending".parse().unwrap(),
+            end: Some(at("2026-11-30T23:00:00Z")),
+            ..by_use()
+        };
+        app.put_contract(&acme(), &ending).await.unwrap();
+        let contract_id = ending.id.clone();
+        let wanted = Wanted { contract_id, username: None, password: None, device_name: None };
+        app.create_access(&acme(), wanted, None).await.unwrap();
+        let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
+        let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";
+        assert_eq!(file.execute(sql, []).unwrap(), 1);
+
+        app.clock.set(at("2026-12-02T00:00:00Z"));
+        for _ in 0..4 {
+            app.keep_up_one().await.unwrap_err();
+            app.clock.set(app.now().plus_milliseconds(1001));
+        }
+        assert_eq!(app.meter.secrets_destroyed.get(), 1);
+    }
 }

@@ -18,6 +18,7 @@ use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
+use super::Length;
 use super::checkpoint;
 use super::guard::guard;
 use super::lane::Lane;
@@ -79,8 +80,8 @@ struct Log {
 
 /// What the writer is asked for.
 enum Order {
-    /// A write, together with others.
-    Write(Job),
+    /// A write, together with others; a long one only before others.
+    Write(Length, Job),
     /// To move the log into the database and to cut it off: whether that went well.
     TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
 }
@@ -192,10 +193,11 @@ impl Sqlite {
         Ok(value)
     }
 
-    /// Runs a write, which also hears whether others have written in the same transaction before it.
+    /// Runs a write. A long one begins a transaction: nobody who has written waits for it.
     pub(crate) async fn write<T, E, Run>(
         &self,
-        work: impl FnOnce(Link, bool) -> Run + Send + 'static,
+        length: Length,
+        work: impl FnOnce(Link) -> Run + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -203,19 +205,22 @@ impl Sqlite {
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let waiting = Held::new(&self.meter.writer_waiting);
+        let waiting = (
+            (length == Length::Long).then(|| Held::new(&self.meter.batches_waiting)),
+            Held::new(&self.meter.writer_waiting),
+        );
         let job: Job = Box::new(move |room| {
             drop(waiting);
-            let run = |link: &Link, has_company| {
-                let run = || work(Arc::clone(link), has_company).now_or_never();
+            let run = |link: &Link| {
+                let run = || work(Arc::clone(link)).now_or_never();
                 catch_unwind(AssertUnwindSafe(|| run().expect("nothing on SQLite ever waits")))
                     .unwrap_or_else(|_| {
                         Err(E::from(StoreError::Unexpected("a write panicked".into())))
                     })
             };
             let result = match room {
-                Ok(Room::Fresh(link)) => in_transaction(link, || run(link, false)),
-                Ok(Room::Shared(link)) => in_savepoint(link, || run(link, true)),
+                Ok(Room::Fresh(link)) => in_transaction(link, || run(link)),
+                Ok(Room::Shared(link)) => in_savepoint(link, || run(link)),
                 Err(why) => Err(E::from(why.repeated())),
             };
             Box::new(move |committed| {
@@ -228,7 +233,7 @@ impl Sqlite {
         });
         let queue = guard(&self.queue).clone();
         let queue = queue.ok_or_else(StoreError::gone)?;
-        queue.send(Order::Write(job)).await.map_err(|_| StoreError::gone())?;
+        queue.send(Order::Write(length, job)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
 
@@ -263,7 +268,7 @@ fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, me
     let mut put_off = None;
     while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
         let first = match order {
-            Order::Write(job) => job,
+            Order::Write(_, job) => job,
             Order::TruncateLog(answer) => {
                 let _ = answer.send(log.turn.alone(|| truncate_log(&lock(&link))));
                 continue;
@@ -277,7 +282,7 @@ fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, me
             && let Ok(next) = queue.try_recv()
         {
             match next {
-                Order::Write(job) => answers.push(job(place.map(Room::Shared))),
+                Order::Write(Length::Short, job) => answers.push(job(place.map(Room::Shared))),
                 other => {
                     put_off = Some(other);
                     break;

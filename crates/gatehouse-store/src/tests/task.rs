@@ -6,13 +6,21 @@ use gatehouse_core::task::{ItemName, Task, TaskState, Work};
 use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
 
 use super::*;
-use crate::{DueKind, Lease, NewTask, NotRun, Planned, Point, Probe, SecretKind, Stretch, Terms};
+use crate::execution::Watch;
+use crate::{
+    Company, DueKind, Lease, NewTask, NotRun, Patience, Planned, Point, Probe, SecretKind, Stretch,
+    Terms,
+};
 
 const TERMS: Terms = Terms {
     lease_milliseconds: 15_000,
     secrets_milliseconds: 86_400_000,
     tasks_milliseconds: 30 * 86_400_000,
 };
+
+/// Longer than any stretch of a test.
+const LONG: Patience =
+    Patience { requests: Duration::from_secs(60), batches: Duration::from_secs(60) };
 
 fn job(n: u8) -> TaskId {
     TaskId::new(1, &[n; 10])
@@ -47,7 +55,7 @@ fn stretch(n: u8, from: u32, names: &[&str]) -> Stretch<NewAccess> {
         let one = NewAccess { created_by: Some(job(n)), ..new("c1", name) };
         (index, Planned::Do(one))
     });
-    Stretch { task: job(n), from, items: items.collect(), patience: Duration::from_secs(60) }
+    Stretch { task: job(n), from, items: items.collect(), patience: LONG }
 }
 
 async fn run(store: &Store, lease: &Lease, stretch: Stretch<NewAccess>) -> Result<Task, NotRun> {
@@ -128,17 +136,46 @@ async fn what_is_taken_fails_alone_wherever_it_lies_in_a_long_stretch() {
 }
 
 #[tokio::test]
-async fn a_stretch_behind_others_in_their_transaction_lets_them_go() {
+async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
     let cases = stores("task_company").await.into_iter();
-    for Case { kind, store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
+    for Case { store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
+        set_up(&store).await;
+        let waiting = store.db.meter().writer_waiting.clone();
+        // Keeps the writer until the other two are there, so that they could go together.
+        let first = store.db.write::<_, crate::StoreError, _, _>(async move |_| {
+            while waiting.get() < 2 {
+                std::thread::yield_now();
+            }
+            Ok(())
+        });
+        let (answered, committed) = std::sync::mpsc::channel();
+        let tenant = acme();
+        let single = async {
+            store.create_access(&tenant, new("c1", "single")).await.unwrap().unwrap();
+            answered.send(()).unwrap();
+        };
+        let long = store.db.write_long::<_, crate::StoreError, _, _>(async move |_| {
+            Ok(committed.recv_timeout(Duration::from_secs(20)).is_ok())
+        });
+        let (first, (), long) = futures_util::join!(first, single, long);
+        first.unwrap();
+        assert!(long.unwrap(), "who wrote before is answered without waiting for it");
+    }
+}
+
+#[tokio::test]
+async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
+    let cases = stores("task_behind").await.into_iter();
+    for Case { store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 1300)).await;
         let lease = claim(&store).await.unwrap();
         start(&store, &lease, 1).await;
         let names: Vec<String> = (0..1300).map(|n| format!("user-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let stretch = Stretch { patience: Duration::ZERO, ..stretch(1, 0, &names) };
-        // Keeps the writer until the other two are there, so that all go together.
+        let hasty = Patience { requests: Duration::ZERO, ..LONG };
+        let stretch = Stretch { patience: hasty, ..stretch(1, 0, &names) };
+        // Keeps the writer until the other two are there.
         let waiting = store.db.meter().writer_waiting.clone();
         let first = store.db.write::<_, crate::StoreError, _, _>(async move |_| {
             while waiting.get() < 2 {
@@ -147,15 +184,50 @@ async fn a_stretch_behind_others_in_their_transaction_lets_them_go() {
             Ok(())
         });
         let tenant = acme();
-        let single = store.create_access(&tenant, new("c1", "single"));
         let batch = store.run_creation(&lease, stretch, TERMS, Probe::default());
-        let (first, single, batch) = futures_util::join!(first, single, batch);
+        let single = store.create_access(&tenant, new("c1", "single"));
+        let (first, batch, single) = futures_util::join!(first, batch, single);
         first.unwrap();
         single.unwrap().unwrap();
         let (stepped, left) = batch.unwrap();
-        assert!(stepped.others_waited && !left.is_empty(), "{kind}");
-        assert_eq!(stepped.task.n_processed() as usize + left.len(), 1300, "{kind}");
+        assert_eq!(stepped.company, Company::Requests);
+        assert!(stepped.task.n_processed() > 0 && !left.is_empty());
+        assert_eq!(stepped.task.n_processed() as usize + left.len(), 1300);
         assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
+    let cases = stores("task_patience").await.into_iter();
+    for Case { store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
+        let hasty = Patience { requests: Duration::ZERO, ..LONG };
+        let come = std::sync::Arc::new(tokio::sync::Notify::new());
+        let next = std::sync::Arc::clone(&come);
+        let holder = store.db.write_long::<_, crate::StoreError, _, _>(async move |tx| {
+            let (watch, mut seen) = (Watch::begin(hasty), Vec::new());
+            for company in [Company::None, Company::Batches, Company::Requests] {
+                while tx.company().await? < company {
+                    std::thread::yield_now();
+                }
+                seen.push(watch.is_over(&tx).await?);
+                next.notify_one();
+            }
+            Ok(seen)
+        });
+        let others = async {
+            come.notified().await;
+            let batch = store.db.write_long::<_, crate::StoreError, _, _>(async |_| Ok(()));
+            let request = async {
+                come.notified().await;
+                store.db.write::<_, crate::StoreError, _, _>(async |_| Ok(())).await
+            };
+            let (batch, request) = futures_util::join!(batch, request);
+            batch.and(request)
+        };
+        let (seen, others) = futures_util::join!(holder, others);
+        others.unwrap();
+        assert_eq!(seen.unwrap(), [false, false, true]);
     }
 }
 
@@ -170,9 +242,9 @@ async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
         let notify = std::sync::Arc::clone(&locked);
         let holder = store.db.write::<_, crate::StoreError, _, _>(async move |tx| {
             crate::counter::lock_tenant(&tx, &acme()).await?;
-            let before = tx.others_wait().await?;
+            let before = tx.company().await? > Company::None;
             notify.notify_one();
-            while !tx.others_wait().await? {
+            while tx.company().await? < Company::Requests {
                 std::thread::yield_now();
             }
             Ok(before)

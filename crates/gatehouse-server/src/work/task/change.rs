@@ -6,12 +6,11 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::task::{ItemName, Task, Work};
 use gatehouse_core::{AccessId, Trouble};
-use gatehouse_store::{
-    Change, ChangeRule, Items, Lease, Planned, Point, Stepped, StoreError, Stretch,
-};
+use gatehouse_store::{Change, ChangeRule, Items, Lease, Planned, Point, Stepped, Stretch};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::creation::no_key;
-use super::{Stopped, TaskWorker};
+use super::{Stopped, TaskWorker, parts, span};
 use crate::app::access::change;
 use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
 use crate::work::pace::PATIENCE;
@@ -22,12 +21,16 @@ impl TaskWorker {
         &self,
         lease: &Lease,
         task: &Task,
+        place: OwnedSemaphorePermit,
     ) -> Result<Stepped, Stopped> {
+        // Others may work meanwhile: what takes long here is waiting for the hash.
+        drop(place);
         let begin = match self.alive(lease, self.names_something(lease, task)).await?? {
             true => Ok(self.hash_password(lease, task).await?),
             false => Err(Trouble::no_access_at_all(task.n_items)),
         };
         self.probe.pass(Point::Hashed)?;
+        let _place = self.place(lease).await?;
         let store = &self.app.store;
         Ok(store.start_change(lease, task.id, begin, self.terms, self.probe.clone()).await?)
     }
@@ -40,12 +43,13 @@ impl TaskWorker {
         password: Option<StoredHash>,
     ) -> Result<Stepped, Stopped> {
         let from = task.n_processed();
-        let until = from.saturating_add(self.pace.n_items()).min(task.n_items);
+        let next = span(task, from, self.pace.n_items());
         let mut items = Items::new();
-        for part in from / PART_ITEMS..=(until - 1) / PART_ITEMS {
+        for part in parts(&next) {
             let named = self.named(lease, task, part).await?.into_iter().zip(part * PART_ITEMS..);
-            let wanted = named.filter(|(_, ordinal)| (from..until).contains(ordinal));
+            let wanted = named.filter(|(_, ordinal)| next.contains(ordinal));
             items.extend(wanted.map(|(named, _)| (named.index, plan(named))));
+            tokio::task::yield_now().await;
         }
         self.probe.pass(Point::Prepared)?;
         let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
@@ -79,9 +83,7 @@ impl TaskWorker {
         task: &Task,
         part: u32,
     ) -> Result<Vec<NamedAccess>, Stopped> {
-        let bytes = self.app.store.task_part(&lease.key.tenant, task.id, part).await?;
-        let bytes = bytes.ok_or_else(|| StoreError::Unexpected("a part is missing".into()))?;
-        Ok(read_change(&bytes)?)
+        Ok(read_change(&self.part(lease, task.id, part).await?)?)
     }
 
     /// One slow hash for all accesses, which share their password because the client wants it so.

@@ -6,14 +6,14 @@ use std::ops::Range;
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::task::{ItemName, Task};
 use gatehouse_core::trouble::Field;
-use gatehouse_core::{ContractId, TaskId, TenantName, Trouble};
+use gatehouse_core::{ContractId, TaskId, Trouble};
 use gatehouse_store::{
     Items, Lease, NewAccess, NotRun, Planned, Point, Stepped, StoreError, Stretch,
 };
 use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Stopped, TaskWorker};
+use super::{Stopped, TaskWorker, parts, span};
 use crate::app::batch::{FitItem, NewItem, PART_ITEMS, UnfitItem, read_creation};
 use crate::reader::Fault;
 use crate::work::pace::PATIENCE;
@@ -23,6 +23,9 @@ const HASHES_MAX: usize = 64;
 
 /// Items that are made ready in one go, on a thread that others wait for.
 const ITEMS_AT_ONCE: u32 = 64;
+
+/// Tasks of which something is kept ready.
+const PREPARED_MAX: usize = 4;
 
 /// What has been made ready of a Task: kept from step to step, since hashes are dear.
 pub(super) struct Prepared {
@@ -43,12 +46,12 @@ impl TaskWorker {
         mut place: OwnedSemaphorePermit,
     ) -> Result<Stepped, Stopped> {
         let from = task.n_processed();
-        let is_ready =
-            |it: &Prepared| it.task == task.id && it.from == from && !it.items.is_empty();
-        let prepared = match self.prepared.take() {
-            Some(ready) if is_ready(&ready) => ready,
+        let before = self.prepared.iter().position(|it| it.task == task.id);
+        let before = before.map(|position| self.prepared.remove(position));
+        let prepared = match before {
+            Some(ready) if ready.from == from && !ready.items.is_empty() => ready,
             other => {
-                let key = other.filter(|it| it.task == task.id).map(|it| it.key);
+                let key = other.map(|it| it.key);
                 // Others may work meanwhile: what takes long here is waiting for hashes.
                 drop(place);
                 let prepared = self.prepare(lease, task, contract_id, is_explicit, key).await?;
@@ -79,10 +82,9 @@ impl TaskWorker {
         if let Err(NotRun::Store(StoreError::Taken(cause))) = &made
             && self.doubtful != Some(task.id)
         {
-            // Somebody has a username that the Task has drawn. It fails by itself once they are looked up.
+            // The item fails by itself once usernames are looked up.
             tracing::warn!(task = %task.id, %cause, "a drawn username is taken");
-            self.doubtful = Some(task.id);
-            return Err(Stopped::Moved);
+            return Err(Stopped::Doubtful(task.id));
         }
         let (stepped, mut items) = made?;
         let mut ahead = match ahead {
@@ -93,9 +95,20 @@ impl TaskWorker {
         let from = stepped.task.n_processed();
         items.append(&mut ahead);
         self.learn(from - task.n_processed(), &stepped);
-        let is_over = stepped.task.state.is_terminal();
-        self.prepared = Some(Prepared { task: task.id, key, from, items }).filter(|_| !is_over);
+        if !stepped.task.state.is_terminal() {
+            self.keep(Prepared { task: task.id, key, from, items });
+        }
         Ok(stepped)
+    }
+
+    /// Keeps what is ready for a Task's next turn. Of other Tasks, which take turns with it, what was hashed
+    /// slowly: the rest is derived again in less time than it takes room.
+    fn keep(&mut self, prepared: Prepared) {
+        self.prepared.retain(|other| other.items.len() <= 2 * HASHES_MAX);
+        if self.prepared.len() == PREPARED_MAX {
+            self.prepared.remove(0);
+        }
+        self.prepared.push(prepared);
     }
 
     /// Derives, unseals and hashes what the next accesses of a creation are made of.
@@ -127,11 +140,12 @@ impl TaskWorker {
         contract_id: &ContractId,
         is_explicit: bool,
         key: &TaskKey,
-        Range { start: from, end: until }: Range<u32>,
+        next: Range<u32>,
     ) -> Result<Items<NewAccess>, Stopped> {
+        let from = next.start;
         let wanted = match is_explicit {
-            true => self.read_items(&lease.key.tenant, task.id, key, from, until).await?,
-            false => generated_items(task.id, from, until),
+            true => self.read_items(lease, task.id, key, &next).await?,
+            false => generated_items(task.id, next).await,
         };
         self.probe.pass(Point::Prepared)?;
         let is_doubtful = self.doubtful == Some(task.id);
@@ -142,20 +156,18 @@ impl TaskWorker {
     /// What the client sent of these items.
     async fn read_items(
         &self,
-        tenant: &TenantName,
+        lease: &Lease,
         task: TaskId,
         key: &TaskKey,
-        from: u32,
-        until: u32,
+        next: &Range<u32>,
     ) -> Result<Vec<NewItem>, Stopped> {
         let mut items = Vec::new();
         let mut n_chosen = 0;
-        for part in from / PART_ITEMS..=(until - 1) / PART_ITEMS {
-            let bytes = self.app.store.task_part(tenant, task, part).await?;
-            let bytes = bytes.ok_or_else(|| StoreError::Unexpected("a part is missing".into()))?;
+        for part in parts(next) {
+            let bytes = self.part(lease, task, part).await?;
             let first = part * PART_ITEMS;
             for (item, ordinal) in read_creation(part, &bytes, key)?.into_iter().zip(first..) {
-                if !(from..until).contains(&ordinal) {
+                if !next.contains(&ordinal) {
                     continue;
                 }
                 n_chosen += usize::from(item.password().is_some());
@@ -164,6 +176,7 @@ impl TaskWorker {
                 }
                 items.push(item);
             }
+            tokio::task::yield_now().await;
         }
         Ok(items)
     }
@@ -202,17 +215,10 @@ impl TaskWorker {
                 NewItem::Unfit(item) => fail(item),
             };
             items.push_back((ordinal, planned));
-            if ordinal % ITEMS_AT_ONCE == 0 {
-                tokio::task::yield_now().await;
-            }
+            give_way(ordinal).await;
         }
         Ok(items)
     }
-}
-
-/// So many ordinals of a Task from this one on, as far as there are any.
-fn span(task: &Task, from: u32, n_items: u32) -> Range<u32> {
-    from..from.saturating_add(n_items).min(task.n_items)
 }
 
 /// What the accesses of a creation have in common.
@@ -239,14 +245,23 @@ impl Draft<'_> {
 }
 
 /// Items of which the client said nothing: a device is named after its number and its job.
-fn generated_items(task: TaskId, from: u32, until: u32) -> Vec<NewItem> {
+async fn generated_items(task: TaskId, next: Range<u32>) -> Vec<NewItem> {
     let job = task.to_string();
     let ending = &job[job.len() - 6..];
-    let item = |ordinal: u32| {
+    let mut items = Vec::with_capacity(next.len());
+    for ordinal in next {
         let device_name = format!("device-{:06}-{ending}", ordinal + 1).parse().ok();
-        NewItem::Fit(FitItem { device_name, ..FitItem::default() })
-    };
-    (from..until).map(item).collect()
+        items.push(NewItem::Fit(FitItem { device_name, ..FitItem::default() }));
+        give_way(ordinal).await;
+    }
+    items
+}
+
+/// Lets others on this thread go first, now and then.
+async fn give_way(ordinal: u32) {
+    if ordinal.is_multiple_of(ITEMS_AT_ONCE) {
+        tokio::task::yield_now().await;
+    }
 }
 
 fn fail<T>(item: UnfitItem) -> Planned<T> {

@@ -166,6 +166,27 @@ async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
 }
 
 #[tokio::test]
+async fn a_chosen_password_is_hashed_once_also_where_batches_take_turns() {
+    for (kind, app, _dir) in apps("task_turns").await {
+        let batch = |name: &str| {
+            explicit((0..150).map(|n| chosen(&format!("{name}-{n}"), "s3cret")).collect())
+        };
+        let jobs = [accept(&app, batch("a")).await, accept(&app, batch("b")).await];
+        run_all(&app).await;
+        for job in jobs {
+            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        }
+        let registry = prometheus::Registry::new();
+        app.vault.meter().register(&registry).unwrap();
+        let figures = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+        assert!(
+            figures.contains("\ngatehouse_vault_quiet_hashes_total 300\n"),
+            "{kind}: {figures}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
     for (kind, app, _dir) in apps("task_rotated").await {
         let job = accept(&app, explicit(vec![chosen("ann", "first"), FitItem::default()])).await;
