@@ -470,6 +470,32 @@ async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn a_step_that_panics_has_failed_and_gives_its_turn_to_others() {
+    for (kind, app, _dir) in apps("task_panic").await {
+        let jobs = [accept(&app, count(3)).await, accept(&app, count(4)).await];
+        let is_first = Arc::new(Mutex::new(true));
+        let panics = Arc::clone(&is_first);
+        let probe = Probe::new(move |point| {
+            let is_first = point == Point::Hashed && std::mem::take(&mut *panics.lock().unwrap());
+            assert!(!is_first, "a fault of ours");
+            false
+        });
+        let mut worker = TaskWorker::with_probe(app.clone(), probe);
+        let mut n_failed = 0;
+        // Who fails is left alone for a second, and no longer.
+        for _ in 0..20 {
+            n_failed += u32::from(worker.run_one().await.is_err());
+            app.clock.set(app.now().plus_milliseconds(101));
+        }
+        assert_eq!(n_failed, 1, "{kind}");
+        for job in jobs {
+            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        }
+        assert_sound(&app).await;
+    }
+}
+
+#[tokio::test]
 async fn a_contract_with_reserved_places_is_not_deleted() {
     for (kind, app, _dir) in apps("task_reserved").await {
         let job = accept(&app, count(5)).await;
