@@ -23,6 +23,7 @@
 //! escape is itself, and so is a `+`.
 
 pub mod access;
+pub mod product;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,6 +54,32 @@ pub struct Word {
     pub meaning: &'static str,
     /// How its values can be compared.
     pub operators: &'static [Operator],
+    /// Whether it may be written in upper and lower case alike.
+    pub any_case: bool,
+}
+
+impl Word {
+    /// A name that is written exactly so.
+    pub const fn exact(
+        name: &'static str,
+        meaning: &'static str,
+        operators: &'static [Operator],
+    ) -> Self {
+        Self { name, meaning, operators, any_case: false }
+    }
+
+    /// A name that may be written in upper and lower case alike.
+    pub const fn in_any_case(
+        name: &'static str,
+        meaning: &'static str,
+        operators: &'static [Operator],
+    ) -> Self {
+        Self { name, meaning, operators, any_case: true }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || (self.any_case && self.name.eq_ignore_ascii_case(name))
+    }
 }
 
 /// How a value is compared.
@@ -297,7 +324,7 @@ fn read(text: &[u8], vocabulary: &Vocabulary) -> Piece {
     {
         return Piece::Request(request, String::from_utf8_lossy(value).into_owned());
     }
-    let word = vocabulary.words.iter().find(|word| word.name == name);
+    let word = vocabulary.words.iter().find(|word| word.is_called(&name));
     let ignored = |reason: String| Piece::Ignored(Ignored { name: name.to_string(), reason });
     match (word, operator) {
         (Some(word), Some(operator)) if word.operators.contains(&operator) => {

@@ -17,6 +17,12 @@ pub const TENANT_CHARS_MAX: usize = 63;
 /// Most characters in the key of a request that is to be done once.
 pub const REQUEST_KEY_CHARS_MAX: usize = 255;
 
+/// Most characters in a platform's name.
+pub const PLATFORM_CHARS_MAX: usize = 32;
+
+/// Most characters in a connector's name.
+pub const CONNECTOR_CHARS_MAX: usize = 64;
+
 /// Items of one task whose identifiers sort as the items do: the ordinals of 24 bits.
 pub const ORDERED_ITEMS: u32 = 1 << 24;
 
@@ -38,6 +44,18 @@ pub enum BadName {
          ASCII, at most {TENANT_CHARS_MAX} in all"
     )]
     Tenant,
+    /// Not of the form of a platform's name.
+    #[error(
+        "must begin with an upper-case letter or digit and hold only upper-case letters, digits and \
+         `_` of ASCII, at most {PLATFORM_CHARS_MAX} in all"
+    )]
+    Platform,
+    /// Not of the form of a connector's name.
+    #[error(
+        "must begin with a lower-case letter or digit and hold only lower-case letters, digits, `-` \
+         and `_` of ASCII, at most {CONNECTOR_CHARS_MAX} in all"
+    )]
+    Connector,
     /// Not of the form of a request's key.
     #[error(
         "must have 1 to {REQUEST_KEY_CHARS_MAX} visible characters of ASCII, with spaces only between them"
@@ -76,6 +94,22 @@ fn check_tenant(text: &str) -> Result<(), BadName> {
     let first = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
     let rest = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if first && rest && text.len() <= TENANT_CHARS_MAX { Ok(()) } else { Err(BadName::Tenant) }
+}
+
+/// Without a hyphen, so that a product's identifier can be split at its first one.
+fn check_platform(text: &str) -> Result<(), BadName> {
+    let is_upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    let first = text.bytes().next().is_some_and(is_upper);
+    let rest = text.bytes().all(|b| is_upper(b) || b == b'_');
+    if first && rest && text.len() <= PLATFORM_CHARS_MAX { Ok(()) } else { Err(BadName::Platform) }
+}
+
+fn check_connector(text: &str) -> Result<(), BadName> {
+    let is_lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let first = text.bytes().next().is_some_and(is_lower);
+    let rest = text.bytes().all(|b| is_lower(b) || b"-_".contains(&b));
+    let is_short = text.len() <= CONNECTOR_CHARS_MAX;
+    if first && rest && is_short { Ok(()) } else { Err(BadName::Connector) }
 }
 
 fn check_request_key(text: &str) -> Result<(), BadName> {
@@ -151,6 +185,30 @@ name!(
     /// What a client calls a request that is to be done once, however often it is sent.
     RequestKey,
     check_request_key
+);
+
+name!(
+    /// One account of a tenant at a platform, unique in the tenant.
+    AccountName,
+    check_name
+);
+
+name!(
+    /// An external platform, by its canonical name.
+    PlatformName,
+    check_platform
+);
+
+name!(
+    /// What knows how to speak to a platform.
+    ConnectorName,
+    check_connector
+);
+
+name!(
+    /// What the platform itself calls an account.
+    PlatformAccount,
+    check_name
 );
 
 /// A text that doesn't name an access or a task.

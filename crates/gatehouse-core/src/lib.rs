@@ -5,15 +5,18 @@
 //! thousand, and the same noun names a file here, in the store and behind the API.
 
 pub mod access;
+pub mod account;
 pub mod bracket;
 pub mod client;
 pub mod contract;
 pub mod credential;
 pub mod filter;
+pub mod identifier;
 pub mod ids;
 pub mod lifecycle;
 pub mod list;
 pub mod page;
+pub mod product;
 pub mod rights;
 pub mod selection;
 pub mod span;
@@ -23,13 +26,16 @@ pub mod time;
 pub mod trouble;
 
 pub use access::{Access, Status};
+pub use account::Account;
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
+pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
-    AccessId, ClientName, ContractId, DeviceName, OfferingId, RequestKey, TaskId, TenantName,
-    Username,
+    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, OfferingId,
+    PlatformAccount, PlatformName, RequestKey, TaskId, TenantName, Username,
 };
 pub use page::{Page, PageRequest};
+pub use product::{Connection, Product, ProductId};
 pub use task::{Task, TaskState};
 pub use tenant::Tenant;
 pub use time::Timestamp;

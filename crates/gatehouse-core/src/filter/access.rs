@@ -16,18 +16,18 @@ const COMPARES: &[Operator] = &[
 
 /// The words for accesses.
 pub const WORDS: &[Word] = &[
-    Word { name: "contractId", meaning: "its contract", operators: IS },
-    Word { name: "productOfferingId", meaning: "its contract's offering", operators: IS },
-    Word { name: "createdBy", meaning: "the job that made it, as `job-…`", operators: IS },
-    Word { name: "name", meaning: "its device's name, or else its username", operators: IS },
-    Word { name: "username", meaning: "its username", operators: IS },
-    Word { name: "createdAt", meaning: "when it was made", operators: COMPARES },
-    Word { name: "startDateTime", meaning: "when its active period begins", operators: COMPARES },
-    Word {
-        name: "endDateTime",
-        meaning: "when its active period ends; one without an end passes no comparison",
-        operators: COMPARES,
-    },
+    Word::exact("contractId", "its contract", IS),
+    Word::exact("productOfferingId", "its contract's offering", IS),
+    Word::exact("createdBy", "the job that made it, as `job-…`", IS),
+    Word::exact("name", "its device's name, or else its username", IS),
+    Word::exact("username", "its username", IS),
+    Word::exact("createdAt", "when it was made", COMPARES),
+    Word::exact("startDateTime", "when its active period begins", COMPARES),
+    Word::exact(
+        "endDateTime",
+        "when its active period ends; one without an end passes no comparison",
+        COMPARES,
+    ),
 ];
 
 /// The vocabulary of a list of accesses.

@@ -1,0 +1,52 @@
+//! Why an account gave less than it was asked for: a value, which stands beside what others gave.
+
+use std::time::Duration;
+
+/// Most bytes of what a platform said that are kept.
+pub const SAID_BYTES_MAX: usize = 2048;
+
+/// Why an account could not be asked, or what was wrong with its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// What went wrong, for people: a sentence without its full stop, without secrets.
+    pub detail: String,
+    /// What the platform itself said, cleaned and cut to [`SAID_BYTES_MAX`].
+    pub said: Option<Said>,
+    /// How long the platform wants to be left alone, where it says so.
+    pub retry_after: Option<Duration>,
+}
+
+/// An answer that a platform gave instead of the one that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The status of its answer.
+    pub status: u16,
+    /// The beginning of its body.
+    pub body: String,
+}
+
+/// What kind of failure it is: one for each that a client would treat differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// The platform can't be reached, answers with an error, or with what can't be understood.
+    Error,
+    /// It took longer than there was time.
+    Timeout,
+    /// It failed so often that it is left alone for a while.
+    Open,
+    /// It wants to be asked less often.
+    Throttled,
+    /// It can only be paged through from the start, and the page is too far away.
+    PageOutOfReach,
+    /// It carries identifiers of this kind, and can't be asked for them.
+    LookupNotSupported,
+}
+
+impl Failure {
+    /// A failure of which nothing more is known than this.
+    pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into(), said: None, retry_after: None }
+    }
+}

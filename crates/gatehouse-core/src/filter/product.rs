@@ -1,0 +1,211 @@
+//! What can be asked of products.
+
+use super::{Expression, Fault, Operator, Vocabulary, Word};
+use crate::account::Account;
+use crate::identifier::{Identifier, IdentifierKind};
+use crate::product::Connection;
+
+const IS: &[Operator] = &[Operator::Equal];
+
+/// Most identifiers in one filter.
+pub const IDENTIFIERS_MAX: usize = 1000;
+
+/// The words for products.
+pub const WORDS: &[Word] = &[
+    Word::exact("platform", "the platform that it is on, by its canonical name", IS),
+    Word::exact("relatedParty.name", "the account that it is held through", IS),
+    Word::exact("customProperty.name", "the name of a custom property that it has", IS),
+    Word::exact(
+        "customProperty.value",
+        "the value of a custom property that it has; beside a name, of one that has both",
+        IS,
+    ),
+    Word::in_any_case("ICCID", "numbers of its card, with commas between them", IS),
+    Word::in_any_case("IMSI", "numbers of its subscription, with commas between them", IS),
+    Word::in_any_case("MSISDN", "numbers that it is called by, with commas between them", IS),
+    Word::in_any_case("serialNumber", "numbers of its terminal, with commas between them", IS),
+];
+
+/// The vocabulary of a list of products.
+pub const VOCABULARY: Vocabulary =
+    Vocabulary { request: &["pageNumber", "pageSize", "fields"], words: WORDS };
+
+/// Which products are wanted: those that pass any of the alternatives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductFilter {
+    /// None of them contradicts itself. Without any, no product passes.
+    alternatives: Vec<Alternative>,
+}
+
+/// What a product must be to pass: all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Alternative {
+    platform: Option<String>,
+    account: Option<String>,
+    /// Names that it must have properties of.
+    property_names: Vec<String>,
+    /// Values that properties of it must have: of each of the names, where there are names.
+    property_values: Vec<String>,
+    /// Any of which it must carry, where there are any.
+    identifiers: Vec<Identifier>,
+}
+
+/// What an account is to be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope<'f> {
+    /// Nothing: none of its products can pass.
+    Nothing,
+    /// Everything: all of its products pass.
+    Everything,
+    /// Those that carry any of these, different ones in the order of the filter. They still have to pass.
+    Carriers(Vec<&'f Identifier>),
+    /// Whatever it has: which of it passes is seen by looking at it.
+    Whatever,
+}
+
+impl ProductFilter {
+    /// Reads what a query asks for; all that is wrong with it is told at once.
+    pub fn read(expression: &Expression) -> Result<Self, Vec<Fault>> {
+        let mut faults = expression.faults.clone();
+        let mut alternatives = Vec::new();
+        for conditions in &expression.filter.alternatives {
+            let mut alternative = Alternative::default();
+            let mut is_possible = true;
+            for condition in conditions {
+                is_possible &= alternative.narrow(condition.name, &condition.value, &mut faults);
+            }
+            if is_possible && !alternatives.contains(&alternative) {
+                alternatives.push(alternative);
+            }
+        }
+        if expression.filter.alternatives.is_empty() {
+            alternatives.push(Alternative::default());
+        }
+        let filter = Self { alternatives };
+        let n_identifiers = distinct(filter.identifiers()).len();
+        if n_identifiers > IDENTIFIERS_MAX {
+            let reason =
+                format!("may ask for at most {IDENTIFIERS_MAX} identifiers, not {n_identifiers}");
+            faults.push(Fault { name: "filter".into(), reason });
+        }
+        if faults.is_empty() { Ok(filter) } else { Err(faults) }
+    }
+
+    /// What an account is to be asked for.
+    pub fn scope(&self, account: &Account) -> Scope<'_> {
+        let mut own = self.alternatives.iter().filter(|it| it.is_for(account)).peekable();
+        if own.peek().is_none() {
+            return Scope::Nothing;
+        }
+        let own: Vec<&Alternative> = own.collect();
+        if own.iter().any(|it| it.takes_all()) {
+            Scope::Everything
+        } else if own.iter().all(|it| !it.identifiers.is_empty()) {
+            Scope::Carriers(distinct(own.iter().flat_map(|it| &it.identifiers)))
+        } else {
+            Scope::Whatever
+        }
+    }
+
+    /// Whether a connection of an account passes.
+    pub fn passes(&self, account: &Account, connection: &Connection) -> bool {
+        let mut own = self.alternatives.iter().filter(|it| it.is_for(account));
+        own.any(|alternative| alternative.passes(connection))
+    }
+
+    fn identifiers(&self) -> impl Iterator<Item = &Identifier> {
+        self.alternatives.iter().flat_map(|it| &it.identifiers)
+    }
+}
+
+/// Each of them once, however it is written, in the order in which they come first.
+pub fn distinct<'i>(identifiers: impl IntoIterator<Item = &'i Identifier>) -> Vec<&'i Identifier> {
+    let mut seen = std::collections::HashSet::new();
+    let mut distinct = Vec::new();
+    for identifier in identifiers {
+        if seen.insert((identifier.kind(), identifier.key())) {
+            distinct.push(identifier);
+        }
+    }
+    distinct
+}
+
+impl Alternative {
+    /// Adds a condition; false when nothing can pass any more.
+    fn narrow(&mut self, name: &str, value: &str, faults: &mut Vec<Fault>) -> bool {
+        match name {
+            "platform" => must_be(&mut self.platform, value),
+            "relatedParty.name" => must_be(&mut self.account, value),
+            "customProperty.name" => add(&mut self.property_names, value),
+            "customProperty.value" => add(&mut self.property_values, value),
+            other => {
+                let kind = IdentifierKind::ALL.into_iter().find(|it| it.filter_name() == other);
+                let kind = kind.expect("every other word of the vocabulary is a kind");
+                for text in value.split(',') {
+                    match Identifier::parse(kind, text) {
+                        Ok(identifier) => self.identifiers.push(identifier),
+                        Err(bad) => {
+                            faults.push(Fault { name: name.into(), reason: bad.to_string() });
+                        }
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    fn is_for(&self, account: &Account) -> bool {
+        self.platform.as_deref().is_none_or(|it| it == account.platform.as_str())
+            && self.account.as_deref().is_none_or(|it| it == account.name.as_str())
+    }
+
+    /// Whether all products of the accounts that it is for pass.
+    fn takes_all(&self) -> bool {
+        self.property_names.is_empty()
+            && self.property_values.is_empty()
+            && self.identifiers.is_empty()
+    }
+
+    fn passes(&self, connection: &Connection) -> bool {
+        let carries = self.identifiers.is_empty()
+            || self.identifiers.iter().any(|identifier| connection.carries(identifier));
+        carries && self.has_properties(connection)
+    }
+
+    fn has_properties(&self, connection: &Connection) -> bool {
+        let has = |name: Option<&String>, value: Option<&String>| {
+            connection.properties.iter().any(|property| {
+                name.is_none_or(|it| *it == property.name)
+                    && value.is_none_or(|it| *it == property.value)
+            })
+        };
+        let (names, values) = (&self.property_names, &self.property_values);
+        if values.is_empty() {
+            names.iter().all(|name| has(Some(name), None))
+        } else if names.is_empty() {
+            values.iter().all(|value| has(None, Some(value)))
+        } else {
+            names.iter().all(|name| values.iter().all(|value| has(Some(name), Some(value))))
+        }
+    }
+}
+
+fn must_be(wanted: &mut Option<String>, value: &str) -> bool {
+    match wanted {
+        Some(wanted) => wanted == value,
+        None => {
+            *wanted = Some(value.to_owned());
+            true
+        }
+    }
+}
+
+fn add(wanted: &mut Vec<String>, value: &str) -> bool {
+    if !wanted.iter().any(|it| it == value) {
+        wanted.push(value.to_owned());
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;
