@@ -24,6 +24,7 @@ pub mod task;
 pub mod tenant;
 pub mod time;
 pub mod trouble;
+pub mod window;
 
 pub use access::{Access, Status};
 pub use account::Account;

@@ -41,9 +41,54 @@ pub struct Page<T> {
     pub total: u64,
 }
 
+/// How much of a page each of several accounts is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// How many things each account is asked for, at least one.
+    pub size: u64,
+    /// Whether there are more accounts than the page has room for, so that something is left out.
+    pub is_small: bool,
+}
+
+/// Divides a page of `size` among accounts: evenly, and what is left over is left out.
+pub fn share(size: u64, n_accounts: u64) -> Share {
+    let is_small = size < n_accounts;
+    Share { size: if is_small { 1 } else { size / n_accounts.max(1) }, is_small }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_page_is_divided_evenly_and_rounded_down() {
+        for (size, n_accounts, each, is_small) in [
+            (10, 1, 10, false),
+            (10, 3, 3, false),
+            (10, 10, 1, false),
+            (10, 11, 1, true),
+            (1, 40, 1, true),
+            (1000, 3, 333, false),
+            (10, 0, 10, false),
+        ] {
+            let expected = Share { size: each, is_small };
+            assert_eq!(share(size, n_accounts), expected, "{size} among {n_accounts}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_fill_a_page_as_far_as_they_can(size in 1u64..=1000, n_accounts in 1u64..2000) {
+            let Share { size: each, is_small } = share(size, n_accounts);
+            prop_assert!(each >= 1);
+            prop_assert_eq!(is_small, n_accounts > size);
+            if !is_small {
+                prop_assert!(each * n_accounts <= size);
+                prop_assert!((each + 1) * n_accounts > size);
+            }
+        }
+    }
 
     #[test]
     fn the_last_page_holds_the_last_thing() {
