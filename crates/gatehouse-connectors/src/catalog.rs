@@ -1,7 +1,10 @@
 //! Which connectors there are, and what each asks of an account.
 
-use gatehouse_core::ConnectorName;
 use gatehouse_core::account::Credentials;
+use gatehouse_core::{Account, ConnectorName, TenantName};
+
+use crate::connector::Connector;
+use crate::failure::{Failure, FailureKind};
 
 /// What an account says about how its platform is reached.
 pub type Settings = serde_json::Map<String, serde_json::Value>;
@@ -30,6 +33,18 @@ impl Catalog {
     /// Their names.
     pub fn names(&self) -> Vec<&'static str> {
         vec!["simulator"]
+    }
+
+    /// What speaks to an account, or why nothing can.
+    pub(crate) fn open(
+        &self,
+        tenant: &TenantName,
+        account: &Account,
+        settings: &Settings,
+        credentials: &Credentials,
+    ) -> Result<Box<dyn Connector>, Failure> {
+        let _ = (tenant, account, settings, credentials);
+        Err(Failure::new(FailureKind::Error, "can't be asked"))
     }
 
     /// All that is wrong with an account, before it is ever asked. Nothing is sent anywhere.

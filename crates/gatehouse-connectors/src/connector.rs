@@ -153,6 +153,8 @@ pub struct PlatformPage {
     pub next: Option<String>,
     /// How many connections the account has, where the platform says so.
     pub total: Option<u64>,
+    /// Whether the platform says that nothing comes behind it.
+    pub is_last: bool,
 }
 
 /// How much a platform may be asked at once and over time.

@@ -49,4 +49,50 @@ impl Failure {
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), said: None, retry_after: None }
     }
+
+    /// An answer that did not come in time.
+    pub(crate) fn late() -> Self {
+        Self::new(FailureKind::Timeout, "did not answer in time")
+    }
+
+    /// A page that holds more than was asked for.
+    pub(crate) fn too_many(n: usize, size: u32) -> Self {
+        let detail = format!(
+            "gave {n} connections on a page of {size}: where they belong in its list can't be told"
+        );
+        Self::new(FailureKind::Error, detail)
+    }
+
+    /// Whether it tells a client the same as another one.
+    fn is_like(&self, other: &Self) -> bool {
+        let is_told_apart = self.kind == FailureKind::LookupNotSupported;
+        self.kind == other.kind && (!is_told_apart || self.detail == other.detail)
+    }
+}
+
+/// What failed at one account, the same thing once: a hundred calls that fail alike are one failure.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failures(Vec<Failure>);
+
+impl Failures {
+    pub(crate) fn add(&mut self, failure: Failure) {
+        if !self.0.iter().any(|it| it.is_like(&failure)) {
+            self.0.push(failure);
+        }
+    }
+}
+
+impl IntoIterator for Failures {
+    type Item = Failure;
+    type IntoIter = std::vec::IntoIter<Failure>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl From<Failure> for Failures {
+    fn from(failure: Failure) -> Self {
+        Self(vec![failure])
+    }
 }

@@ -8,15 +8,27 @@
 mod catalog;
 mod connector;
 mod failure;
+mod find;
+mod flight;
 mod line;
+mod list;
+mod live;
+mod marks;
+mod memory;
+mod open_accounts;
 mod platforms;
+mod scan;
+mod seek;
+mod window;
+
+#[cfg(test)]
+mod tests;
 
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
     Ask, Asking, Capabilities, Connector, Limits, LookUp, Paging, PlatformPage, Position,
 };
-pub use failure::{Failure, FailureKind};
+pub use failure::{Failure, FailureKind, Said};
 pub use line::{Answer, Line, Outside};
-pub use platforms::{
-    AccountTrouble, Finding, Health, Listing, LiveAccount, Options, Platforms, Reading, Wanted,
-};
+pub use live::{Health, LiveAccount};
+pub use platforms::{AccountTrouble, Finding, Listing, Options, Platforms, Reading, Wanted};

@@ -1,20 +1,19 @@
-//! All accounts of all tenants, as far as they have been asked.
+//! Everything that is known about platforms while the server runs, and what came of asking them.
 
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
-use gatehouse_core::filter::product::ProductFilter;
-use gatehouse_core::{
-    Account, AccountName, Identifier, PageRequest, Product, ProductId, TenantName,
-};
+use gatehouse_core::{Account, AccountName, Identifier, Product, ProductId, TenantName};
 use prometheus::Registry;
 
 use crate::catalog::{Catalog, Settings};
-use crate::connector::Ask;
 use crate::failure::Failure;
+use crate::live::{Health, LiveAccount};
+use crate::memory::Memory;
+use crate::open_accounts::OpenAccounts;
 
 /// What an operator may set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Whether platforms elsewhere may be reached without encryption.
     pub allow_insecure_urls: bool,
@@ -23,22 +22,8 @@ pub struct Options {
 /// Everything that is known about platforms while the server runs. Nothing of it must be kept.
 pub struct Platforms {
     catalog: Catalog,
-}
-
-/// An account that can be asked.
-pub struct LiveAccount {
-    account: Arc<Account>,
-}
-
-/// What an account's last calls showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// It answered.
-    Up,
-    /// It failed.
-    Down,
-    /// It was not asked yet.
-    Unknown,
+    open: OpenAccounts,
+    pub(crate) memory: Memory,
 }
 
 /// What failed at one account.
@@ -94,7 +79,11 @@ impl Platforms {
     /// Nothing is known yet. Its figures are shown by the registry.
     pub fn new(options: Options, registry: &Registry) -> Self {
         let _ = registry;
-        Self { catalog: Catalog::new(options.allow_insecure_urls) }
+        Self {
+            catalog: Catalog::new(options.allow_insecure_urls),
+            open: OpenAccounts::default(),
+            memory: Memory::default(),
+        }
     }
 
     /// Which connectors there are.
@@ -109,8 +98,7 @@ impl Platforms {
         name: &AccountName,
         version: i64,
     ) -> Option<Arc<LiveAccount>> {
-        let _ = (tenant, name, version);
-        todo!()
+        self.open.get(tenant, name).filter(|it| it.version() == version)
     }
 
     /// Opens an account. One that can't be asked is live too: asked, it tells why.
@@ -122,44 +110,18 @@ impl Platforms {
         settings: &Settings,
         credentials: &Credentials,
     ) -> Arc<LiveAccount> {
-        let _ = (tenant, account, version, settings, credentials);
-        todo!()
+        let connector = self.catalog.open(tenant, &account, settings, credentials);
+        self.open.insert(LiveAccount::new(tenant.clone(), Arc::new(account), version, connector))
+    }
+
+    /// Closes what a tenant has no longer, once more accounts are open than these, which are all that it
+    /// has.
+    pub fn keep_only(&self, tenant: &TenantName, all: &[&AccountName]) {
+        self.open.keep_only(tenant, all);
     }
 
     /// What the last calls to an account showed.
     pub fn health(&self, tenant: &TenantName, name: &AccountName, version: i64) -> Health {
-        let _ = (tenant, name, version);
-        todo!()
-    }
-
-    /// One page over all accounts that match, each asked for its share of it.
-    pub async fn list(
-        &self,
-        accounts: &[Arc<LiveAccount>],
-        filter: &ProductFilter,
-        page: PageRequest,
-        ask: Ask,
-    ) -> Listing {
-        let _ = (accounts, filter, page, ask);
-        todo!()
-    }
-
-    /// Looks for many products at once.
-    pub async fn find(&self, accounts: &[Arc<LiveAccount>], wanted: &Wanted, ask: Ask) -> Finding {
-        let _ = (accounts, wanted, ask);
-        todo!()
-    }
-
-    /// Asks for one product.
-    pub async fn read(&self, accounts: &[Arc<LiveAccount>], id: &ProductId, ask: Ask) -> Reading {
-        let _ = (accounts, id, ask);
-        todo!()
-    }
-}
-
-impl LiveAccount {
-    /// Which account it is.
-    pub fn account(&self) -> &Arc<Account> {
-        &self.account
+        self.live(tenant, name, version).map_or(Health::Unknown, |it| it.health())
     }
 }

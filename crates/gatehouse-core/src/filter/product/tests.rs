@@ -82,7 +82,7 @@ fn an_account_is_asked_for_what_applies_to_it() {
         (&format!("ICCID={CARD}") as &str,                          "ICCID",      "ICCID"),
         (&format!("iccid={CARD}&imsi=123456"),                      "ICCID IMSI", "ICCID IMSI"),
         (&format!("Iccid={CARD}&platform=ALPHA;platform=BETA"),     "ICCID",      "everything"),
-        (&format!("msisdn=123456;SERIALNUMBER=12345"),              "MSISDN SERIAL_NUMBER", "MSISDN SERIAL_NUMBER"),
+        ("msisdn=123456;SERIALNUMBER=12345",              "MSISDN SERIAL_NUMBER", "MSISDN SERIAL_NUMBER"),
         ("customProperty.name=x",                                   "whatever",   "whatever"),
         (&format!("customProperty.name=x;ICCID={CARD}"),            "whatever",   "whatever"),
         (&format!("customProperty.name=x&ICCID={CARD}"),            "ICCID",      "ICCID"),

@@ -1,0 +1,100 @@
+//! Identical questions that come together are asked once.
+//!
+//! Whoever asks first sets off; who asks the same while that is under way waits for the same answer. A
+//! flight that nobody waits for any more ends, and nothing of one is kept when it is over.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::{Shared, WeakShared};
+use tokio::time::{Instant, timeout_at};
+
+use crate::connector::Ask;
+use crate::failure::{Failure, FailureKind};
+
+/// A question on its way. Its answer is shared.
+type Flight<T> = Pin<Box<dyn Future<Output = Result<Arc<T>, Failure>> + Send>>;
+
+type UnderWay<K, T> = Arc<Mutex<HashMap<K, WeakShared<Flight<T>>>>>;
+
+/// Questions of one kind that are under way.
+pub(crate) struct Flights<K, T> {
+    under_way: UnderWay<K, T>,
+}
+
+impl<K, T> Default for Flights<K, T> {
+    fn default() -> Self {
+        Self { under_way: Arc::default() }
+    }
+}
+
+impl<K, T> Flights<K, T>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    /// Waits for the answer to a question, and asks it where nobody does already.
+    pub(crate) async fn join<F>(
+        &self,
+        ask: Ask,
+        question: &K,
+        set_off: impl Fn() -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        loop {
+            let (flight, is_own) = self.board(question, &set_off);
+            match timeout_at(ask.deadline, flight).await {
+                // Who joined late has more time than who set off.
+                Ok(Err(failure))
+                    if failure.kind == FailureKind::Timeout
+                        && !is_own
+                        && Instant::now() < ask.deadline => {}
+                Ok(answer) => return answer.map(Arc::unwrap_or_clone),
+                Err(_) => return Err(Failure::late()),
+            }
+        }
+    }
+
+    fn board<F>(&self, question: &K, set_off: impl Fn() -> F) -> (Shared<Flight<T>>, bool)
+    where
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        let mut under_way = locked(&self.under_way);
+        if let Some(flight) = under_way.get(question).and_then(WeakShared::upgrade) {
+            return (flight, false);
+        }
+        let asking = set_off();
+        let landing =
+            Landing { under_way: Arc::clone(&self.under_way), question: question.clone() };
+        let flight: Flight<T> = Box::pin(async move {
+            let _landing = landing;
+            asking.await.map(Arc::new)
+        });
+        let flight = flight.shared();
+        let weak = flight.downgrade().expect("it has not been polled yet");
+        under_way.insert(question.clone(), weak);
+        (flight, true)
+    }
+}
+
+/// Takes a flight off the board when it is over, or given up.
+struct Landing<K: Eq + Hash, T> {
+    under_way: UnderWay<K, T>,
+    question: K,
+}
+
+impl<K: Eq + Hash, T> Drop for Landing<K, T> {
+    fn drop(&mut self) {
+        locked(&self.under_way).remove(&self.question);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A map of flights is whole whatever panicked beside it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,87 @@
+//! One page over many accounts: each is asked for its share of it, all at once.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use gatehouse_core::filter::product::{ProductFilter, Scope};
+use gatehouse_core::page;
+use gatehouse_core::window::Window;
+use gatehouse_core::{PageRequest, Product};
+
+use crate::connector::Ask;
+use crate::live::LiveAccount;
+use crate::platforms::{AccountTrouble, Listing, Platforms};
+use crate::seek::{Target, seek};
+use crate::window::{Got, window};
+
+impl Platforms {
+    /// One page over all accounts that match, each asked for its share of it. `accounts` are all that the
+    /// tenant has, in their order.
+    pub async fn list(
+        &self,
+        accounts: &[Arc<LiveAccount>],
+        filter: &ProductFilter,
+        page: PageRequest,
+        ask: Ask,
+    ) -> Listing {
+        let scopes = accounts.iter().map(|account| filter.scope(account.account()));
+        let matching: Vec<_> = accounts
+            .iter()
+            .enumerate()
+            .zip(scopes)
+            .filter(|(_, scope)| *scope != Scope::Nothing)
+            .collect();
+        let share = page::share(page.size, matching.len() as u64);
+        let part = Window::of(PageRequest { number: page.number, size: share.size });
+        let asking =
+            matching.iter().map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
+        let answers = join_all(asking).await;
+
+        let roster = self.memory.roster(accounts);
+        let mut listing = Listing {
+            too_many_accounts: share.is_small.then_some(matching.len()),
+            ..Listing::default()
+        };
+        for (((n, account), _), got) in matching.iter().zip(answers) {
+            let account = account.account();
+            let platform = account.platform.as_str();
+            let names = got.connections.iter().map(|it| (platform, it.local_id.as_str(), *n));
+            self.memory.learn_products(roster, names);
+            let product = |connection| Product { account: Arc::clone(account), connection };
+            listing.products.extend(got.connections.into_iter().map(product));
+            let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
+            listing.troubles.extend(got.failures.into_iter().map(trouble));
+        }
+        listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
+        listing
+    }
+}
+
+/// Asks one account for its part of the page.
+async fn ask_one(
+    account: &Arc<LiveAccount>,
+    scope: &Scope<'_>,
+    filter: &ProductFilter,
+    part: Window,
+    ask: Ask,
+) -> Got {
+    let passes =
+        |connection: &gatehouse_core::Connection| filter.passes(account.account(), connection);
+    match scope {
+        Scope::Nothing => Got::default(),
+        Scope::Everything => window(account, ask, part).await,
+        Scope::Whatever => {
+            // The platform can't be asked for it, so its page comes back shorter than it was.
+            let mut got = window(account, ask, part).await;
+            got.connections.retain(passes);
+            got
+        }
+        Scope::Carriers(identifiers) => {
+            let targets: Vec<_> =
+                identifiers.iter().map(|it| Target::Carrier(it)).enumerate().collect();
+            let sighting = seek(account, ask, &targets).await;
+            let hits = sighting.seen.into_iter().map(|(connection, _)| connection).filter(passes);
+            Got { connections: part.slice(hits).collect(), failures: sighting.failures }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! An account that can be asked, and what is known about it while the server runs.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt;
+use gatehouse_core::{Account, Connection, IdentifierKind, TenantName};
+use tokio::time::timeout_at;
+
+use crate::connector::{Ask, Asking, Capabilities, Connector, PlatformPage, Position};
+use crate::failure::{Failure, FailureKind};
+use crate::flight::Flights;
+use crate::marks::Marks;
+
+/// An account that can be asked.
+pub struct LiveAccount {
+    tenant: TenantName,
+    account: Arc<Account>,
+    version: i64,
+    /// What speaks to it, or why nothing can.
+    connector: Result<Box<dyn Connector>, Failure>,
+    health: AtomicU8,
+    known: Mutex<Known>,
+    pages: Flights<Position, PlatformPage>,
+    look_ups: Flights<(IdentifierKind, Vec<String>), Vec<Connection>>,
+    reads: Flights<String, Option<Connection>>,
+    /// When it was last asked for, as the roster counts.
+    pub(crate) last_used: AtomicU64,
+}
+
+/// What earlier answers have told about an account's list.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) marks: Marks,
+    pub(crate) total: Option<u64>,
+}
+
+/// What an account's last calls showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It answered.
+    Up,
+    /// It failed.
+    Down,
+    /// It was not asked yet.
+    Unknown,
+}
+
+impl Health {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "UP",
+            Self::Down => "DOWN",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+const UNKNOWN: u8 = 0;
+const UP: u8 = 1;
+const DOWN: u8 = 2;
+
+impl LiveAccount {
+    pub(crate) fn new(
+        tenant: TenantName,
+        account: Arc<Account>,
+        version: i64,
+        connector: Result<Box<dyn Connector>, Failure>,
+    ) -> Self {
+        Self {
+            tenant,
+            account,
+            version,
+            connector,
+            health: AtomicU8::new(UNKNOWN),
+            known: Mutex::default(),
+            pages: Flights::default(),
+            look_ups: Flights::default(),
+            reads: Flights::default(),
+            last_used: AtomicU64::default(),
+        }
+    }
+
+    /// Which account it is.
+    pub fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
+    /// Whose it is.
+    pub(crate) fn tenant(&self) -> &TenantName {
+        &self.tenant
+    }
+
+    /// Which state of the account it was opened in.
+    pub(crate) fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// What its last calls showed.
+    pub fn health(&self) -> Health {
+        match self.health.load(Ordering::Relaxed) {
+            UP => Health::Up,
+            DOWN => Health::Down,
+            _ => Health::Unknown,
+        }
+    }
+
+    pub(crate) fn capabilities(&self) -> Result<&Capabilities, Failure> {
+        Ok(self.connector()?.capabilities())
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        // What is known is a hint, whole whatever panicked beside it.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) async fn page(
+        self: &Arc<Self>,
+        ask: Ask,
+        at: &Position,
+    ) -> Result<PlatformPage, Failure> {
+        let set_off = || {
+            let (account, at) = (Arc::clone(self), at.clone());
+            async move { account.observed(ask, |connector| connector.page(ask, &at)).await }
+        };
+        let page = self.pages.join(ask, at, set_off).await?;
+        if page.total.is_some() {
+            self.known().total = page.total;
+        }
+        Ok(page)
+    }
+
+    pub(crate) async fn look_up(
+        self: &Arc<Self>,
+        ask: Ask,
+        kind: IdentifierKind,
+        values: Vec<String>,
+    ) -> Result<Vec<Connection>, Failure> {
+        let question = (kind, values);
+        let set_off = || {
+            let (account, (kind, values)) = (Arc::clone(self), question.clone());
+            async move { account.observed(ask, |connector| connector.look_up(ask, kind, &values)).await }
+        };
+        self.look_ups.join(ask, &question, set_off).await
+    }
+
+    pub(crate) async fn read(
+        self: &Arc<Self>,
+        ask: Ask,
+        local_id: &str,
+    ) -> Result<Option<Connection>, Failure> {
+        let question = local_id.to_owned();
+        let set_off = || {
+            let (account, id) = (Arc::clone(self), question.clone());
+            async move { account.observed(ask, |connector| connector.read(ask, &id)).await }
+        };
+        let read = self.reads.join(ask, &question, set_off).await?;
+        // A platform that answers with another one than was asked for has not answered.
+        Ok(read.filter(|connection| connection.local_id == local_id))
+    }
+
+    fn connector(&self) -> Result<&dyn Connector, Failure> {
+        self.connector.as_deref().map_err(Clone::clone)
+    }
+
+    /// Asks the connector, within the time there is, and keeps in mind how it went.
+    async fn observed<'a, T>(
+        &'a self,
+        ask: Ask,
+        question: impl FnOnce(&'a dyn Connector) -> Asking<'a, T>,
+    ) -> Result<T, Failure> {
+        let answer = match self.connector() {
+            Ok(connector) => {
+                // A defect in one connector is that account's failure, not everybody's.
+                let asking = AssertUnwindSafe(question(connector)).catch_unwind();
+                match timeout_at(ask.deadline, asking).await {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_panic)) => {
+                        tracing::error!(account = %self.account.name, "a connector panicked");
+                        Err(Failure::new(FailureKind::Error, "its connector failed"))
+                    }
+                    Err(_) => Err(Failure::late()),
+                }
+            }
+            Err(failure) => Err(failure),
+        };
+        let health = match answer.as_ref().map_err(|failure| failure.kind) {
+            Ok(_) => UP,
+            // It is there, and answers as fast as it wants to be asked.
+            Err(FailureKind::Throttled) => self.health.load(Ordering::Relaxed),
+            Err(_) => DOWN,
+        };
+        self.health.store(health, Ordering::Relaxed);
+        answer
+    }
+}

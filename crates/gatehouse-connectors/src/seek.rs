@@ -1,0 +1,214 @@
+//! Looking for several connections at one account, in as few calls as the platform allows.
+//!
+//! What is sought is asked for kind by kind, as many at a time as the platform takes. Where that would be
+//! more calls than looking through the whole list, or where the platform can't be asked for a kind that
+//! it carries, the list is looked through instead, as long as it is short.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use futures_util::future::{join, join_all};
+use gatehouse_core::identifier;
+use gatehouse_core::{Connection, Identifier, IdentifierKind};
+
+use crate::connector::{Ask, LookUp};
+use crate::failure::{Failure, FailureKind, Failures};
+use crate::live::LiveAccount;
+use crate::scan::{self, SCAN_PAGES_MAX};
+
+/// Calls that are made without a thought about looking through the list instead.
+const CALLS_FEW: u64 = 16;
+
+/// What is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target<'w> {
+    /// What carries this.
+    Carrier(&'w Identifier),
+    /// What the platform calls this.
+    Named(&'w str),
+}
+
+/// What an account gave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sighting {
+    /// Each connection that was sought, once, in the order of targets, with the targets that it is.
+    pub(crate) seen: Vec<(Connection, Vec<usize>)>,
+    /// Targets of which it isn't known whether the account has them.
+    pub(crate) unsure: Vec<usize>,
+    /// What failed.
+    pub(crate) failures: Failures,
+}
+
+/// Looks for all targets at an account. Each has a number of its own.
+pub(crate) async fn seek(
+    account: &Arc<LiveAccount>,
+    ask: Ask,
+    targets: &[(usize, Target<'_>)],
+) -> Sighting {
+    let mut seeking = Seeking::new(targets);
+    let plan = match Plan::new(account, targets) {
+        Ok(plan) => plan,
+        Err(failure) => {
+            seeking.lose(targets.iter().map(|(n, _)| *n), failure);
+            return seeking.finish();
+        }
+    };
+    if let Some(n_pages_max) = plan.scan_pages_max(account)
+        && let Ok(got) = scan::scan(account, ask, n_pages_max).await
+    {
+        seeking.see(got.connections);
+        for failure in got.failures {
+            seeking.lose(targets.iter().map(|(n, _)| *n), failure);
+        }
+        return seeking.finish();
+    }
+    for (kind, lost) in plan.not_searchable {
+        let detail = format!(
+            "carries {} and can't be asked for them, and its list is too long to be looked through",
+            kind.as_str()
+        );
+        seeking.lose(lost, Failure::new(FailureKind::LookupNotSupported, detail));
+    }
+    let look_ups = plan.look_ups.iter().map(|look_up| {
+        let values = look_up.values.iter().map(|value| (*value).to_owned()).collect();
+        account.look_up(ask, look_up.kind, values)
+    });
+    let reads = plan.reads.iter().map(|(_, local_id)| account.read(ask, local_id));
+    let (looked_up, read) = join(join_all(look_ups), join_all(reads)).await;
+    for (look_up, answer) in plan.look_ups.iter().zip(looked_up) {
+        match answer {
+            Ok(connections) => seeking.see(connections),
+            Err(failure) => seeking.lose(look_up.numbers.iter().copied(), failure),
+        }
+    }
+    for ((n, _), answer) in plan.reads.iter().zip(read) {
+        match answer {
+            Ok(connection) => seeking.see(connection),
+            Err(failure) => seeking.lose([*n], failure),
+        }
+    }
+    seeking.finish()
+}
+
+/// The calls that find all targets.
+#[derive(Debug, Default)]
+struct Plan<'w> {
+    look_ups: Vec<OneLookUp<'w>>,
+    reads: Vec<(usize, &'w str)>,
+    not_searchable: Vec<(IdentifierKind, Vec<usize>)>,
+}
+
+#[derive(Debug)]
+struct OneLookUp<'w> {
+    kind: IdentifierKind,
+    values: Vec<&'w str>,
+    numbers: Vec<usize>,
+}
+
+impl<'w> Plan<'w> {
+    fn new(account: &LiveAccount, targets: &[(usize, Target<'w>)]) -> Result<Self, Failure> {
+        let capabilities = account.capabilities()?;
+        let mut plan = Self::default();
+        for kind in IdentifierKind::ALL {
+            let carriers = targets.iter().filter_map(|(n, target)| match target {
+                Target::Carrier(it) if it.kind() == kind => Some((*n, it.value())),
+                _ => None,
+            });
+            let (numbers, values): (Vec<usize>, Vec<&str>) = carriers.unzip();
+            if numbers.is_empty() {
+                continue;
+            }
+            match capabilities.look_up(kind) {
+                LookUp::Searched { values_max } => {
+                    let at_once = usize::try_from(values_max).unwrap_or(usize::MAX).max(1);
+                    let chunks = values.chunks(at_once).zip(numbers.chunks(at_once));
+                    plan.look_ups.extend(chunks.map(|(values, numbers)| OneLookUp {
+                        kind,
+                        values: values.to_vec(),
+                        numbers: numbers.to_vec(),
+                    }));
+                }
+                LookUp::NeverCarried => {}
+                LookUp::NotSearchable => plan.not_searchable.push((kind, numbers)),
+            }
+        }
+        plan.reads.extend(targets.iter().filter_map(|(n, target)| match target {
+            Target::Named(local_id) => Some((*n, *local_id)),
+            Target::Carrier(_) => None,
+        }));
+        Ok(plan)
+    }
+
+    /// Up to how many pages the list is worth looking through, if it is.
+    fn scan_pages_max(&self, account: &LiveAccount) -> Option<u64> {
+        let n_calls = (self.look_ups.len() + self.reads.len()) as u64;
+        let known = scan::n_pages(account);
+        if !self.not_searchable.is_empty() {
+            return Some(SCAN_PAGES_MAX).filter(|max| known.is_none_or(|known| known <= *max));
+        }
+        // The first page tells how many there are, so finding out costs one call.
+        let is_worth = n_calls > CALLS_FEW && known.is_none_or(|known| known < n_calls);
+        is_worth.then(|| SCAN_PAGES_MAX.min(n_calls - 1))
+    }
+}
+
+/// Targets, half found.
+struct Seeking<'w> {
+    by_number: HashMap<(IdentifierKind, &'w str), usize>,
+    by_name: HashMap<&'w str, usize>,
+    seen: HashMap<String, (Connection, Vec<usize>)>,
+    unsure: HashSet<usize>,
+    failures: Failures,
+}
+
+impl<'w> Seeking<'w> {
+    fn new(targets: &[(usize, Target<'w>)]) -> Self {
+        let mut by_number = HashMap::new();
+        let mut by_name = HashMap::new();
+        for (n, target) in targets {
+            match target {
+                Target::Carrier(it) => by_number.insert((it.kind(), it.key()), *n),
+                Target::Named(local_id) => by_name.insert(*local_id, *n),
+            };
+        }
+        Self {
+            by_number,
+            by_name,
+            seen: HashMap::new(),
+            unsure: HashSet::new(),
+            failures: Failures::default(),
+        }
+    }
+
+    /// Takes connections in, as far as they are sought: platforms also answer with what is alike.
+    fn see(&mut self, connections: impl IntoIterator<Item = Connection>) {
+        for connection in connections {
+            let carried = connection.identifiers.iter();
+            let carried = carried
+                .filter_map(|(kind, it)| self.by_number.get(&(*kind, identifier::key(*kind, it))));
+            let named = self.by_name.get(connection.local_id.as_str());
+            let mut targets: Vec<usize> = carried.chain(named).copied().collect();
+            targets.sort_unstable();
+            targets.dedup();
+            if !targets.is_empty() {
+                self.seen.entry(connection.local_id.clone()).or_insert((connection, targets));
+            }
+        }
+    }
+
+    fn lose(&mut self, targets: impl IntoIterator<Item = usize>, failure: Failure) {
+        self.unsure.extend(targets);
+        self.failures.add(failure);
+    }
+
+    fn finish(self) -> Sighting {
+        let mut seen: Vec<_> = self.seen.into_values().collect();
+        // Who carries the same number is told apart by name, so that the order is always the same.
+        seen.sort_unstable_by(|(one, these), (other, those)| {
+            (these.first(), &one.local_id).cmp(&(those.first(), &other.local_id))
+        });
+        let found: HashSet<usize> = seen.iter().flat_map(|(_, targets)| targets).copied().collect();
+        let unsure = self.unsure.difference(&found).copied().collect();
+        Sighting { seen, unsure, failures: self.failures }
+    }
+}

@@ -1,0 +1,57 @@
+//! The engine against platforms that are made up: what they hold is known, so every answer can be.
+
+mod fake;
+mod find;
+mod list;
+mod model;
+mod walk;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::{Account, PageRequest};
+use tokio::time::Instant;
+
+use crate::{Ask, Listing, LiveAccount, Options, Platforms};
+use fake::Fake;
+
+/// Platforms that nothing is known about yet.
+fn platforms() -> Platforms {
+    Platforms::new(Options::default(), &prometheus::Registry::new())
+}
+
+/// All the time that a request has.
+fn ask() -> Ask {
+    Ask { deadline: Instant::now() + Duration::from_secs(10) }
+}
+
+/// An account whose platform is made up.
+fn account(platform: &str, name: &str, fake: &Arc<Fake>) -> Arc<LiveAccount> {
+    let account = Account {
+        platform: platform.parse().unwrap(),
+        name: name.parse().unwrap(),
+        connector: "fake".parse().unwrap(),
+        platform_account: "1".parse().unwrap(),
+    };
+    let connector = Box::new(Arc::clone(fake));
+    Arc::new(LiveAccount::new("acme".parse().unwrap(), Arc::new(account), 1, Ok(connector)))
+}
+
+fn filter(query: &str) -> ProductFilter {
+    ProductFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap()
+}
+
+/// One page, by the filter in a query.
+async fn list(accounts: &[Arc<LiveAccount>], query: &str, number: u64, size: u64) -> Listing {
+    let page = PageRequest { number, size };
+    platforms().list(accounts, &filter(query), page, ask()).await
+}
+
+/// What was found, by account.
+fn names(listing: &Listing) -> Vec<String> {
+    let name =
+        |it: &gatehouse_core::Product| format!("{}/{}", it.account.name, it.connection.local_id);
+    listing.products.iter().map(name).collect()
+}

@@ -1,0 +1,215 @@
+//! A platform that is made up: a list, how it is paged through, and what goes wrong.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gatehouse_core::identifier::{self, luhn_digit};
+use gatehouse_core::product::{Connectivity, Property};
+use gatehouse_core::{Connection, IdentifierKind};
+
+use crate::{
+    Ask, Asking, Capabilities, Connector, Failure, FailureKind, LookUp, Paging, PlatformPage,
+    Position,
+};
+
+/// A platform that is made up.
+pub(super) struct Fake {
+    pub(super) capabilities: Capabilities,
+    /// What it holds.
+    pub(super) connections: Mutex<Vec<Connection>>,
+    /// Whether its pages say how many there are.
+    pub(super) tells_total: bool,
+    /// How many of each page it leaves for the next one, where pages have marks.
+    pub(super) short_by: u64,
+    /// How many more it gives than it was asked for.
+    pub(super) too_many: u64,
+    /// Why everything fails.
+    pub(super) failure: Mutex<Option<Failure>>,
+    /// Whether it never answers.
+    pub(super) hangs: bool,
+    /// What precedes its marks: others are refused.
+    pub(super) marks: Mutex<String>,
+    /// Whether its marks lead nowhere.
+    pub(super) circles: bool,
+    pub(super) n_pages: AtomicU32,
+    pub(super) n_look_ups: AtomicU32,
+    pub(super) n_reads: AtomicU32,
+}
+
+pub(super) const SEARCHED: LookUp = LookUp::Searched { values_max: 100 };
+
+impl Fake {
+    /// A platform with so many cards, numbered from `first` on.
+    pub(super) fn new(paging: Paging, first: u64, n: u64) -> Self {
+        let capabilities = Capabilities {
+            paging,
+            iccid: SEARCHED,
+            imsi: SEARCHED,
+            msisdn: SEARCHED,
+            serial_number: LookUp::NeverCarried,
+        };
+        Self {
+            capabilities,
+            connections: Mutex::new((first..first + n).map(card).collect()),
+            tells_total: true,
+            short_by: 0,
+            too_many: 0,
+            failure: Mutex::default(),
+            hangs: false,
+            marks: Mutex::new("mark".into()),
+            circles: false,
+            n_pages: AtomicU32::default(),
+            n_look_ups: AtomicU32::default(),
+            n_reads: AtomicU32::default(),
+        }
+    }
+
+    /// How often it was asked: for pages, to look up, and for one.
+    pub(super) fn n_calls(&self) -> (u32, u32, u32) {
+        let n = |it: &AtomicU32| it.load(Ordering::Relaxed);
+        (n(&self.n_pages), n(&self.n_look_ups), n(&self.n_reads))
+    }
+
+    pub(super) fn fail(&self, kind: FailureKind) {
+        *self.failure.lock().unwrap() = Some(Failure::new(kind, "is out of order"));
+    }
+
+    async fn check(&self) -> Result<(), Failure> {
+        // Others get their turn meanwhile, as with a real platform.
+        tokio::task::yield_now().await;
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
+        self.failure.lock().unwrap().clone().map_or(Ok(()), Err)
+    }
+
+    fn slice(&self, start: u64, size: u64) -> Vec<Connection> {
+        let connections = self.connections.lock().unwrap();
+        let (start, size) = (usize::try_from(start).unwrap(), usize::try_from(size).unwrap());
+        connections.iter().skip(start).take(size).cloned().collect()
+    }
+
+    fn n(&self) -> u64 {
+        self.connections.lock().unwrap().len() as u64
+    }
+
+    fn page_at(&self, at: &Position) -> Result<PlatformPage, Failure> {
+        let total = self.tells_total.then(|| self.n());
+        let size_max = match self.capabilities.paging {
+            Paging::Numbered { size_max }
+            | Paging::Offset { size_max }
+            | Paging::Cursor { size_max }
+            | Paging::Fixed { size: size_max } => size_max,
+        };
+        assert!((1..=size_max).contains(&at.size()), "{at:?} asks for more than {size_max}");
+        let size = u64::from(at.size());
+        let numbered = |start: u64| PlatformPage {
+            connections: self.slice(start, size + self.too_many),
+            total,
+            ..PlatformPage::default()
+        };
+        match (self.capabilities.paging, at) {
+            (Paging::Numbered { .. }, Position::Page { index, .. }) => Ok(numbered(index * size)),
+            (Paging::Fixed { size: fixed }, Position::Page { index, .. }) => {
+                assert_eq!(u64::from(fixed), size);
+                Ok(numbered(index * size))
+            }
+            (Paging::Offset { .. }, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
+            (Paging::Cursor { .. }, Position::Cursor { after, .. }) => {
+                let marks = self.marks.lock().unwrap().clone();
+                let start = match after {
+                    None => 0,
+                    Some(mark) => match mark.strip_prefix(&marks) {
+                        Some(position) => position.parse().unwrap(),
+                        None => return Err(Failure::new(FailureKind::Error, "knows no such mark")),
+                    },
+                };
+                let start = if self.circles { 0 } else { start };
+                let end = start + size - self.short_by.min(size - 1);
+                let next = (end < self.n()).then(|| format!("{marks}{end}"));
+                let connections = self.slice(start, end - start);
+                Ok(PlatformPage { connections, next, total: None, is_last: false })
+            }
+            (paging, at) => panic!("{paging:?} was asked for {at:?}"),
+        }
+    }
+}
+
+impl Connector for Arc<Fake> {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn page<'a>(&'a self, _: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+        self.n_pages.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            self.check().await?;
+            self.page_at(at)
+        })
+    }
+
+    /// Also gives what is alike, as some platforms do.
+    fn look_up<'a>(
+        &'a self,
+        _: Ask,
+        kind: IdentifierKind,
+        values: &'a [String],
+    ) -> Asking<'a, Vec<Connection>> {
+        self.n_look_ups.fetch_add(1, Ordering::Relaxed);
+        let LookUp::Searched { values_max } = self.capabilities.look_up(kind) else {
+            panic!("{kind:?} can't be looked up");
+        };
+        assert!((1..=values_max as usize).contains(&values.len()));
+        Box::pin(async move {
+            self.check().await?;
+            let is_alike = |it: &Connection| {
+                it.identifiers.iter().any(|(carried, it)| {
+                    *carried == kind && values.iter().any(|value| alike(kind, it, value))
+                })
+            };
+            let connections = self.connections.lock().unwrap();
+            Ok(connections.iter().filter(|it| is_alike(it)).cloned().collect())
+        })
+    }
+
+    fn read<'a>(&'a self, _: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>> {
+        self.n_reads.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            self.check().await?;
+            let connections = self.connections.lock().unwrap();
+            Ok(connections.iter().find(|it| it.local_id == local_id).cloned())
+        })
+    }
+}
+
+fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {
+    let (carried, asked) = (identifier::key(kind, carried), identifier::key(kind, asked));
+    carried[..carried.len() - 1] == asked[..asked.len() - 1]
+}
+
+/// A card with a number: every second one is written with its check digit.
+pub(super) fn card(n: u64) -> Connection {
+    Connection {
+        local_id: format!("card-{n}"),
+        status: "ACTIVE".into(),
+        platform_status: Some("on".into()),
+        connectivity: Connectivity::Cellular,
+        identifiers: vec![
+            (IdentifierKind::Iccid, iccid(n, n.is_multiple_of(2))),
+            (IdentifierKind::Imsi, imsi(n)),
+        ],
+        imeis: Vec::new(),
+        properties: vec![Property { name: "third".into(), value: (n % 3).to_string() }],
+    }
+}
+
+pub(super) fn iccid(n: u64, with_check_digit: bool) -> String {
+    let digits = format!("8949{n:015}");
+    let check = if with_check_digit { luhn_digit(&digits) } else { None };
+    digits.chars().chain(check).collect()
+}
+
+pub(super) fn imsi(n: u64) -> String {
+    format!("26201{n:010}")
+}

@@ -1,0 +1,210 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::{Identifier, IdentifierKind};
+
+use super::fake::{Fake, card, iccid, imsi};
+use super::{account, ask, platforms};
+use crate::{FailureKind, Finding, LiveAccount, LookUp, Paging, Platforms, Wanted};
+
+const BY_TEN: Paging = Paging::Numbered { size_max: 10 };
+
+fn cards(numbers: impl IntoIterator<Item = u64>) -> Wanted {
+    let card = |n| Identifier::parse(IdentifierKind::Iccid, &iccid(n, true)).unwrap();
+    Wanted { identifiers: numbers.into_iter().map(card).collect(), ids: Vec::new() }
+}
+
+fn named(ids: &[&str]) -> Wanted {
+    Wanted { identifiers: Vec::new(), ids: ids.iter().map(|id| id.parse().unwrap()).collect() }
+}
+
+fn found(finding: &Finding) -> Vec<String> {
+    finding.products.iter().map(|it| format!("{}/{}", it.account.name, it.id())).collect()
+}
+
+fn missing(finding: &Finding) -> Vec<String> {
+    let identifiers = finding.missing.identifiers.iter().map(|it| it.value().to_owned());
+    identifiers.chain(finding.missing.ids.iter().map(ToString::to_string)).collect()
+}
+
+/// Two accounts of one platform and one of another, with a hundred cards each.
+fn three() -> ([Arc<Fake>; 3], [Arc<LiveAccount>; 3]) {
+    let fakes = [0, 100, 200].map(|first| Arc::new(Fake::new(BY_TEN, first, 100)));
+    let accounts = [
+        account("ALPHA", "a", &fakes[0]),
+        account("ALPHA", "b", &fakes[1]),
+        account("BETA", "c", &fakes[2]),
+    ];
+    (fakes, accounts)
+}
+
+async fn find(platforms: &Platforms, accounts: &[Arc<LiveAccount>], wanted: &Wanted) -> Finding {
+    platforms.find(accounts, wanted, ask()).await
+}
+
+#[tokio::test]
+async fn products_are_found_wherever_they_are_and_the_missing_are_named() {
+    let (_, accounts) = three();
+    let mut wanted = cards([250, 3, 999]);
+    wanted.ids = named(&["ALPHA-card-105", "BETA-card-3", "GAMMA-x", "BETA-card-250"]).ids;
+    wanted.identifiers.push(Identifier::parse(IdentifierKind::Imsi, &imsi(7)).unwrap());
+    wanted.identifiers.push(Identifier::parse(IdentifierKind::Msisdn, "1234567").unwrap());
+    let finding = find(&platforms(), &accounts, &wanted).await;
+    assert_eq!(
+        found(&finding),
+        ["a/ALPHA-card-3", "a/ALPHA-card-7", "b/ALPHA-card-105", "c/BETA-card-250"]
+    );
+    assert_eq!(missing(&finding), [&iccid(999, true), "1234567", "BETA-card-3", "GAMMA-x"]);
+    assert!(finding.troubles.is_empty());
+}
+
+#[tokio::test]
+async fn what_an_account_did_not_say_is_unknown_and_not_missing() {
+    let (fakes, accounts) = three();
+    fakes[1].fail(FailureKind::Error);
+    let mut wanted = cards([3, 105, 999]);
+    wanted.ids = named(&["ALPHA-card-105", "ALPHA-card-3", "BETA-card-3"]).ids;
+    let finding = find(&platforms(), &accounts, &wanted).await;
+    assert_eq!(found(&finding), ["a/ALPHA-card-3"]);
+    assert_eq!(
+        missing(&finding),
+        ["BETA-card-3"],
+        "the others could be at the account that failed"
+    );
+    assert_eq!(finding.troubles.len(), 1);
+    assert_eq!(finding.troubles[0].account.name.as_str(), "b");
+}
+
+#[tokio::test]
+async fn a_kind_that_cannot_be_asked_for_leaves_it_unknown() {
+    let mut fake = Fake::new(BY_TEN, 0, 1000);
+    fake.capabilities.iccid = LookUp::NotSearchable;
+    let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+    let finding = find(&platforms(), &accounts, &cards([3, 5000])).await;
+    assert!(found(&finding).is_empty() && missing(&finding).is_empty());
+    assert_eq!(finding.troubles[0].failure.kind, FailureKind::LookupNotSupported);
+    // Where it never is, it is missing.
+    let mut fake = Fake::new(BY_TEN, 0, 1000);
+    fake.capabilities.iccid = LookUp::NeverCarried;
+    let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+    let finding = find(&platforms(), &accounts, &cards([3])).await;
+    assert_eq!(missing(&finding).len(), 1);
+}
+
+#[tokio::test]
+async fn many_are_asked_for_together() {
+    let (fakes, accounts) = three();
+    let finding = find(&platforms(), &accounts, &cards((0..300).chain(5000..5700))).await;
+    assert_eq!(found(&finding).len(), 300);
+    assert_eq!(missing(&finding).len(), 700);
+    for fake in fakes {
+        assert_eq!(fake.n_calls(), (0, 10, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_short_list_is_looked_through_rather_than_asked_a_thousand_times() {
+    let mut fake = Fake::new(BY_TEN, 0, 95);
+    fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+    let fake = Arc::new(fake);
+    let accounts = [account("ALPHA", "a", &fake)];
+    let finding = find(&platforms(), &accounts, &cards(90..190)).await;
+    assert_eq!((found(&finding).len(), missing(&finding).len()), (5, 95));
+    assert_eq!(fake.n_calls(), (10, 0, 0));
+    // A few are asked for one by one.
+    let finding = find(&platforms(), &accounts, &cards(0..4)).await;
+    assert_eq!(found(&finding).len(), 4);
+    assert_eq!(fake.n_calls(), (10, 4, 0));
+    // And so are many, where the list is longer.
+    let mut fake = Fake::new(BY_TEN, 0, 400);
+    fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+    let fake = Arc::new(fake);
+    let finding = find(&platforms(), &[account("ALPHA", "a", &fake)], &cards(0..30)).await;
+    assert_eq!(found(&finding).len(), 30);
+    assert_eq!(fake.n_calls(), (1, 30, 0));
+}
+
+#[tokio::test]
+async fn who_was_found_is_asked_for_where_it_was() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    let n_look_ups = || fakes.iter().map(|it| it.n_calls().1).collect::<Vec<_>>();
+    assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["b/ALPHA-card-105"]);
+    assert_eq!(n_look_ups(), [1, 1, 1]);
+    assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["b/ALPHA-card-105"]);
+    assert_eq!(n_look_ups(), [1, 2, 1]);
+    // It has moved: the others are asked after all.
+    let moved = fakes[1].connections.lock().unwrap().remove(5);
+    fakes[2].connections.lock().unwrap().push(moved);
+    assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["c/BETA-card-105"]);
+    assert_eq!(n_look_ups(), [2, 3, 2]);
+    // With other accounts, nothing is known.
+    find(&platforms, &accounts[..2], &cards([105])).await;
+    assert_eq!(n_look_ups(), [3, 4, 2]);
+}
+
+#[tokio::test]
+async fn whoever_carries_the_same_number_is_found_too() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    fakes[2].connections.lock().unwrap().push(card(105));
+    for _ in 0..2 {
+        let finding = find(&platforms, &accounts, &cards([105])).await;
+        assert_eq!(found(&finding), ["b/ALPHA-card-105", "c/BETA-card-105"]);
+    }
+    // One that an account has not answered for is not remembered as all there is.
+    fakes[2].fail(FailureKind::Error);
+    assert_eq!(found(&find(&platforms, &accounts, &cards([106])).await), ["b/ALPHA-card-106"]);
+    *fakes[2].failure.lock().unwrap() = None;
+    fakes[2].connections.lock().unwrap().push(card(106));
+    let finding = find(&platforms, &accounts, &cards([106])).await;
+    assert_eq!(found(&finding), ["b/ALPHA-card-106", "c/BETA-card-106"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_learnt_is_forgotten_after_a_while() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    find(&platforms, &accounts, &cards([105])).await;
+    tokio::time::advance(Duration::from_secs(600)).await;
+    find(&platforms, &accounts, &cards([105])).await;
+    assert_eq!(fakes[0].n_calls().1, 2);
+}
+
+#[tokio::test]
+async fn a_product_that_two_accounts_show_comes_once() {
+    let fakes = [Arc::new(Fake::new(BY_TEN, 0, 10)), Arc::new(Fake::new(BY_TEN, 0, 10))];
+    let accounts = [account("ALPHA", "a", &fakes[0]), account("ALPHA", "b", &fakes[1])];
+    let finding = find(&platforms(), &accounts, &cards([3])).await;
+    assert_eq!(found(&finding), ["a/ALPHA-card-3"]);
+}
+
+#[tokio::test]
+async fn one_product_is_read_from_the_account_that_showed_it() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    let id = "ALPHA-card-105".parse().unwrap();
+    let reading = platforms.read(&accounts, &id, ask()).await;
+    assert_eq!(reading.product.unwrap().account.name.as_str(), "b");
+    assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 1, 0]);
+    platforms.read(&accounts, &id, ask()).await;
+    assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 2, 0]);
+    // A list teaches it too.
+    let page = gatehouse_core::PageRequest { number: 1, size: 30 };
+    platforms.list(&accounts, &super::filter(""), page, ask()).await;
+    platforms.read(&accounts, &"ALPHA-card-3".parse().unwrap(), ask()).await;
+    assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [2, 2, 0]);
+}
+
+#[tokio::test]
+async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), ask()).await;
+    assert!(reading.product.is_none() && reading.troubles.is_empty());
+    fakes[0].fail(FailureKind::Open);
+    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), ask()).await;
+    assert_eq!(reading.troubles[0].failure.kind, FailureKind::Open);
+    let reading = platforms.read(&accounts, &"BETA-none".parse().unwrap(), ask()).await;
+    assert!(reading.troubles.is_empty(), "another platform has nothing to do with it");
+}

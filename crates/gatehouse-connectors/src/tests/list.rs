@@ -1,0 +1,191 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::fake::{Fake, iccid, imsi};
+use super::{account, ask, filter, list, names, platforms};
+use crate::{Ask, FailureKind, Health, LookUp, Paging};
+use gatehouse_core::PageRequest;
+
+const BY_TEN: Paging = Paging::Numbered { size_max: 10 };
+
+#[tokio::test]
+async fn a_page_is_in_the_order_of_accounts() {
+    let one = account("ALPHA", "one", &Arc::new(Fake::new(BY_TEN, 0, 5)));
+    let two = account("BETA", "two", &Arc::new(Fake::new(Paging::Cursor { size_max: 3 }, 100, 5)));
+    let accounts = [one, two];
+    let listing = list(&accounts, "", 1, 4).await;
+    assert_eq!(names(&listing), ["one/card-0", "one/card-1", "two/card-100", "two/card-101"]);
+    let listing = list(&accounts, "platform=BETA", 1, 4).await;
+    assert_eq!(names(&listing).len(), 4);
+    assert_eq!(names(&list(&accounts, "", 3, 4).await), ["one/card-4", "two/card-104"]);
+    assert!(names(&list(&accounts, "platform=GAMMA", 1, 4).await).is_empty());
+    assert!(names(&list(&[], "", 1, 4).await).is_empty());
+}
+
+#[tokio::test]
+async fn a_page_too_small_for_all_accounts_is_cut_and_says_so() {
+    let accounts: Vec<_> = (0..5)
+        .map(|n| account("ALPHA", &format!("a{n}"), &Arc::new(Fake::new(BY_TEN, n * 100, 9))))
+        .collect();
+    let listing = list(&accounts, "", 2, 3).await;
+    assert_eq!(names(&listing), ["a0/card-1", "a1/card-101", "a2/card-201"]);
+    assert_eq!(listing.too_many_accounts, Some(5));
+    // The filter decides how many there are.
+    let listing = list(&accounts, "relatedParty.name=a1;relatedParty.name=a3", 1, 3).await;
+    assert_eq!(names(&listing), ["a1/card-100", "a3/card-300"]);
+    assert_eq!(listing.too_many_accounts, None);
+}
+
+#[tokio::test]
+async fn identifiers_are_looked_up_and_their_hits_paged_through() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));
+    let accounts = [account("ALPHA", "a", &fake)];
+    // Written either way, twice, and one that nobody has.
+    let cards: Vec<String> = [7, 5, 6, 7, 2000].iter().map(|n| iccid(*n, true)).collect();
+    let query = format!("iccid={},{}&imsi={}", cards.join(","), iccid(5, false), imsi(900));
+    let listing = list(&accounts, &query, 1, 3).await;
+    assert_eq!(names(&listing), ["a/card-7", "a/card-5", "a/card-6"]);
+    let listing = list(&accounts, &query, 2, 3).await;
+    assert_eq!(names(&listing), ["a/card-900"]);
+    assert!(names(&list(&accounts, &query, 3, 3).await).is_empty());
+    assert_eq!(fake.n_calls(), (0, 6, 0), "no page of its list was needed");
+    let query = format!("iccid={}&customProperty.value=2", cards.join(","));
+    assert_eq!(names(&list(&accounts, &query, 1, 3).await), ["a/card-5"]);
+}
+
+#[tokio::test]
+async fn one_account_that_fails_hides_nothing_of_the_others() {
+    for (kind, health) in [
+        (FailureKind::Error, Health::Down),
+        (FailureKind::Open, Health::Down),
+        (FailureKind::Throttled, Health::Unknown),
+    ] {
+        let broken = Arc::new(Fake::new(BY_TEN, 100, 5));
+        broken.fail(kind);
+        let accounts = [
+            account("ALPHA", "good", &Arc::new(Fake::new(BY_TEN, 0, 5))),
+            account("ALPHA", "worse", &broken),
+        ];
+        let listing = list(&accounts, "", 1, 20).await;
+        assert_eq!(names(&listing).len(), 5);
+        assert_eq!(listing.troubles.len(), 1);
+        assert_eq!(listing.troubles[0].account.name.as_str(), "worse");
+        assert_eq!(listing.troubles[0].failure.kind, kind);
+        assert_eq!(accounts[0].health(), Health::Up);
+        assert_eq!(accounts[1].health(), health);
+        // It is asked again, and is back.
+        *broken.failure.lock().unwrap() = None;
+        assert_eq!(names(&list(&accounts, "", 1, 20).await).len(), 10);
+        assert_eq!(accounts[1].health(), Health::Up);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_never_answers_is_left_at_the_deadline() {
+    let silent = Fake { hangs: true, ..Fake::new(BY_TEN, 100, 5) };
+    let accounts = [
+        account("ALPHA", "good", &Arc::new(Fake::new(BY_TEN, 0, 5))),
+        account("ALPHA", "silent", &Arc::new(silent)),
+    ];
+    let begin = Instant::now();
+    let listing = list(&accounts, "", 1, 20).await;
+    assert_eq!(begin.elapsed().as_secs(), 10);
+    assert_eq!(names(&listing).len(), 5);
+    assert_eq!(listing.troubles[0].failure.kind, FailureKind::Timeout);
+}
+
+#[tokio::test]
+async fn more_than_was_asked_for_is_cut_and_told() {
+    let fake = Fake { too_many: 3, ..Fake::new(BY_TEN, 0, 30) };
+    let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 1, 5).await;
+    assert_eq!(names(&listing).len(), 5);
+    assert_eq!(listing.troubles[0].failure.kind, FailureKind::Error);
+    assert!(listing.troubles[0].failure.detail.contains("gave 8 connections on a page of 5"));
+}
+
+#[tokio::test]
+async fn what_a_platform_gives_twice_comes_once() {
+    let fake = Fake::new(BY_TEN, 0, 3);
+    let again = fake.connections.lock().unwrap()[1].clone();
+    fake.connections.lock().unwrap().insert(2, again);
+    let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 1, 10).await;
+    assert_eq!(names(&listing), ["a/card-0", "a/card-1", "a/card-2"]);
+    assert!(listing.troubles.is_empty());
+}
+
+#[tokio::test]
+async fn pages_that_are_not_there_are_not_asked_for_twice() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 25));
+    let accounts = [account("ALPHA", "a", &fake)];
+    assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
+    assert_eq!(fake.n_calls().0, 100, "nobody knew how many there are");
+    assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
+    assert_eq!(fake.n_calls().0, 103);
+    // More than were there before are found at once.
+    fake.connections.lock().unwrap().extend((25..47).map(super::fake::card));
+    assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 47);
+    assert_eq!(fake.n_calls().0, 108);
+}
+
+#[tokio::test]
+async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
+    let fake = |n| {
+        let mut fake = Fake::new(BY_TEN, 0, n);
+        fake.capabilities.imsi = LookUp::NotSearchable;
+        Arc::new(fake)
+    };
+    let small = fake(490);
+    let query = format!("imsi={}&iccid={}", imsi(480), iccid(3, false));
+    let listing = list(&[account("ALPHA", "a", &small)], &query, 1, 10).await;
+    assert_eq!(names(&listing), ["a/card-480", "a/card-3"], "in the order of the request");
+    assert!(listing.troubles.is_empty());
+    let large = fake(510);
+    let listing = list(&[account("ALPHA", "a", &large)], &query, 1, 10).await;
+    assert_eq!(names(&listing), ["a/card-3"]);
+    assert_eq!(listing.troubles[0].failure.kind, FailureKind::LookupNotSupported);
+    assert!(listing.troubles[0].failure.detail.contains("IMSI"));
+    assert_eq!(large.n_calls(), (1, 1, 0));
+    // A kind that is never carried is neither asked for nor told.
+    let listing = list(&[account("ALPHA", "a", &large)], "serialNumber=12345", 1, 10).await;
+    assert!(listing.products.is_empty() && listing.troubles.is_empty());
+    assert_eq!(large.n_calls(), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn the_same_page_at_the_same_time_is_asked_for_once() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 30));
+    let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
+    let filter = filter("");
+    let page = |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+    let (one, other, another) = tokio::join!(page(1), page(1), page(2));
+    assert_eq!(names(&one), names(&other));
+    assert_ne!(names(&one), names(&another));
+    assert_eq!(fake.n_calls().0, 2);
+    page(1).await;
+    assert_eq!(fake.n_calls().0, 3, "afterwards it is asked for again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_joins_late_has_all_of_the_time() {
+    let silent = Arc::new(Fake { hangs: true, ..Fake::new(BY_TEN, 0, 5) });
+    let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);
+    let filter = filter("");
+    let page = PageRequest { number: 1, size: 10 };
+    let within = |seconds| Ask { deadline: Instant::now() + Duration::from_secs(seconds) };
+    let begin = Instant::now();
+    let short = platforms.list(&accounts, &filter, page, within(1));
+    let long = platforms.list(&accounts, &filter, page, within(3));
+    let ended = async |listing| {
+        let listing: crate::Listing = Box::pin(listing).await;
+        assert_eq!(listing.troubles[0].failure.kind, FailureKind::Timeout);
+        begin.elapsed().as_secs()
+    };
+    let (short, long) = tokio::join!(
+        ended(Box::pin(short) as std::pin::Pin<Box<dyn Future<Output = _>>>),
+        ended(Box::pin(long))
+    );
+    assert_eq!((short, long), (1, 3));
+    assert_eq!(silent.n_calls().0, 2);
+}
