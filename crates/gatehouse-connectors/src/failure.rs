@@ -50,6 +50,18 @@ impl Failure {
         Self { kind, detail: detail.into(), said: None, retry_after: None }
     }
 
+    /// The same, with what the platform itself said.
+    pub fn with_said(mut self, said: Said) -> Self {
+        self.said = Some(said);
+        self
+    }
+
+    /// The same, with how long the platform wants to be left alone.
+    pub fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
+        self.retry_after = retry_after;
+        self
+    }
+
     /// An answer that did not come in time.
     pub(crate) fn late() -> Self {
         Self::new(FailureKind::Timeout, "did not answer in time")
