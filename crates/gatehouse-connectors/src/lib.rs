@@ -15,6 +15,7 @@ mod list;
 mod live;
 mod marks;
 mod memory;
+mod meter;
 mod open_accounts;
 mod platforms;
 mod scan;
@@ -28,7 +29,8 @@ pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
     Ask, Asking, Capabilities, Connector, Limits, LookUp, Paging, PlatformPage, Position,
 };
-pub use failure::{Failure, FailureKind, Said};
-pub use line::{Answer, Line, Outside};
+pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
+pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};
 pub use live::{Health, LiveAccount};
+pub use meter::{AccountMeter, Meter};
 pub use platforms::{AccountTrouble, Finding, Listing, Options, Platforms, Reading, Wanted};

@@ -1,0 +1,96 @@
+//! What a platform answered.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+
+use super::DETAIL_BYTES_MAX;
+use super::pause::retry_after;
+use super::secrets::Secrets;
+use crate::failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
+
+/// What a platform answered, with whatever status.
+#[derive(Clone)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// All of its body.
+    pub body: Bytes,
+    /// What must not be told of it.
+    pub(super) secrets: Secrets,
+}
+
+impl Answer {
+    /// The failure that an answer is whose status was not expected, with what the platform said.
+    pub fn failure(&self, detail: impl Into<String>) -> Failure {
+        let is_throttled = self.status == StatusCode::TOO_MANY_REQUESTS;
+        let kind = if is_throttled { FailureKind::Throttled } else { FailureKind::Error };
+        let failure = Failure::new(kind, detail).with_said(self.said());
+        failure.with_retry_after(self.retry_after())
+    }
+
+    /// Its body as JSON.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let status = self.status.as_u16();
+            let what = if let Some(packed) = self.packed() {
+                format!("a body that is packed with `{packed}`, which was not asked for")
+            } else if self.body.is_empty() {
+                "an empty body, where JSON was expected".to_owned()
+            } else if self.is_page() {
+                "a web page, where JSON was expected".to_owned()
+            } else if error.is_data() {
+                format!("JSON of another shape than expected: {error}")
+            } else {
+                format!("what is not JSON: {error}")
+            };
+            self.error(format!("the platform answered {status} with {what}"))
+        })
+    }
+
+    /// How long the platform wants to be left alone, where it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(&self.headers)
+    }
+
+    /// A failure of the kind that says nothing more; the words may repeat parts of the answer.
+    pub(super) fn error(&self, words: String) -> Failure {
+        let words = self.secrets.clean(words.as_bytes(), DETAIL_BYTES_MAX);
+        Failure::new(FailureKind::Error, words).with_said(self.said())
+    }
+
+    fn said(&self) -> Said {
+        let body = self.secrets.clean(&self.body, SAID_BYTES_MAX);
+        Said { status: self.status.as_u16(), body }
+    }
+
+    /// Whether it is meant for a browser: a login, a gateway's error.
+    fn is_page(&self) -> bool {
+        let content_type = self.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with("text/html"))
+            || self.body.trim_ascii_start().starts_with(b"<")
+    }
+
+    /// What it is packed with, where it is.
+    fn packed(&self) -> Option<&str> {
+        let packed = self.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+        (!packed.eq_ignore_ascii_case("identity")).then_some(packed)
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Headers and body may hold secrets.
+        let n_bytes = self.body.len();
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("n_bytes", &n_bytes)
+            .finish_non_exhaustive()
+    }
+}

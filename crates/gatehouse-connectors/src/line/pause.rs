@@ -1,0 +1,59 @@
+//! How long to wait before the next try: by chance, or as the platform says.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::header::{DATE, RETRY_AFTER};
+
+/// The longest pause before the first retry; each further one may be twice as long.
+pub(super) const PAUSE_FIRST: Duration = Duration::from_millis(100);
+
+/// Spreads retries over time, so that callers who failed together don't come back together.
+///
+/// Whoever could foresee the pauses would gain nothing, so this needs no cryptography: a counter that is
+/// scattered well (SplitMix64), and another beginning for each line.
+#[derive(Debug)]
+pub(super) struct Jitter(AtomicU64);
+
+impl Jitter {
+    /// Pauses that follow from a seed.
+    pub(super) fn of_seed(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+
+    /// Pauses that follow from what the standard library keeps its hash tables apart with.
+    pub(super) fn new() -> Self {
+        Self::of_seed(RandomState::new().hash_one(0))
+    }
+
+    /// The pause before a retry (the first is 0): anything up to its longest.
+    pub(super) fn pause(&self, retry: u32) -> Duration {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut bits = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        // 53 bits are a fraction below 1 that a float holds exactly.
+        let fraction = (bits >> 11) as f64 / (1u64 << 53) as f64;
+        PAUSE_FIRST.saturating_mul(2u32.saturating_pow(retry)).mul_f64(fraction)
+    }
+}
+
+/// How long a platform wants to be left alone, where it says so: in seconds, or until a date.
+///
+/// A date is compared with the one of the answer itself, by the same clock; ours may be another.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    let date = headers.get(DATE)?.to_str().ok()?;
+    let now = httpdate::parse_http_date(date).ok()?;
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Telling what a platform said without telling the secrets that it repeats.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use zeroize::Zeroizing;
+
+/// Shorter secrets are not looked for: they would be found everywhere.
+const SECRET_BYTES_MIN: usize = 4;
+
+/// What stands in a secret's place.
+const HIDDEN: &[u8] = b"***";
+
+/// Parts of names of headers that carry secrets.
+const TELLING_NAMES: [&str; 8] =
+    ["auth", "cookie", "token", "key", "secret", "password", "session", "credential"];
+
+/// What stands in URLs as something else (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What must not be repeated, in all the forms that it may come back in.
+#[derive(Clone, Default)]
+pub(super) struct Secrets(Arc<[Zeroizing<String>]>);
+
+impl Secrets {
+    /// Looks for these, as they are, as they stand in a URL, and as they stand in JSON.
+    pub(super) fn new(secrets: Vec<Zeroizing<String>>) -> Self {
+        Self(secrets.into_iter().flat_map(forms).collect())
+    }
+
+    /// Looks for what a request's headers carry as well.
+    pub(super) fn and_of(&self, headers: &HeaderMap) -> Self {
+        let carries = |name: &HeaderName, value: &HeaderValue| {
+            value.is_sensitive() || TELLING_NAMES.iter().any(|it| name.as_str().contains(it))
+        };
+        let carried: Vec<_> = headers
+            .iter()
+            .filter(|(name, value)| carries(name, value))
+            .filter_map(|(_, value)| value.to_str().ok())
+            // `Bearer` and the like go before the secret.
+            .flat_map(|text| [Some(text), text.split_once(' ').map(|(_, rest)| rest.trim())])
+            .flatten()
+            .flat_map(|text| forms(Zeroizing::new(text.to_owned())))
+            .collect();
+        if carried.is_empty() {
+            return self.clone();
+        }
+        Self(self.0.iter().cloned().chain(carried).collect())
+    }
+
+    /// The beginning of a text without the secrets in it and without control characters, at most so many
+    /// bytes of it.
+    pub(super) fn clean(&self, text: &[u8], bytes_max: usize) -> String {
+        let mut cleaned = Vec::with_capacity(bytes_max.min(text.len()) + HIDDEN.len());
+        // Up to where the text is part of a secret. Secrets may overlap.
+        let mut hidden_to = 0;
+        for (at, byte) in text.iter().enumerate() {
+            let is_behind = at >= hidden_to;
+            for secret in self.0.iter().filter(|it| text[at..].starts_with(it.as_bytes())) {
+                hidden_to = hidden_to.max(at + secret.len());
+            }
+            match (is_behind, at < hidden_to) {
+                (true, true) => cleaned.extend_from_slice(HIDDEN),
+                (true, false) => cleaned.push(*byte),
+                (false, _) => {}
+            }
+            // Some more than is kept, so that the last character is whole.
+            if cleaned.len() > bytes_max + char::MAX_LEN_UTF8 {
+                break;
+            }
+        }
+        let cleaned = String::from_utf8_lossy(&cleaned);
+        let readable = |it: char| match it {
+            '\n' | '\r' | '\t' => ' ',
+            it if it.is_control() => char::REPLACEMENT_CHARACTER,
+            it => it,
+        };
+        let mut cleaned: String = cleaned.chars().map(readable).collect();
+        cleaned.truncate(cleaned.floor_char_boundary(bytes_max));
+        cleaned
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(…)")
+    }
+}
+
+/// The forms in which a secret comes back; none of one that is too short.
+fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
+    if secret.len() < SECRET_BYTES_MIN {
+        return Vec::new();
+    }
+    let in_url = Zeroizing::new(utf8_percent_encode(&secret, RESERVED).to_string());
+    let in_json = Zeroizing::new(serde_json::Value::from(secret.as_str()).to_string());
+    // A string in JSON stands between quotes.
+    let in_json = Zeroizing::new(in_json[1..in_json.len() - 1].to_owned());
+    let mut forms = vec![secret];
+    for form in [in_url, in_json] {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    forms
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What went wrong on the way to a platform, in words for people and without its address.
+
+use std::error::Error;
+use std::io;
+
+use super::resolver::NowhereToGo;
+
+/// What an HTTP client's error means.
+pub(super) struct Trouble {
+    /// The words: a sentence without its full stop, which begins with `the platform` or the like.
+    pub(super) words: String,
+    /// Whether another try may find it gone.
+    pub(super) is_passing: bool,
+    /// Whether it took too long.
+    pub(super) is_timeout: bool,
+}
+
+/// Tells what an HTTP client's error means.
+pub(super) fn trouble(error: reqwest::Error) -> Trouble {
+    // The address may have secrets in its query.
+    let error = error.without_url();
+    let passing = |words: String| Trouble { words, is_passing: true, is_timeout: false };
+    let lasting = |words: String| Trouble { words, is_passing: false, is_timeout: false };
+    if error.is_builder() {
+        return lasting("the request can't be sent".into());
+    }
+    if let Some(nowhere) = causes(&error).find_map(|it| it.downcast_ref::<NowhereToGo>()) {
+        return lasting(format!("the platform can't be reached: {nowhere}"));
+    }
+    let told: Vec<String> = causes(&error).map(ToString::to_string).collect();
+    if let Some(why) = told.iter().find_map(|it| it.strip_prefix(BAD_CERTIFICATE)) {
+        return lasting(certificate(why));
+    }
+    if error.is_connect() && error.is_timeout() {
+        let words = "the platform can't be reached: connecting took too long".into();
+        return Trouble { words, is_passing: true, is_timeout: true };
+    }
+    if error.is_dns() {
+        return passing("the platform can't be reached: its name can't be resolved".into());
+    }
+    let io = causes(&error).find_map(|it| it.downcast_ref::<io::Error>());
+    let how = match io.map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => "the connection was refused".into(),
+        Some(io::ErrorKind::ConnectionReset) => "the connection was reset".into(),
+        Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+            "there is no way to its network".into()
+        }
+        Some(io::ErrorKind::UnexpectedEof) => "the connection ended".into(),
+        // The innermost cause says most; the others say that there is one.
+        _ => told.last().cloned().unwrap_or_default(),
+    };
+    passing(if error.is_connect() {
+        format!("the platform can't be reached: {how}")
+    } else {
+        format!("the platform's answer is broken: {how}")
+    })
+}
+
+/// How rustls begins what it says about a certificate.
+const BAD_CERTIFICATE: &str = "invalid peer certificate: ";
+
+fn certificate(why: &str) -> String {
+    let why = if why.starts_with("certificate expired") {
+        "the certificate has expired".into()
+    } else if why.starts_with("certificate not valid yet") {
+        "the certificate is not valid yet".into()
+    } else if why.starts_with("certificate not valid for name") {
+        "the certificate is another host's".into()
+    } else if why.starts_with("UnknownIssuer") {
+        "the certificate is not trusted: its issuer is unknown".into()
+    } else {
+        format!("the certificate is not trusted: {why}")
+    };
+    format!("the platform can't be reached: {why}")
+}
+
+/// An error and all that is behind it, also what [`io::Error`] keeps out of the chain.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&it| {
+        let inner = it.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.map(|it| it as &(dyn Error + 'static)).or_else(|| it.source())
+    })
+}
