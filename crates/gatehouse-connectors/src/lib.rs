@@ -20,6 +20,7 @@ mod open_accounts;
 mod platforms;
 mod scan;
 mod seek;
+pub mod simulator;
 mod window;
 
 #[cfg(test)]

@@ -1,0 +1,25 @@
+//! Platforms that are simulated: something to ask where there is no platform, or none that may be broken.
+//!
+//! The far side is a real HTTP server ([`Server`]) that shows the connections of a [`Platform`] and
+//! misbehaves as its [`Profile`] says. No connection is stored: each is computed from the platform's seed,
+//! the account and its place in the list (`fleet`), and each identifier can be turned back into that place.
+//! So a million of them cost no memory, and the last page costs what the first one does.
+//!
+//! The near side ([`SimulatorConnector`]) asks such a server. The two share nothing but the names of the
+//! ways to page: each writes down the wire's shapes for itself, as two companies would.
+
+mod api;
+mod body;
+mod connector;
+mod draw;
+mod fleet;
+mod permutation;
+mod platform;
+mod profile;
+mod server;
+mod throttle;
+
+pub use connector::{SimulatorConnector, check};
+pub use platform::{CONNECTIONS_MAX, LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind, Platform, Tokens};
+pub use profile::{Misbehaviour, Profile};
+pub use server::Server;

@@ -1,0 +1,342 @@
+//! The near side: asks a platform that speaks as a simulated one does.
+
+use gatehouse_core::account::Credentials;
+use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, Property};
+use gatehouse_core::{Connection, IdentifierKind};
+use http::StatusCode;
+use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
+use crate::catalog::{Fault, Settings};
+use crate::connector::{
+    Ask, Asking, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
+};
+use crate::failure::{Failure, FailureKind};
+use crate::line::{Answer, Line};
+
+/// Connections on a page and identifiers in a question, where the account doesn't say.
+const PAGE_SIZE_DEFAULT: u32 = 100;
+const LOOK_UP_DEFAULT: u32 = 100;
+
+/// Most characters of a token.
+const TOKEN_CHARS_MAX: usize = 4096;
+
+/// All but what needs no encoding anywhere in an address.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Asks a simulated platform for one account.
+#[derive(Debug)]
+pub struct SimulatorConnector {
+    line: Line,
+    headers: HeaderMap,
+    capabilities: Capabilities,
+}
+
+/// All that is wrong with an account at a simulated platform. Whether `baseUrl` is an address that may be
+/// reached is for whoever reaches it.
+pub fn check(settings: &Settings, credentials: &Credentials) -> Vec<Fault> {
+    read_account(settings, credentials).err().unwrap_or_default()
+}
+
+impl SimulatorConnector {
+    /// Speaks for an account over its line; or says all that is wrong with it.
+    pub fn new(
+        line: Line,
+        settings: &Settings,
+        credentials: &Credentials,
+    ) -> Result<Self, Vec<Fault>> {
+        let (capabilities, headers) = read_account(settings, credentials)?;
+        Ok(Self { line, headers, capabilities })
+    }
+
+    async fn get(&self, ask: Ask, target: &str) -> Result<Answer, Failure> {
+        self.line.get(ask, target, self.headers.clone()).await
+    }
+}
+
+impl Connector for SimulatorConnector {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+        Box::pin(async move {
+            let answer = self.get(ask, &page_target(at)).await?;
+            read_page(&answer)
+        })
+    }
+
+    fn look_up<'a>(
+        &'a self,
+        ask: Ask,
+        kind: IdentifierKind,
+        values: &'a [String],
+    ) -> Asking<'a, Vec<Connection>> {
+        Box::pin(async move {
+            if values.is_empty() {
+                return Ok(Vec::new());
+            }
+            let answer = self.get(ask, &look_up_target(kind, values)).await?;
+            Ok(read_page(&answer)?.connections)
+        })
+    }
+
+    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>> {
+        Box::pin(async move {
+            let answer = self.get(ask, &format!("/v1/connections/{}", encoded(local_id))).await?;
+            read_connection(&answer)
+        })
+    }
+}
+
+// What an account says.
+
+fn read_account(
+    settings: &Settings,
+    credentials: &Credentials,
+) -> Result<(Capabilities, HeaderMap), Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
+    let (mut paging, mut size_max, mut values_max) =
+        (PagingKind::Page, PAGE_SIZE_DEFAULT, LOOK_UP_DEFAULT);
+    if !settings.contains_key("baseUrl") {
+        fault("settings.baseUrl".to_owned(), "is missing".to_owned());
+    }
+    for (name, value) in settings {
+        let read = match name.as_str() {
+            "baseUrl" => match value {
+                Value::String(_) => Ok(()),
+                other => Err(format!("must be a string, not {}", kind_of(other))),
+            },
+            "paging" => read_paging(value).map(|it| paging = it),
+            "pageSizeMax" => read_number(value, PAGE_SIZE_MAX).map(|it| size_max = it),
+            "lookUpMax" => read_number(value, LOOK_UP_MAX).map(|it| values_max = it),
+            _ => Err(
+                "is not a setting of this connector; it may have baseUrl, paging, pageSizeMax, \
+                      lookUpMax"
+                    .to_owned(),
+            ),
+        };
+        if let Err(reason) = read {
+            fault(format!("settings.{name}"), reason);
+        }
+    }
+    for name in credentials.names().filter(|name| *name != "token") {
+        let reason = "is not a credential of this connector; it has token";
+        fault(format!("credentials.{name}"), reason.to_owned());
+    }
+    let headers = match credentials.reveal("token").map(token_headers) {
+        Some(Some(headers)) => headers,
+        Some(None) => {
+            let reason = format!("must have 1 to {TOKEN_CHARS_MAX} visible characters of ASCII");
+            fault("credentials.token".to_owned(), reason);
+            HeaderMap::new()
+        }
+        None => {
+            fault("credentials.token".to_owned(), "is missing".to_owned());
+            HeaderMap::new()
+        }
+    };
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let paging = match paging {
+        PagingKind::Page => Paging::Numbered { size_max },
+        PagingKind::Offset => Paging::Offset { size_max },
+        PagingKind::Cursor => Paging::Cursor { size_max },
+    };
+    let searched = LookUp::Searched { values_max };
+    let capabilities = Capabilities {
+        paging,
+        iccid: searched,
+        imsi: searched,
+        msisdn: searched,
+        serial_number: searched,
+    };
+    Ok((capabilities, headers))
+}
+
+fn read_paging(value: &Value) -> Result<PagingKind, String> {
+    let known = value.as_str().and_then(PagingKind::named);
+    known.ok_or_else(|| {
+        let names = PagingKind::ALL.map(PagingKind::as_str).join(", ");
+        match value {
+            Value::String(word) => {
+                let shown: String = word.chars().take(64).collect();
+                format!("must be one of {names}, not `{shown}`")
+            }
+            other => format!("must be one of {names}, not {}", kind_of(other)),
+        }
+    })
+}
+
+fn read_number(value: &Value, max: u32) -> Result<u32, String> {
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    number.filter(|number| (1..=max).contains(number)).ok_or_else(|| match value {
+        Value::Number(number) => format!("must be a whole number, 1 to {max}, not {number}"),
+        other => format!("must be a whole number, 1 to {max}, not {}", kind_of(other)),
+    })
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn token_headers(token: &str) -> Option<HeaderMap> {
+    let is_visible = token.bytes().all(|b| b.is_ascii_graphic());
+    if !is_visible || !(1..=TOKEN_CHARS_MAX).contains(&token.len()) {
+        return None;
+    }
+    let mut authorization = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+    authorization.set_sensitive(true);
+    let mut headers = HeaderMap::new();
+    headers.insert(AUTHORIZATION, authorization);
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    Some(headers)
+}
+
+// What is asked for.
+
+fn page_target(at: &Position) -> String {
+    match at {
+        Position::Page { index, size } => {
+            format!("/v1/connections?page={}&size={size}", index.saturating_add(1))
+        }
+        Position::Offset { offset, size } => {
+            format!("/v1/connections?offset={offset}&limit={size}")
+        }
+        Position::Cursor { after: None, size } => format!("/v1/connections?limit={size}"),
+        Position::Cursor { after: Some(mark), size } => {
+            format!("/v1/connections?cursor={}&limit={size}", encoded(mark))
+        }
+    }
+}
+
+fn look_up_target(kind: IdentifierKind, values: &[String]) -> String {
+    let name = match kind {
+        IdentifierKind::Iccid => "iccid",
+        IdentifierKind::Imsi => "imsi",
+        IdentifierKind::Msisdn => "msisdn",
+        IdentifierKind::SerialNumber => "serial",
+    };
+    let values: Vec<String> = values.iter().map(|value| encoded(value).to_string()).collect();
+    format!("/v1/connections?{name}={}", values.join(","))
+}
+
+fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, ENCODED)
+}
+
+// What comes back. Only what is named here is read; whatever else there is stays where it is.
+
+#[derive(Deserialize)]
+struct PageBody {
+    connections: Vec<ConnectionBody>,
+    total: Option<u64>,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ConnectionBody {
+    id: String,
+    state: String,
+    connectivity: ConnectivityBody,
+    iccid: Option<String>,
+    imsi: Option<String>,
+    msisdn: Option<String>,
+    imei: Option<String>,
+    serial: Option<String>,
+    #[serde(default)]
+    properties: Vec<PropertyBody>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ConnectivityBody {
+    Cellular,
+    Satellite,
+}
+
+#[derive(Deserialize)]
+struct PropertyBody {
+    name: String,
+    value: String,
+}
+
+fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
+    expect_ok(answer)?;
+    let body: PageBody = answer.json()?;
+    let connections = body.connections.into_iter().map(connection).collect::<Result<_, _>>()?;
+    let next = body.next.filter(|mark| !mark.is_empty());
+    Ok(PlatformPage { connections, next, total: body.total, is_last: false })
+}
+
+fn read_connection(answer: &Answer) -> Result<Option<Connection>, Failure> {
+    if answer.status == StatusCode::NOT_FOUND {
+        return Ok(None);
+    }
+    expect_ok(answer)?;
+    connection(answer.json()?).map(Some)
+}
+
+fn expect_ok(answer: &Answer) -> Result<(), Failure> {
+    if answer.status == StatusCode::OK {
+        return Ok(());
+    }
+    Err(answer.failure(format!("the platform answered with status {}", answer.status.as_u16())))
+}
+
+fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
+    let is_bounded = (1..=LOCAL_ID_CHARS_MAX).contains(&body.id.chars().count());
+    if !is_bounded || body.id.chars().any(char::is_control) {
+        let detail = format!(
+            "the platform has a connection whose id is not 1 to {LOCAL_ID_CHARS_MAX} characters \
+             without control characters"
+        );
+        return Err(Failure::new(FailureKind::Error, detail));
+    }
+    let numbers = [
+        (IdentifierKind::Iccid, body.iccid),
+        (IdentifierKind::Imsi, body.imsi),
+        (IdentifierKind::Msisdn, body.msisdn),
+        (IdentifierKind::SerialNumber, body.serial),
+    ];
+    let carried = numbers.into_iter().filter_map(|(kind, value)| Some((kind, value?)));
+    let properties = body.properties.into_iter();
+    Ok(Connection {
+        local_id: body.id,
+        status: status(&body.state),
+        platform_status: Some(body.state),
+        connectivity: match body.connectivity {
+            ConnectivityBody::Cellular => Connectivity::Cellular,
+            ConnectivityBody::Satellite => Connectivity::Satellite,
+        },
+        identifiers: carried.filter(|(_, value)| !value.is_empty()).collect(),
+        imeis: body.imei.into_iter().filter(|imei| !imei.is_empty()).collect(),
+        properties: properties.map(|it| Property { name: it.name, value: it.value }).collect(),
+    })
+}
+
+/// Our word for a status of the platform's; one that we don't know stands for itself.
+fn status(word: &str) -> String {
+    match word {
+        "in-use" => "ACTIVE".to_owned(),
+        "paused" => "SUSPENDED".to_owned(),
+        "stock" => "CREATED".to_owned(),
+        "retired" => "TERMINATED".to_owned(),
+        other => other.to_uppercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
