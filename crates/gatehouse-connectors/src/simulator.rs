@@ -21,5 +21,5 @@ mod throttle;
 
 pub use connector::{SimulatorConnector, check};
 pub use platform::{CONNECTIONS_MAX, LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind, Platform, Tokens};
-pub use profile::{Misbehaviour, Profile};
+pub use profile::{LATENCY_MS_MAX, Misbehaviour, Profile};
 pub use server::Server;

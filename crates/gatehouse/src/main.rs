@@ -8,6 +8,7 @@ mod doctor;
 mod log_queue;
 mod logging;
 mod serve;
+mod simulate;
 mod token;
 mod traces;
 
@@ -35,6 +36,8 @@ enum Command {
     Apply(apply::Apply),
     /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
+    /// Run simulated platforms, to test clients and accounts with
+    Simulate(simulate::Simulate),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Client(client) => client.run(),
         Command::Apply(apply) => apply.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Simulate(simulate) => simulate.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

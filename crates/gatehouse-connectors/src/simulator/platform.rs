@@ -5,7 +5,7 @@ use std::fmt;
 use gatehouse_core::PlatformName;
 use gatehouse_core::product::Connectivity;
 
-use super::profile::Profile;
+use super::profile::{LATENCY_MS_MAX, Profile};
 
 /// Most connections in an account.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
@@ -59,12 +59,33 @@ impl Default for Platform {
 }
 
 impl Platform {
+    /// Three that differ in all that matters: one for each way to page, and one of them with satellites.
+    pub fn usual() -> [Self; 3] {
+        let name = |name: &str| name.parse().expect("a platform may have this name");
+        [
+            Self::default(),
+            Self {
+                name: name("BETA"),
+                paging: PagingKind::Offset,
+                shows_check_digit: true,
+                ..Self::default()
+            },
+            Self {
+                name: name("GAMMA"),
+                paging: PagingKind::Cursor,
+                connectivity: Connectivity::Satellite,
+                ..Self::default()
+            },
+        ]
+    }
+
     /// Says which number is out of bounds, if one is.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let bounds = [
             ("connections", self.n_connections, 0, CONNECTIONS_MAX),
             ("page-size-max", self.page_size_max, 1, PAGE_SIZE_MAX),
             ("look-up-max", self.look_up_max, 1, LOOK_UP_MAX),
+            ("latency in milliseconds", self.profile.latency_ms, 0, LATENCY_MS_MAX),
         ];
         for (name, number, min, max) in bounds {
             if !(min..=max).contains(&number) {

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use super::draw::draw;
 
 /// Longest that an answer may be held back, and longest that may be added by chance.
-const LATENCY_MS_MAX: u64 = 600_000;
+pub const LATENCY_MS_MAX: u32 = 600_000;
 
 /// Most requests in a second that can be asked for; more is no throttle.
-const THROTTLE_PER_SECOND_MAX: u64 = 1_000_000;
+const THROTTLE_PER_SECOND_MAX: u32 = 1_000_000;
 
 /// Longest that clients may be told to stay away.
-const RETRY_AFTER_SECONDS_MAX: u64 = 86_400;
+const RETRY_AFTER_SECONDS_MAX: u32 = 86_400;
 
 /// How a simulated platform behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,8 +177,9 @@ impl Profile {
     }
 }
 
-fn number<T: TryFrom<u64>>(value: &Value, min: u64, max: u64) -> Result<T, String> {
-    let number = value.as_u64().filter(|number| (min..=max).contains(number));
+fn number<T: TryFrom<u64>>(value: &Value, min: u32, max: u32) -> Result<T, String> {
+    let bounds = u64::from(min)..=u64::from(max);
+    let number = value.as_u64().filter(|number| bounds.contains(number));
     let number = number.and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| format!("must be a whole number, {min} to {max}, not {value}"))
 }
