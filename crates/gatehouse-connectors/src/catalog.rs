@@ -1,13 +1,23 @@
 //! Which connectors there are, and what each asks of an account.
+//!
+//! Some settings are the same whatever the connector: where the platform is, and how much it may be asked.
+//! They are read here; the others are the connector's own.
+
+use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, TenantName};
+use serde_json::Value;
+use zeroize::Zeroizing;
 
-use crate::connector::Connector;
+use crate::connector::{Connector, Limits};
 use crate::failure::{Failure, FailureKind};
+use crate::line::{BaseUrl, Line, Outside};
+use crate::meter::AccountMeter;
+use crate::simulator::{self, SimulatorConnector};
 
 /// What an account says about how its platform is reached.
-pub type Settings = serde_json::Map<String, serde_json::Value>;
+pub type Settings = serde_json::Map<String, Value>;
 
 /// One thing that is wrong with an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,33 +28,36 @@ pub struct Fault {
     pub reason: String,
 }
 
+/// The setting that says where a platform is.
+const BASE_URL: &str = "baseUrl";
+
+/// The setting that bounds how many calls an account makes at the same time.
+const CALLS_AT_ONCE: &str = "callsAtOnce";
+
+/// The setting that bounds how many calls an account makes in a second.
+const CALLS_PER_SECOND: &str = "callsPerSecond";
+
+/// Most calls of one account at the same time, and how many where nothing else is said.
+const CALLS_AT_ONCE_MAX: u32 = 1000;
+const CALLS_AT_ONCE_DEFAULT: u32 = 128;
+
+/// Most that calls in a second can be bounded to; who wants more wants no bound.
+const CALLS_PER_SECOND_MAX: f64 = 100_000.0;
+
 /// The connectors that accounts may name.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Catalog {
     allow_insecure_urls: bool,
 }
 
 impl Catalog {
-    /// The connectors of this program.
-    pub fn new(allow_insecure_urls: bool) -> Self {
+    pub(crate) fn new(allow_insecure_urls: bool) -> Self {
         Self { allow_insecure_urls }
     }
 
     /// Their names.
     pub fn names(&self) -> Vec<&'static str> {
-        vec!["simulator"]
-    }
-
-    /// What speaks to an account, or why nothing can.
-    pub(crate) fn open(
-        &self,
-        tenant: &TenantName,
-        account: &Account,
-        settings: &Settings,
-        credentials: &Credentials,
-    ) -> Result<Box<dyn Connector>, Failure> {
-        let _ = (tenant, account, settings, credentials);
-        Err(Failure::new(FailureKind::Error, "can't be asked"))
+        vec![simulator::NAME]
     }
 
     /// All that is wrong with an account, before it is ever asked. Nothing is sent anywhere.
@@ -54,7 +67,124 @@ impl Catalog {
         settings: &Settings,
         credentials: &Credentials,
     ) -> Vec<Fault> {
-        let _ = (connector, settings, credentials, self.allow_insecure_urls);
-        Vec::new()
+        if !self.names().contains(&connector.as_str()) {
+            let known = self.names().join(", ");
+            let reason = format!("must be a connector that is known ({known}), not `{connector}`");
+            return vec![Fault { name: "connector".into(), reason }];
+        }
+        let (common, mut faults) = self.common(settings);
+        faults.extend(simulator::check(&common.own, credentials));
+        faults
+    }
+
+    /// What speaks to an account, or why nothing can.
+    pub(crate) fn open(
+        &self,
+        account: &Account,
+        settings: &Settings,
+        credentials: &Credentials,
+        outside: &Arc<Outside>,
+        meter: AccountMeter,
+    ) -> Result<Box<dyn Connector>, Failure> {
+        let unfit = |faults: Vec<Fault>| {
+            let told: Vec<String> =
+                faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
+            let detail = format!("the account can't be asked as it is set up: {}", told.join("; "));
+            Failure::new(FailureKind::Error, detail)
+        };
+        let faults = self.faults(&account.connector, settings, credentials);
+        let (Common { base_url: Some(base_url), limits, own }, true) =
+            (self.common(settings).0, faults.is_empty())
+        else {
+            return Err(unfit(faults));
+        };
+        let secrets = credentials.names().filter_map(|name| credentials.reveal(name));
+        let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
+        let line = Line::new(Arc::clone(outside), base_url, limits, meter, secrets);
+        Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?))
+    }
+
+    /// Reads the settings that every connector has, and leaves the others.
+    fn common(&self, settings: &Settings) -> (Common, Vec<Fault>) {
+        let mut faults = Vec::new();
+        let mut fault = |name: &str, reason: String| {
+            faults.push(Fault { name: format!("settings.{name}"), reason });
+        };
+        let mut own = settings.clone();
+        let base_url = match own.shift_remove(BASE_URL) {
+            Some(Value::String(text)) => BaseUrl::parse(&text, self.allow_insecure_urls)
+                .map_err(|bad| fault(BASE_URL, bad.to_string()))
+                .ok(),
+            Some(other) => {
+                fault(BASE_URL, format!("must be a string, not {}", kind(&other)));
+                None
+            }
+            None => {
+                fault(BASE_URL, "is missing".into());
+                None
+            }
+        };
+        let mut limits =
+            Limits { calls_at_once: CALLS_AT_ONCE_DEFAULT, calls_per_second: None, burst: 1 };
+        if let Some(given) = own.shift_remove(CALLS_AT_ONCE) {
+            let number = given.as_u64().and_then(|it| u32::try_from(it).ok());
+            match number.filter(|it| (1..=CALLS_AT_ONCE_MAX).contains(it)) {
+                Some(number) => limits.calls_at_once = number,
+                None => fault(
+                    CALLS_AT_ONCE,
+                    format!(
+                        "must be a whole number from 1 to {CALLS_AT_ONCE_MAX}, not {}",
+                        shown(&given)
+                    ),
+                ),
+            }
+        }
+        if let Some(given) = own.shift_remove(CALLS_PER_SECOND) {
+            match given.as_f64().filter(|it| *it >= 0.01 && *it <= CALLS_PER_SECOND_MAX) {
+                Some(rate) => {
+                    limits.calls_per_second = Some(rate);
+                    // As many as are allowed in a second may come at once.
+                    limits.burst = rate.ceil() as u32;
+                }
+                None => fault(
+                    CALLS_PER_SECOND,
+                    format!(
+                        "must be a number from 0.01 to {CALLS_PER_SECOND_MAX}, not {}",
+                        shown(&given)
+                    ),
+                ),
+            }
+        }
+        (Common { base_url, limits, own }, faults)
     }
 }
+
+/// What every connector is told, and the settings that are the connector's own.
+struct Common {
+    base_url: Option<BaseUrl>,
+    limits: Limits,
+    own: Settings,
+}
+
+/// A value that may be repeated: numbers are, whatever else isn't.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        other => kind(other).to_owned(),
+    }
+}
+
+/// What a value is, in words.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests;

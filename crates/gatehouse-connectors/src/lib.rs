@@ -34,4 +34,6 @@ pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
 pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};
 pub use live::{Health, LiveAccount};
 pub use meter::{AccountMeter, Meter};
-pub use platforms::{AccountTrouble, Finding, Listing, Options, Platforms, Reading, Wanted};
+pub use platforms::{
+    AccountTrouble, Finding, Listing, NoClient, Options, Platforms, Reading, Wanted,
+};

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, AccountName, Identifier, Product, ProductId, TenantName};
-use prometheus::Registry;
 
 use crate::catalog::{Catalog, Settings};
 use crate::failure::Failure;
+use crate::line::Outside;
 use crate::live::{Health, LiveAccount};
 use crate::memory::Memory;
+use crate::meter::Meter;
 use crate::open_accounts::OpenAccounts;
 
 /// What an operator may set.
@@ -24,7 +25,14 @@ pub struct Platforms {
     catalog: Catalog,
     open: OpenAccounts,
     pub(crate) memory: Memory,
+    meter: Meter,
+    outside: Arc<Outside>,
 }
+
+/// Why no platform can be asked at all.
+#[derive(Debug, thiserror::Error)]
+#[error("no HTTP client can be made for platforms")]
+pub struct NoClient(#[source] reqwest::Error);
 
 /// What failed at one account.
 #[derive(Clone, Debug)]
@@ -76,14 +84,21 @@ pub struct Reading {
 }
 
 impl Platforms {
-    /// Nothing is known yet. Its figures are shown by the registry.
-    pub fn new(options: Options, registry: &Registry) -> Self {
-        let _ = registry;
-        Self {
+    /// Nothing is known yet, and nothing is asked.
+    pub fn new(options: Options) -> Result<Self, NoClient> {
+        let outside = Outside::new(options.allow_insecure_urls).map_err(NoClient)?;
+        Ok(Self {
             catalog: Catalog::new(options.allow_insecure_urls),
             open: OpenAccounts::default(),
             memory: Memory::default(),
-        }
+            meter: Meter::new(),
+            outside: Arc::new(outside),
+        })
+    }
+
+    /// What is measured of the calls.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// Which connectors there are.
@@ -110,7 +125,8 @@ impl Platforms {
         settings: &Settings,
         credentials: &Credentials,
     ) -> Arc<LiveAccount> {
-        let connector = self.catalog.open(tenant, &account, settings, credentials);
+        let meter = self.meter.account(tenant, &account);
+        let connector = self.catalog.open(&account, settings, credentials, &self.outside, meter);
         self.open.insert(LiveAccount::new(tenant.clone(), Arc::new(account), version, connector))
     }
 

@@ -23,3 +23,6 @@ pub use connector::{SimulatorConnector, check};
 pub use platform::{CONNECTIONS_MAX, LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind, Platform, Tokens};
 pub use profile::{LATENCY_MS_MAX, Misbehaviour, Profile};
 pub use server::Server;
+
+/// What accounts call the connector.
+pub(crate) const NAME: &str = "simulator";

@@ -19,7 +19,7 @@ use fake::Fake;
 
 /// Platforms that nothing is known about yet.
 fn platforms() -> Platforms {
-    Platforms::new(Options::default(), &prometheus::Registry::new())
+    Platforms::new(Options::default()).unwrap()
 }
 
 /// All the time that a request has.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
-use crate::catalog::{Fault, Settings};
+use crate::catalog::{Fault, Settings, kind};
 use crate::connector::{
     Ask, Asking, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
 };
@@ -35,8 +35,7 @@ pub struct SimulatorConnector {
     capabilities: Capabilities,
 }
 
-/// All that is wrong with an account at a simulated platform. Whether `baseUrl` is an address that may be
-/// reached is for whoever reaches it.
+/// All that is wrong with what this connector asks of an account.
 pub fn check(settings: &Settings, credentials: &Credentials) -> Vec<Fault> {
     read_account(settings, credentials).err().unwrap_or_default()
 }
@@ -102,23 +101,14 @@ fn read_account(
     let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
     let (mut paging, mut size_max, mut values_max) =
         (PagingKind::Page, PAGE_SIZE_DEFAULT, LOOK_UP_DEFAULT);
-    if !settings.contains_key("baseUrl") {
-        fault("settings.baseUrl".to_owned(), "is missing".to_owned());
-    }
     for (name, value) in settings {
         let read = match name.as_str() {
-            "baseUrl" => match value {
-                Value::String(_) => Ok(()),
-                other => Err(format!("must be a string, not {}", kind_of(other))),
-            },
             "paging" => read_paging(value).map(|it| paging = it),
             "pageSizeMax" => read_number(value, PAGE_SIZE_MAX).map(|it| size_max = it),
             "lookUpMax" => read_number(value, LOOK_UP_MAX).map(|it| values_max = it),
-            _ => Err(
-                "is not a setting of this connector; it may have baseUrl, paging, pageSizeMax, \
-                      lookUpMax"
-                    .to_owned(),
-            ),
+            _ => Err("is not a setting of this connector; it may have baseUrl, callsAtOnce, \
+                 callsPerSecond, paging, pageSizeMax, lookUpMax"
+                .to_owned()),
         };
         if let Err(reason) = read {
             fault(format!("settings.{name}"), reason);
@@ -168,7 +158,7 @@ fn read_paging(value: &Value) -> Result<PagingKind, String> {
                 let shown: String = word.chars().take(64).collect();
                 format!("must be one of {names}, not `{shown}`")
             }
-            other => format!("must be one of {names}, not {}", kind_of(other)),
+            other => format!("must be one of {names}, not {}", kind(other)),
         }
     })
 }
@@ -177,19 +167,8 @@ fn read_number(value: &Value, max: u32) -> Result<u32, String> {
     let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
     number.filter(|number| (1..=max).contains(number)).ok_or_else(|| match value {
         Value::Number(number) => format!("must be a whole number, 1 to {max}, not {number}"),
-        other => format!("must be a whole number, 1 to {max}, not {}", kind_of(other)),
+        other => format!("must be a whole number, 1 to {max}, not {}", kind(other)),
     })
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 fn token_headers(token: &str) -> Option<HeaderMap> {
