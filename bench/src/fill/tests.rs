@@ -12,7 +12,7 @@ const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 async fn set_up(store: &Store) {
     let name = TENANT.parse().unwrap();
     let time_zone = "UTC".parse().unwrap();
-    let tenant = Tenant { name, time_zone, requests_per_second: None };
+    let tenant = Tenant { name, time_zone, requests_per_second: None, page_number_max: None };
     store.put_tenant(&tenant).await.unwrap();
     for (n, id) in CONTRACTS.iter().enumerate() {
         let contract = Contract {

@@ -16,6 +16,8 @@ pub struct Tenant {
     pub time_zone: ZoneName,
     /// Requests that it may send in a second: 0 for any number, `None` for what the server is set to.
     pub requests_per_second: Option<u64>,
+    /// The last page of products that it may ask for; `None` for what the server is set to.
+    pub page_number_max: Option<u64>,
 }
 
 /// Most that a limit on requests can be set to; who wants more wants none.

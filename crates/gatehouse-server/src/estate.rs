@@ -16,6 +16,7 @@ use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
 };
 
+use gatehouse_core::page::PAGE_NUMBER_MAX;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_saphyr::UserMessageFormatter;
 
@@ -127,8 +128,9 @@ pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<
     let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
     let requests_per_second =
         reader.optional("requestsPerSecond", number(0, REQUESTS_PER_SECOND_MAX));
+    let page_number_max = reader.optional("pageNumberMax", number(1, PAGE_NUMBER_MAX));
     reader.finish();
-    Some(Tenant { name: name?.clone(), time_zone, requests_per_second })
+    Some(Tenant { name: name?.clone(), time_zone, requests_per_second, page_number_max })
 }
 
 /// Reads what a contract says beside its identifier. `None` comes with faults.

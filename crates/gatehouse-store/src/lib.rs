@@ -9,6 +9,7 @@
 //! write. Nothing is answered before it is durable.
 
 mod access;
+mod account;
 mod audit;
 mod bulk;
 mod changes;
@@ -42,6 +43,7 @@ mod task;
 mod tenant;
 
 pub use access::{Change, Stored};
+pub use account::{AccountPut, KeptAccount, PutAccountRefused};
 pub use audit::Audit;
 pub use changes::ChangeRule;
 pub use clock::Clock;

@@ -38,6 +38,11 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0005_tasks.sql"),
         postgres: include_str!("../migrations/postgres/0005_tasks.sql"),
     },
+    Step {
+        version: 6,
+        sqlite: include_str!("../migrations/sqlite/0006_accounts.sql"),
+        postgres: include_str!("../migrations/postgres/0006_accounts.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.

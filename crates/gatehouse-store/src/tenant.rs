@@ -11,7 +11,7 @@ use crate::{Put, Store};
 /// The columns of a tenant, in the order that [`read`] reads them.
 macro_rules! columns {
     () => {
-        "SELECT tenant, time_zone, requests_per_second FROM tenant"
+        "SELECT tenant, time_zone, requests_per_second, page_number_max FROM tenant"
     };
 }
 
@@ -28,12 +28,13 @@ impl Store {
         let tenant = tenant.clone();
         self.db
             .write(async move |tx| {
-                let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second) \
-                           VALUES (?1, ?2, ?3) ON CONFLICT (tenant) DO NOTHING";
+                let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
+                           page_number_max) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (tenant) DO NOTHING";
                 let values = [
                     tenant.name.as_str().into(),
                     tenant.time_zone.as_str().into(),
                     tenant.requests_per_second.into(),
+                    tenant.page_number_max.into(),
                 ];
                 if tx.execute(sql, &values).await? == 1 {
                     let none = Size { total: 0, latest_at: Timestamp::EPOCH };
@@ -41,8 +42,8 @@ impl Store {
                     counter::open_tasks(&tx, &tenant.name).await?;
                     return Ok(Put::Created);
                 }
-                let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3 \
-                           WHERE tenant = ?1";
+                let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
+                           page_number_max = ?4 WHERE tenant = ?1";
                 tx.execute(sql, &values).await?;
                 Ok(Put::Replaced)
             })
@@ -78,7 +79,7 @@ impl Store {
         Ok(tenants)
     }
 
-    /// Deletes a tenant without accesses, its contracts, its clients and what is due for it; `None` when
+    /// Deletes a tenant without accesses, its contracts, its accounts, its clients and what is due for it; `None` when
     /// there is no such tenant.
     pub async fn delete_tenant(
         &self,
@@ -104,6 +105,7 @@ impl Store {
                 }
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
+                    "DELETE FROM account WHERE tenant = ?1",
                     "DELETE FROM client WHERE tenant = ?1",
                     "DELETE FROM tally WHERE tenant = ?1",
                     "DELETE FROM day WHERE tenant = ?1",
@@ -135,5 +137,6 @@ fn read(row: &Row<'_>) -> Result<Tenant, StoreError> {
         name: row.parsed(0)?,
         time_zone: row.parsed(1)?,
         requests_per_second: row.optional_count(2)?,
+        page_number_max: row.optional_count(3)?,
     })
 }

@@ -1,6 +1,7 @@
 //! One suite, which both databases must pass. Neither is ever skipped.
 
 mod access;
+mod account;
 mod client;
 mod contract;
 mod due;
@@ -119,5 +120,10 @@ async fn set_up(store: &Store) {
 
 fn tenant(name: &str) -> Tenant {
     let time_zone = "Europe/Berlin".parse().unwrap();
-    Tenant { name: name.parse().unwrap(), time_zone, requests_per_second: None }
+    Tenant {
+        name: name.parse().unwrap(),
+        time_zone,
+        requests_per_second: None,
+        page_number_max: None,
+    }
 }

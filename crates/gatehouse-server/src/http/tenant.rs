@@ -72,7 +72,7 @@ pub(super) const PUT: Operation = Operation {
 pub(super) const DELETE: Operation = Operation {
     method: "DELETE",
     id: "deleteTenant",
-    summary: "Deletes a tenant that never had an access, with its contracts",
+    summary: "Deletes a tenant that never had an access, with its contracts and accounts",
     need: Need::AdminOfAll,
     answers: &[Answer { status: 204, what: "The tenant is gone", ..Answer::BASE }],
     problems: &[409],
@@ -123,6 +123,8 @@ pub struct TenantBody {
     time_zone: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests_per_second: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_number_max: Option<u64>,
 }
 
 impl TenantBody {
@@ -132,6 +134,7 @@ impl TenantBody {
             name: tenant.name.to_string(),
             time_zone: tenant.time_zone.as_str().to_owned(),
             requests_per_second: tenant.requests_per_second,
+            page_number_max: tenant.page_number_max,
         }
     }
 }

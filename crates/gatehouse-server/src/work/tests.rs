@@ -52,7 +52,8 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
         let app = App::new(store, vault, clock, Tasks::default());
         let time_zone = "Europe/Berlin".parse().unwrap();
-        let tenant = Tenant { name: acme(), time_zone, requests_per_second: None };
+        let tenant =
+            Tenant { name: acme(), time_zone, requests_per_second: None, page_number_max: None };
         app.put_tenant(&tenant).await.unwrap();
         app.put_contract(&acme(), &by_use()).await.unwrap();
         apps.push((kind, app, dir));

@@ -116,6 +116,10 @@ impl Row<'_> {
         self.get(column)
     }
 
+    pub(crate) fn optional_bytes(&self, column: usize) -> Result<Option<Vec<u8>>, StoreError> {
+        self.get(column)
+    }
+
     pub(crate) fn id(&self, column: usize) -> Result<[u8; 16], StoreError> {
         self.optional_id(column)?.ok_or_else(|| StoreError::corrupt("an identifier is missing"))
     }

@@ -8,7 +8,12 @@ async fn a_tenant_is_kept_as_given() {
         assert_eq!(case.store.tenant(&acme()).await.unwrap(), None);
         assert_eq!(case.store.put_tenant(&tenant("acme")).await.unwrap(), Put::Created);
         let time_zone = "Asia/Tokyo".parse().unwrap();
-        let moved = Tenant { time_zone, requests_per_second: Some(7), ..tenant("acme") };
+        let moved = Tenant {
+            time_zone,
+            requests_per_second: Some(7),
+            page_number_max: Some(9),
+            ..tenant("acme")
+        };
         assert_eq!(case.store.put_tenant(&moved).await.unwrap(), Put::Replaced);
         assert_eq!(case.store.tenant(&acme()).await.unwrap(), Some(moved), "{}", case.kind);
     }

@@ -8,6 +8,7 @@ mod batch;
 use gatehouse_core::contract::VALIDITY_YEARS_MAX;
 use gatehouse_core::credential::PASSWORD_BYTES_MAX;
 use gatehouse_core::ids::NAME_CHARS_MAX;
+use gatehouse_core::page::PAGE_NUMBER_MAX;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_json::{Map, Value, json};
@@ -289,17 +290,26 @@ fn tenants() -> Value {
                 server is set to",
         })
     };
+    let page_number_max = || {
+        json!({
+            "type": "integer", "minimum": 1, "maximum": PAGE_NUMBER_MAX,
+            "description": "The last page of products that it may ask for; left out: what the server is \
+                set to",
+        })
+    };
     json!({
         "NewTenant": described(object(&[], json!({
             "name": described(tenant_name(), "May be left out; else as in the path"),
             "timeZone":
                 zone("Where its months end: a name of the IANA database, in any case. Left out: `UTC`"),
             "requestsPerSecond": rate(),
+            "pageNumberMax": page_number_max(),
         })), "A tenant exactly as it is to be; a field that is left out takes its default"),
         "Tenant": described(object(&["name", "timeZone"], json!({
             "name": described(tenant_name(), "The first segment of its paths"),
             "timeZone": zone("Where its months end, as the IANA database spells it"),
             "requestsPerSecond": rate(),
+            "pageNumberMax": page_number_max(),
         })), "A tenant"),
     })
 }

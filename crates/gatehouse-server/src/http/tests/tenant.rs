@@ -21,6 +21,22 @@ async fn a_tenant_is_made_once_and_then_replaced() {
 }
 
 #[tokio::test]
+async fn a_tenant_may_have_its_own_last_page_of_products() {
+    let gate = Gatehouse::new().await;
+    let path = "/-/admin/tenants/acme";
+    for own in ["1", "10000000"] {
+        let seen = gate.put(path, &format!(r#"{{"pageNumberMax": {own}}}"#)).await;
+        assert_eq!((seen.status, seen.json()["pageNumberMax"].to_string().as_str()), (200, own));
+        assert_eq!(gate.get(path).await.body, seen.body);
+    }
+    for bad in ["0", "10000001", "1.5", "\"3\"", "null"] {
+        let seen = gate.put(path, &format!(r#"{{"pageNumberMax": {bad}}}"#)).await;
+        assert_eq!((seen.status, seen.invalid()), (400, vec!["pageNumberMax".into()]), "{bad}");
+    }
+    assert!(gate.put(path, "{}").await.json().get("pageNumberMax").is_none());
+}
+
+#[tokio::test]
 async fn a_tenant_that_makes_no_sense_is_refused() {
     let gate = Gatehouse::new().await;
     for (name, body, invalid) in [

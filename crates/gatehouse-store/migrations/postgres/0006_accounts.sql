@@ -1,0 +1,22 @@
+-- How far a tenant may page through its products; NULL leaves it to the server's settings.
+ALTER TABLE tenant ADD COLUMN page_number_max BIGINT;
+
+-- The last version that one of its accounts was given.
+ALTER TABLE tenant ADD COLUMN account_version BIGINT NOT NULL DEFAULT 0;
+
+-- Accounts of tenants at external platforms.
+CREATE TABLE account (
+    tenant           TEXT COLLATE "C" NOT NULL,
+    name             TEXT COLLATE "C" NOT NULL,
+    platform         TEXT COLLATE "C" NOT NULL,
+    connector        TEXT COLLATE "C" NOT NULL,
+    platform_account TEXT COLLATE "C" NOT NULL,
+    settings         TEXT COLLATE "C" NOT NULL, -- a JSON object
+    credentials      BYTEA, -- sealed
+    version          BIGINT NOT NULL, -- never given twice in a tenant
+    PRIMARY KEY (tenant, name)
+);
+
+-- The order of accounts, with all that every look at products needs of them.
+CREATE INDEX account_order
+    ON account (tenant, platform, name, connector, platform_account, version);

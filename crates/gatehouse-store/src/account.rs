@@ -1,0 +1,241 @@
+//! Accounts at external platforms, each with what is needed to reach it.
+//!
+//! Whoever opened an account holds on to it for as long as its version is the same, so a version is never
+//! given twice, not even to an account that was deleted and made again.
+
+use gatehouse_core::account::ACCOUNTS_MAX;
+use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
+
+use crate::counter;
+use crate::db::{Row, Tx};
+use crate::error::StoreError;
+use crate::{Put, Store};
+
+/// The columns of an account, in the order that [`read`] reads them.
+macro_rules! columns {
+    () => {
+        "a.platform, a.name, a.connector, a.platform_account, a.version"
+    };
+}
+
+/// The same with what is needed to reach it, in the order that [`read_kept`] reads them.
+macro_rules! kept_columns {
+    () => {
+        concat!("SELECT ", columns!(), ", a.settings, a.credentials FROM account a")
+    };
+}
+
+/// An account with what is needed to reach it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeptAccount {
+    /// The account.
+    pub account: Account,
+    /// How its platform is reached: a JSON object.
+    pub settings: String,
+    /// What it proves itself with, sealed; `None` when it was never given anything.
+    pub credentials: Option<Vec<u8>>,
+    /// Another one after every change.
+    pub version: i64,
+}
+
+/// Shows which account it is, not what it is reached with.
+impl std::fmt::Debug for KeptAccount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { account, version, .. } = self;
+        f.debug_struct("KeptAccount")
+            .field("account", account)
+            .field("version", version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of putting an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountPut {
+    /// What was there before.
+    pub before: Option<KeptAccount>,
+    /// What is there now: with the version that it had, if it was there just so.
+    pub after: KeptAccount,
+}
+
+impl AccountPut {
+    /// Whether it was there before.
+    pub fn put(&self) -> Put {
+        if self.before.is_some() { Put::Replaced } else { Put::Created }
+    }
+}
+
+/// Why an account can't be put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutAccountRefused {
+    /// The tenant doesn't exist.
+    NoTenant,
+    /// The tenant has [`ACCOUNTS_MAX`] accounts.
+    TooMany,
+}
+
+impl Store {
+    /// Makes the account, or makes the one that is there as given. Without credentials, it keeps those that
+    /// it has; with empty ones, it has none.
+    pub async fn put_account(
+        &self,
+        tenant: &TenantName,
+        account: &Account,
+        settings: &str,
+        credentials: Option<&[u8]>,
+    ) -> Result<Result<AccountPut, PutAccountRefused>, StoreError> {
+        let (tenant, account, settings) = (tenant.clone(), account.clone(), settings.to_owned());
+        let credentials = credentials.map(<[u8]>::to_owned);
+        self.db
+            .write(async move |tx| {
+                // A tenant that is being deleted must not leave an account behind, and a place that is
+                // free must not be taken twice.
+                if counter::lock_tenant(&tx, &tenant).await?.is_none() {
+                    return Ok(Err(PutAccountRefused::NoTenant));
+                }
+                let before = read_in(&tx, &tenant, &account.name).await?;
+                if before.is_none() && count(&tx, &tenant).await? >= ACCOUNTS_MAX {
+                    return Ok(Err(PutAccountRefused::TooMany));
+                }
+                let had = before.as_ref().and_then(|before| before.credentials.clone());
+                let credentials = credentials.or(had).filter(|sealed| !sealed.is_empty());
+                let version = before.as_ref().map_or(0, |before| before.version);
+                let mut after = KeptAccount { account, settings, credentials, version };
+                if before.as_ref() != Some(&after) {
+                    after.version = draw_version(&tx, &tenant).await?;
+                    write_in(&tx, &tenant, &after).await?;
+                }
+                Ok(Ok(AccountPut { before, after }))
+            })
+            .await
+    }
+
+    /// The account of this name, with what is needed to reach it.
+    pub async fn account(
+        &self,
+        tenant: &TenantName,
+        name: &AccountName,
+    ) -> Result<Option<KeptAccount>, StoreError> {
+        let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
+        self.db.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
+    }
+
+    /// All accounts of the tenant with their versions, by platform and name; `None` when there is no such
+    /// tenant. One walk on an index, without what is needed to reach them.
+    pub async fn accounts(
+        &self,
+        tenant: &TenantName,
+    ) -> Result<Option<Vec<(Account, i64)>>, StoreError> {
+        // A tenant without accounts has one row, with nothing in it.
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM tenant t LEFT JOIN account a ON a.tenant = t.tenant WHERE t.tenant = ?1 \
+             ORDER BY a.platform, a.name"
+        );
+        let read = |row: &Row<'_>| row.optional_text(0)?.map(|_| read(row)).transpose();
+        let rows = self.db.rows(sql, &[tenant.as_str().into()], read).await?;
+        Ok(if rows.is_empty() { None } else { Some(rows.into_iter().flatten().collect()) })
+    }
+
+    /// A page of the tenant's accounts, by platform and name; `None` when there is no such tenant. Counted
+    /// and skipped over: they are few.
+    pub async fn accounts_page(
+        &self,
+        tenant: &TenantName,
+        request: PageRequest,
+    ) -> Result<Option<Page<KeptAccount>>, StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM account a WHERE a.tenant = t.tenant) \
+                   FROM tenant t WHERE t.tenant = ?1";
+        let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+        let Some(total) = total else { return Ok(None) };
+        let sql = concat!(
+            kept_columns!(),
+            " WHERE a.tenant = ?1 ORDER BY a.platform, a.name LIMIT ?2 OFFSET ?3"
+        );
+        let values = [tenant.as_str().into(), request.size.into(), request.offset().into()];
+        let items = self.db.rows(sql, &values, read_kept).await?;
+        Ok(Some(Page { request, items, total }))
+    }
+
+    /// Deletes an account; false when there is no such one.
+    pub async fn delete_account(
+        &self,
+        tenant: &TenantName,
+        name: &AccountName,
+    ) -> Result<bool, StoreError> {
+        let (tenant, name) = (tenant.clone(), name.clone());
+        self.db
+            .write(async move |tx| {
+                let sql = "DELETE FROM account WHERE tenant = ?1 AND name = ?2";
+                let n = tx.execute(sql, &[tenant.as_str().into(), name.as_str().into()]).await?;
+                Ok::<_, StoreError>(n == 1)
+            })
+            .await
+    }
+}
+
+async fn read_in(
+    tx: &Tx,
+    tenant: &TenantName,
+    name: &AccountName,
+) -> Result<Option<KeptAccount>, StoreError> {
+    let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
+    tx.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
+}
+
+async fn count(tx: &Tx, tenant: &TenantName) -> Result<u64, StoreError> {
+    let sql = "SELECT COUNT(*) FROM account WHERE tenant = ?1";
+    Ok(tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?.unwrap_or_default())
+}
+
+/// A version that no account of the tenant ever had, under the tenant's lock. It is the time, so that a
+/// tenant that was deleted and made again doesn't begin anew.
+async fn draw_version(tx: &Tx, tenant: &TenantName) -> Result<i64, StoreError> {
+    let sql = "UPDATE tenant SET account_version = CASE WHEN account_version < ?2 THEN ?2 \
+               ELSE account_version + 1 END WHERE tenant = ?1 RETURNING account_version";
+    let values = [tenant.as_str().into(), tx.now().await?.into()];
+    let version = tx.row(sql, &values, |row| row.integer(0)).await?;
+    version.ok_or_else(|| StoreError::corrupt("a tenant has a counter and no row"))
+}
+
+async fn write_in(tx: &Tx, tenant: &TenantName, kept: &KeptAccount) -> Result<(), StoreError> {
+    let sql = "INSERT INTO account (tenant, name, platform, connector, platform_account, settings, \
+               credentials, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+               ON CONFLICT (tenant, name) DO UPDATE SET platform = excluded.platform, \
+               connector = excluded.connector, platform_account = excluded.platform_account, \
+               settings = excluded.settings, credentials = excluded.credentials, \
+               version = excluded.version";
+    let KeptAccount { account, settings, credentials, version } = kept;
+    let values = [
+        tenant.as_str().into(),
+        account.name.as_str().into(),
+        account.platform.as_str().into(),
+        account.connector.as_str().into(),
+        account.platform_account.as_str().into(),
+        settings.as_str().into(),
+        credentials.as_deref().into(),
+        (*version).into(),
+    ];
+    tx.execute(sql, &values).await.map(drop)
+}
+
+fn read(row: &Row<'_>) -> Result<(Account, i64), StoreError> {
+    let account = Account {
+        platform: row.parsed(0)?,
+        name: row.parsed(1)?,
+        connector: row.parsed(2)?,
+        platform_account: row.parsed(3)?,
+    };
+    Ok((account, row.integer(4)?))
+}
+
+fn read_kept(row: &Row<'_>) -> Result<KeptAccount, StoreError> {
+    let (account, version) = read(row)?;
+    Ok(KeptAccount {
+        account,
+        settings: row.text(5)?,
+        credentials: row.optional_bytes(6)?,
+        version,
+    })
+}
