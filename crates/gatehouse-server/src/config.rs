@@ -8,12 +8,14 @@ mod auth;
 mod duration;
 mod limits;
 mod load;
+mod platforms;
 mod tasks;
 
 pub use auth::{Auth, Issuer, IssuerUrl};
 pub use duration::{BadDuration, Duration};
 pub use limits::{BODY_BYTES_MAX, Limits};
 pub use load::{BadConfig, SETTINGS};
+pub use platforms::Platforms;
 pub use tasks::Tasks;
 
 use std::net::SocketAddr;
@@ -55,6 +57,8 @@ pub struct Config {
     pub limits: Limits,
     /// How batches are worked off.
     pub tasks: Tasks,
+    /// How external platforms are asked.
+    pub platforms: Platforms,
     /// What is written down about the work.
     pub log: Log,
     /// Where traces of the work go.
@@ -150,6 +154,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
+            platforms: Platforms::default(),
             log: Log::default(),
             traces: Traces::default(),
             master_key: None,
@@ -184,6 +189,7 @@ impl Config {
     fn check(self) -> Result<Self, String> {
         self.limits.check()?;
         self.tasks.check()?;
+        self.platforms.check()?;
         if self.data_dir.as_os_str().is_empty() {
             return Err("data_dir must not be empty; `.` is the present directory".into());
         }

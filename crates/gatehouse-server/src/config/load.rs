@@ -16,6 +16,8 @@ pub enum Kind {
     Text,
     /// A whole number.
     Number,
+    /// `true` or `false`.
+    Flag,
     /// A list, as TOML writes it.
     List,
 }
@@ -46,6 +48,9 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("tasks.workers", Kind::Number),
     ("tasks.password_retention", Kind::Text),
     ("tasks.retention", Kind::Text),
+    ("platforms.deadline", Kind::Text),
+    ("platforms.allow_insecure_urls", Kind::Flag),
+    ("platforms.page_number_max", Kind::Number),
     ("log.format", Kind::Text),
     ("log.level", Kind::Text),
     ("traces.endpoint", Kind::Text),
@@ -164,6 +169,11 @@ fn read_value(shown: &str, kind: Kind, text: &str) -> Result<Value, BadConfig> {
             .parse()
             .map(Value::Integer)
             .map_err(|_| BadConfig(format!("{shown} must be a whole number, not `{text}`"))),
+        Kind::Flag => text
+            .trim()
+            .parse()
+            .map(Value::Boolean)
+            .map_err(|_| BadConfig(format!("{shown} must be `true` or `false`, not `{text}`"))),
         Kind::List => {
             let list = toml::from_str::<Table>(&format!("list = {text}")).ok();
             let list = list.filter(|table| table.len() == 1);

@@ -1,0 +1,53 @@
+//! How external platforms are asked.
+
+use gatehouse_connectors::Options;
+use gatehouse_core::page::PAGE_NUMBER_MAX;
+use serde::{Deserialize, Serialize};
+
+use super::Duration;
+
+/// How long a request can be allowed to wait for platforms.
+const DEADLINE: std::ops::RangeInclusive<Duration> =
+    Duration::milliseconds(100)..=Duration::minutes(5);
+
+/// How external platforms are asked.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Platforms {
+    /// How long a request waits for platforms; what has not come by then is a failure of its account.
+    pub deadline: Duration,
+    /// Whether platforms elsewhere than on this machine may be reached without encryption.
+    pub allow_insecure_urls: bool,
+    /// The last page of products that a tenant may ask for, unless it has its own.
+    pub page_number_max: u64,
+}
+
+impl Default for Platforms {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::seconds(10),
+            allow_insecure_urls: false,
+            page_number_max: PAGE_NUMBER_MAX,
+        }
+    }
+}
+
+impl Platforms {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (deadline, shortest, longest) = (self.deadline, DEADLINE.start(), DEADLINE.end());
+        if !(shortest.get()..=longest.get()).contains(&deadline.get()) {
+            return Err(format!(
+                "platforms.deadline must be {shortest} to {longest}, not {deadline}"
+            ));
+        }
+        if !(1..=PAGE_NUMBER_MAX).contains(&self.page_number_max) {
+            return Err(format!("platforms.page_number_max must be 1 to {PAGE_NUMBER_MAX}"));
+        }
+        Ok(())
+    }
+
+    /// What those who ask platforms need to know.
+    pub fn options(&self) -> Options {
+        Options { allow_insecure_urls: self.allow_insecure_urls }
+    }
+}
