@@ -5,6 +5,7 @@
 //! walk through.
 
 pub mod access;
+pub mod account;
 pub mod batch;
 pub mod client;
 pub mod contract;
@@ -19,6 +20,7 @@ pub use error::Error;
 
 use std::sync::Arc;
 
+use gatehouse_connectors::Platforms;
 use gatehouse_core::{AccessId, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{Vault, chance};
@@ -38,6 +40,8 @@ pub struct App {
     pub clock: Clock,
     /// How batches are worked off.
     pub tasks: Tasks,
+    /// The platforms outside.
+    pub platforms: Arc<Platforms>,
     /// Told when there is a batch to work on.
     pub(crate) wake: Arc<Notify>,
     /// What has been done while nobody waited.
@@ -46,8 +50,15 @@ pub struct App {
 
 impl App {
     /// The service on a store and a vault.
-    pub fn new(store: Store, vault: Arc<Vault>, clock: Clock, tasks: Tasks) -> Self {
-        Self { store, vault, clock, tasks, wake: Arc::default(), meter: Arc::default() }
+    pub fn new(
+        store: Store,
+        vault: Arc<Vault>,
+        clock: Clock,
+        tasks: Tasks,
+        platforms: Arc<Platforms>,
+    ) -> Self {
+        let (wake, meter) = (Arc::default(), Arc::default());
+        Self { store, vault, clock, tasks, platforms, wake, meter }
     }
 
     /// What time it is.

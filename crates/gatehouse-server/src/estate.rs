@@ -10,6 +10,13 @@
 //!
 //! The same reader reads the objects of a file and the bodies of the admin API.
 
+mod account;
+
+pub use account::{
+    CREDENTIAL_BYTES_MAX, CREDENTIAL_NAME_CHARS_MAX, CREDENTIALS_MAX, SETTINGS_BYTES_MAX,
+    read_account,
+};
+
 use std::path::Path;
 
 use gatehouse_core::{

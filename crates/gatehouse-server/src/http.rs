@@ -6,6 +6,7 @@
 //! error and holds the one table from errors to statuses.
 
 mod access;
+mod account;
 mod address;
 mod answer_body;
 mod arrival;
@@ -47,6 +48,7 @@ mod task;
 mod tenant;
 mod verify;
 
+pub use account::AccountBody;
 pub use address::SEGMENT;
 pub use answer_body::{AnswerBody, BrokenOff};
 pub use arrival::{Arrival, Door};
@@ -58,6 +60,7 @@ pub use tenant::TenantBody;
 
 use std::sync::Arc;
 
+use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -78,12 +81,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Puts the API in front of the service.
-    pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
+    /// Puts the API in front of the service. What the registry has already is shown with its own figures.
+    pub fn new(app: App, auth: Auth, config: &crate::Config, registry: Registry) -> Self {
         let routes = Routes::of(routes::table());
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
-            metrics: Metrics::new(&app, &auth),
+            metrics: Metrics::new(&app, &auth, registry),
             app,
             auth,
             rates: Rates::new(config.limits.requests_per_second),

@@ -36,9 +36,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(app: &App, auth: &Auth) -> Self {
+    pub(crate) fn new(app: &App, auth: &Auth, registry: Registry) -> Self {
         let metrics = Self {
-            registry: Registry::new(),
+            registry,
             process: ProcessMeter::new(),
             requests: RequestMeter::new(),
             streams: StreamMeter::new(),

@@ -33,6 +33,13 @@ pub struct Fault {
     pub reason: String,
 }
 
+/// All faults in one line.
+pub fn told(faults: &[Fault]) -> String {
+    let lines: Vec<String> =
+        faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
+    lines.join("; ")
+}
+
 /// Everything that is wrong with a body.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);

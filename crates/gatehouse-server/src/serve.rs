@@ -22,7 +22,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_connectors::Platforms;
 use gatehouse_store::{Clock, Store, StoreError};
+use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -113,14 +115,17 @@ impl Server {
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
         let keys = keys::open(config, &store, given).await?;
-        let app = App::new(store, Arc::new(keys.vault), clock, config.tasks.clone());
+        let registry = Registry::new();
+        let platforms = Arc::new(Platforms::new(config.platforms.options(), &registry));
+        let vault = Arc::new(keys.vault);
+        let app = App::new(store, vault, clock, config.tasks.clone(), platforms);
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }
         // On the embedded store nobody else can be at work: what was taken up before is free.
         app.store.forget_leases().await?;
         let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
-        let gate = Gate::new(app.clone(), auth, config);
+        let gate = Gate::new(app.clone(), auth, config, registry);
         let setup = |door, capacity, tls| Setup {
             gate: gate.clone(),
             clock: app.clock.clone(),

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
+use gatehouse_connectors::Platforms;
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
@@ -12,6 +13,7 @@ use gatehouse_server::config::Config;
 use gatehouse_server::http::ClientBody;
 use gatehouse_server::keys;
 use gatehouse_store::{Clock, Store};
+use prometheus::Registry;
 use serde::Serialize;
 
 use crate::serve::Settings;
@@ -175,7 +177,10 @@ impl Whose {
         let clock = Clock::machine();
         let store = join(&config, clock.clone()).await?;
         let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
-        Ok((App::new(store, Arc::new(vault), clock, config.tasks), tenant))
+        // Nothing is asked of platforms here, and nothing is measured.
+        let platforms = Platforms::new(config.platforms.options(), &Registry::new());
+        let app = App::new(store, Arc::new(vault), clock, config.tasks, Arc::new(platforms));
+        Ok((app, tenant))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Why the service did not do what it was asked.
 
+use gatehouse_core::account::ACCOUNTS_MAX;
 use gatehouse_core::lifecycle::Refusal;
 use gatehouse_core::{ContractId, RequestKey, TaskState, Trouble, Username};
 use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{Busy, VaultError};
+
+use crate::reader::{Fault, told};
 
 /// Why the service did not do what it was asked.
 ///
@@ -36,6 +39,12 @@ pub enum Error {
         /// How many there are.
         n_accesses: u64,
     },
+    /// What an account says is nothing that its connector can do with.
+    #[error("{}", told(.0))]
+    Unfit(Vec<Fault>),
+    /// The tenant has as many accounts as it may have.
+    #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
+    TooManyAccounts,
     /// A Task that is over can't be stopped.
     #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
     TaskOver(TaskState),

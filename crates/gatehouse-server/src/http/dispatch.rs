@@ -444,6 +444,10 @@ impl Entrance<'_> {
                 Ok(id) if store.task(&tenant, id).await?.is_some() => None,
                 _ => absent("task", param("taskId")),
             },
+            Thing::Account => match param("accountName").parse() {
+                Ok(name) if store.account(&tenant, &name).await?.is_some() => None,
+                _ => absent("account", param("accountName")),
+            },
             Thing::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,
                 _ => absent("client", param("clientId")),

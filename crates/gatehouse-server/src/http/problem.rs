@@ -10,7 +10,7 @@ use super::oauth_error::OAuthError;
 use super::reply::Reply;
 use crate::app::Error;
 use crate::auth::Unknown;
-use crate::reader::Fault;
+use crate::reader::{Fault, told};
 
 /// Seconds after which a client may try again what we could not do.
 const RETRY_AFTER_SECONDS: &str = "1";
@@ -52,9 +52,7 @@ impl Problem {
 
     /// Fields or parameters that are at fault.
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
-        let lines: Vec<String> =
-            faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
-        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", lines.join("; "));
+        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
         Self { invalid: faults, ..problem }
     }
 
@@ -162,6 +160,8 @@ impl From<Error> for Problem {
             Error::Refused(refusal) => Trouble::refused(&refusal).into(),
             Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
+            Error::Unfit(faults) => Self::invalid(faults),
+            Error::TooManyAccounts => Self::new(StatusCode::CONFLICT, "Too many accounts", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
             Error::KeyReused(_) => {
                 Self::new(StatusCode::CONFLICT, "Idempotency key reused", detail)

@@ -61,6 +61,8 @@ pub(crate) enum Thing {
     Access,
     /// A contract of a tenant.
     Contract,
+    /// An account of a tenant.
+    Account,
     /// A client of a tenant.
     Client,
     /// A Task of a tenant.

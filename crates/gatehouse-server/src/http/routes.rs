@@ -3,7 +3,8 @@
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
 use super::{
-    access, batch, client, contract, docs, metrics, oauth, public, summary, task, tenant, verify,
+    access, account, batch, client, contract, docs, metrics, oauth, public, summary, task, tenant,
+    verify,
 };
 
 /// The table.
@@ -23,6 +24,7 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/access/batch/{taskId}/items",          Thing::Task,     vec![task::ITEMS]),
         at("/{tenantName}/contract",                             Thing::Tenant,   vec![contract::LIST]),
         at("/{tenantName}/contract/{contractId}",                Thing::Contract, vec![contract::READ]),
+        at("/{tenantName}/account",                              Thing::Tenant,   vec![account::LIST]),
         at("/{tenantName}/summary",                              Thing::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               Thing::Tenant,   vec![verify::CHECK]),
         // what operators set up
@@ -30,6 +32,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}",                      Thing::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
         at("/-/admin/tenants/{tenantName}/contracts",            Thing::Tenant,   vec![contract::ADMIN_LIST]),
         at("/-/admin/tenants/{tenantName}/contracts/{contractId}", Thing::Contract, vec![contract::ADMIN_READ, contract::PUT, contract::DELETE]),
+        at("/-/admin/tenants/{tenantName}/accounts",             Thing::Tenant,   vec![account::ADMIN_LIST]),
+        at("/-/admin/tenants/{tenantName}/accounts/{accountName}", Thing::Account, vec![account::ADMIN_READ, account::PUT, account::DELETE]),
         at("/-/admin/tenants/{tenantName}/clients",              Thing::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   Thing::Client,   vec![client::READ, client::DELETE]),
         // what operators watch

@@ -1,6 +1,7 @@
 //! The API as a client sees it: whole answers, on both stores, without a network.
 
 mod access;
+mod account;
 mod bad_input;
 mod batch_body;
 mod client;
@@ -26,6 +27,7 @@ mod verify;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use gatehouse_connectors::Platforms;
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
@@ -33,6 +35,7 @@ use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, TokenKey, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
+use prometheus::Registry;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
@@ -43,7 +46,7 @@ use crate::app::App;
 use crate::auth::{Auth, Grant};
 use crate::config::Config;
 
-const EVERYTHING: &str = "access:read access:write access:verify admin";
+const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
 
 /// As most requests of these tests come in.
 const PLAIN: Arrival = Arrival { door: Door::Main, encrypted: false };
@@ -94,9 +97,12 @@ impl Gatehouse {
         dir: Option<tempfile::TempDir>,
     ) -> Self {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let app = App::new(store, vault, clock.clone(), Config::default().tasks);
+        let registry = Registry::new();
+        let platforms = Arc::new(Platforms::new(config.platforms.options(), &registry));
+        let tasks = Config::default().tasks;
+        let app = App::new(store, vault, clock.clone(), tasks, platforms);
         let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
-        let gate = Gate::new(app, auth, &config);
+        let gate = Gate::new(app, auth, &config, registry);
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);
         gatehouse.set_up(config.base_path.as_str()).await;

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use gatehouse_connectors::Platforms;
 use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, Vault};
+use prometheus::Registry;
 
 use super::task::{Did, TaskWorker};
 use crate::app::App;
 use crate::app::access::Wanted;
 use crate::app::batch::{NewBatch, NewItems};
-use crate::config::Tasks;
+use crate::config::{Config, Tasks};
 
 /// Twelve minutes before November is over in Berlin.
 const LATE_IN_NOVEMBER: &str = "2026-11-30T22:48:00Z";
@@ -50,7 +52,9 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         [("SQLite", sqlite, here, Some(dir)), ("PostgreSQL", postgres, there, None)]
     {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let app = App::new(store, vault, clock, Tasks::default());
+        let options = Config::default().platforms.options();
+        let platforms = Arc::new(Platforms::new(options, &Registry::new()));
+        let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();
         let tenant =
             Tenant { name: acme(), time_zone, requests_per_second: None, page_number_max: None };

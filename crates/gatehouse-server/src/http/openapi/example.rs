@@ -57,6 +57,15 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             contract["accessCount"] = 1_204.into();
             contract
         }
+        "AdminAccount" => account(),
+        "ChangedAccount" => {
+            let mut account = account();
+            account["changed"] = json!(["settings", "credentials"]);
+            account
+        }
+        "Account" => json!({
+            "name": "acme-eu", "platform": "ALPHA", "platformAccount": "100234", "health": "UP",
+        }),
         "Tenant" => json!({"name": "demo", "timeZone": "Europe/Berlin", "requestsPerSecond": 100}),
         "Client" => client(),
         "IssuedClient" => {
@@ -107,6 +116,14 @@ fn client() -> Value {
     json!({
         "clientId": "demo~ghbartdqeohaehjz", "name": "the broker in Hamburg", "scope": "access:verify",
         "createdAt": "2026-11-15T09:59:12.335Z",
+    })
+}
+
+fn account() -> Value {
+    json!({
+        "name": "acme-eu", "platform": "ALPHA", "connector": "simulator",
+        "platformAccount": "100234", "settings": {"baseUrl": "http://127.0.0.1:9700"},
+        "hasCredentials": true,
     })
 }
 

@@ -72,6 +72,7 @@ fn of_path(path: &str) -> Vec<Value> {
                 json!({"type": "string", "pattern": format!("^job-{UUID}$")}),
                 "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa",
             ),
+            "accountName" => ("The account", name(), "acme-eu"),
             "clientId" => (
                 "The client, as it was shown",
                 json!({"type": "string", "minLength": 1}),

@@ -3,6 +3,7 @@
 //! Patterns are ECMAScript's and lengths are characters, as JSON Schema wants. What a schema can't say (bytes
 //! of UTF-8, one field that depends on another) stands in its description.
 
+mod account;
 mod batch;
 
 use gatehouse_core::contract::VALIDITY_YEARS_MAX;
@@ -121,6 +122,7 @@ pub(super) fn schemas(limits: &Limits) -> Value {
         accesses(),
         batch::schemas(limits),
         contracts(),
+        account::accounts(),
         tenants(),
         clients(),
         figures(),

@@ -189,9 +189,10 @@ async fn two(test: &str) -> [Gatehouse; 2] {
     let open = async || Store::open_postgres(&url, clock.clone()).await.unwrap();
     let first = Gatehouse::on("first", open().await, clock.clone(), Config::default(), None).await;
     let (vault, config) = (Arc::clone(&first.gate.site.app.vault), Config::default());
-    let app = App::new(open().await, vault, clock.clone(), config.tasks.clone());
+    let platforms = Arc::clone(&first.gate.site.app.platforms);
+    let app = App::new(open().await, vault, clock.clone(), config.tasks.clone(), platforms);
     let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
-    let gate = Gate::new(app, auth, &config);
+    let gate = Gate::new(app, auth, &config, Registry::new());
     let mut second = Gatehouse { kind: "second", gate, clock, token: String::new(), _dir: None };
     second.token = second.token_for("*", EVERYTHING);
     [first, second]

@@ -28,6 +28,7 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
                 "array" => value.is_array(),
                 "string" => value.is_string(),
                 "integer" => value.is_u64() || value.is_i64(),
+                "boolean" => value.is_boolean(),
                 other => panic!("{at}: the type {other} is not known here"),
             },
             "const" => value == says,
@@ -42,6 +43,7 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
             "minItems" => value.as_array().is_none_or(|it| it.len() as f64 >= number()),
             "maxItems" => value.as_array().is_none_or(|it| it.len() as f64 <= number()),
             "minProperties" => value.as_object().is_none_or(|it| it.len() as f64 >= number()),
+            "maxProperties" => value.as_object().is_none_or(|it| it.len() as f64 <= number()),
             "required" => value.as_object().is_none_or(|it| {
                 says.as_array().unwrap().iter().all(|name| it.contains_key(name.as_str().unwrap()))
             }),

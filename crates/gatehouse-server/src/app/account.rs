@@ -1,0 +1,184 @@
+//! Accounts at external platforms, as the operator wants them.
+//!
+//! Credentials are sealed before they are kept, each account's for itself: what was sealed for one can't be
+//! opened as another's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gatehouse_connectors::Settings;
+use gatehouse_core::account::Credentials;
+use gatehouse_core::{Account, AccountName, TenantName};
+use gatehouse_store::{AccountPut, KeptAccount, Put, PutAccountRefused, StoreError};
+use zeroize::Zeroizing;
+
+use super::{App, Error};
+use crate::reader::Fault;
+
+/// An account as it is to be.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccountInput {
+    /// The account.
+    pub account: Account,
+    /// How its platform is reached.
+    pub settings: Settings,
+    /// What it proves itself with; `None` for what it has already.
+    pub credentials: Option<Credentials>,
+}
+
+/// Shows which account it is, not what it is reached with.
+impl fmt::Debug for AccountInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccountInput").field("account", &self.account).finish_non_exhaustive()
+    }
+}
+
+/// What came of putting an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutAccount {
+    /// Whether it was there before.
+    pub put: Put,
+    /// Which of its fields are different now, where it was there before.
+    pub changed: Vec<&'static str>,
+    /// Whether it has credentials now.
+    pub has_credentials: bool,
+}
+
+impl App {
+    /// Makes the account, or makes the one that is there as given.
+    pub async fn put_account(
+        &self,
+        tenant: &TenantName,
+        input: &AccountInput,
+    ) -> Result<PutAccount, Error> {
+        let AccountInput { account, settings, credentials } = input;
+        let kept = self.store.account(tenant, &account.name).await?;
+        let had = kept.as_ref().map(|kept| self.open_account(tenant, kept));
+        self.check_account(input, had.as_ref())?;
+        // What is the same as before is kept letter by letter: sealed again, it would look different.
+        let is_same = |is_same: &dyn Fn(&(Settings, Credentials)) -> bool| {
+            had.as_ref().is_some_and(|had| had.as_ref().is_ok_and(is_same))
+        };
+        let settings = match &kept {
+            Some(kept) if is_same(&|had| had.0 == *settings) => kept.settings.clone(),
+            _ => serde_json::to_string(settings).expect("settings are plain data"),
+        };
+        let sealed = credentials.as_ref().map(|credentials| match &kept {
+            Some(kept) if is_same(&|had| had.1 == *credentials) => {
+                kept.credentials.clone().unwrap_or_default()
+            }
+            _ => self.seal(tenant, &account.name, credentials),
+        });
+        match self.store.put_account(tenant, account, &settings, sealed.as_deref()).await? {
+            Ok(put) => Ok(PutAccount {
+                put: put.put(),
+                changed: changed(&put),
+                has_credentials: put.after.credentials.is_some(),
+            }),
+            Err(PutAccountRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
+            Err(PutAccountRefused::TooMany) => Err(Error::TooManyAccounts),
+        }
+    }
+
+    /// Deletes an account.
+    pub async fn delete_account(
+        &self,
+        tenant: &TenantName,
+        name: &AccountName,
+    ) -> Result<(), Error> {
+        if !self.store.delete_account(tenant, name).await? {
+            return Err(Error::NotFound("account", name.to_string()));
+        }
+        // What was sealed goes for good, as far as nobody reads just now.
+        let _ = self.store.scrub().await;
+        Ok(())
+    }
+
+    /// What an account is reached with.
+    pub(crate) fn open_account(
+        &self,
+        tenant: &TenantName,
+        kept: &KeptAccount,
+    ) -> Result<(Settings, Credentials), Error> {
+        let unreadable = |why: Box<dyn std::error::Error + Send + Sync>| {
+            Error::Storage(StoreError::Unexpected(why))
+        };
+        let settings = serde_json::from_str(&kept.settings);
+        let settings = settings.map_err(|bad| unreadable(bad.into()))?;
+        let mut credentials = Credentials::default();
+        if let Some(sealed) = &kept.credentials {
+            let plain = self.vault.unseal(&purpose(tenant, &kept.account.name), sealed);
+            let plain = Zeroizing::new(plain.map_err(|bad| unreadable(bad.into()))?);
+            let secrets = serde_json::from_slice::<BTreeMap<String, String>>(&plain);
+            // What the reader would say might repeat a secret.
+            let secrets = secrets.map_err(|_| unreadable("credentials are no object".into()))?;
+            for (name, secret) in secrets {
+                credentials.insert(name, secret);
+            }
+        }
+        Ok((settings, credentials))
+    }
+
+    /// Whether the connector can do with what the account says, and with what it will have.
+    fn check_account(
+        &self,
+        input: &AccountInput,
+        had: Option<&Result<(Settings, Credentials), Error>>,
+    ) -> Result<(), Error> {
+        let none = Credentials::default();
+        let credentials = match (&input.credentials, had) {
+            (Some(given), _) => given,
+            (None, Some(Ok((_, had)))) => had,
+            (None, Some(Err(_))) => {
+                let reason = "must be given: those that are kept can't be opened with the keys that \
+                              are here";
+                return Err(Error::Unfit(vec![Fault {
+                    name: "credentials".into(),
+                    reason: reason.into(),
+                }]));
+            }
+            (None, None) => &none,
+        };
+        let catalog = self.platforms.catalog();
+        let faults = catalog.faults(&input.account.connector, &input.settings, credentials);
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let faults = faults.into_iter().map(|it| Fault { name: it.name, reason: it.reason });
+        Err(Error::Unfit(faults.collect()))
+    }
+
+    /// Seals credentials for one account; none are nothing.
+    fn seal(&self, tenant: &TenantName, name: &AccountName, credentials: &Credentials) -> Vec<u8> {
+        if credentials.is_empty() {
+            return Vec::new();
+        }
+        let secrets: BTreeMap<&str, &str> =
+            credentials.names().filter_map(|it| Some((it, credentials.reveal(it)?))).collect();
+        // As much as it can take at most, so that it never moves and leaves a copy behind.
+        let n_bytes: usize =
+            secrets.iter().map(|(name, secret)| 6 * (name.len() + secret.len()) + 6).sum();
+        let mut plain = Zeroizing::new(Vec::with_capacity(n_bytes + 2));
+        serde_json::to_writer(&mut *plain, &secrets).expect("texts are plain data");
+        self.vault.seal(&purpose(tenant, name), &plain)
+    }
+}
+
+/// Tenants have no spaces in them, so no two accounts have the same one.
+fn purpose(tenant: &TenantName, name: &AccountName) -> String {
+    format!("account {tenant} {name}")
+}
+
+/// The fields of an account that are different now, by their names on the wire.
+fn changed(put: &AccountPut) -> Vec<&'static str> {
+    let Some(before) = &put.before else { return Vec::new() };
+    let (was, is) = (&before.account, &put.after.account);
+    let fields = [
+        ("platform", was.platform != is.platform),
+        ("connector", was.connector != is.connector),
+        ("platformAccount", was.platform_account != is.platform_account),
+        ("settings", before.settings != put.after.settings),
+        ("credentials", before.credentials != put.after.credentials),
+    ];
+    fields.into_iter().filter(|(_, is_different)| *is_different).map(|(name, _)| name).collect()
+}

@@ -1,0 +1,299 @@
+use super::*;
+use crate::app::Error;
+use crate::http::problem::Problem;
+use crate::reader::Fault;
+use insta::assert_snapshot;
+
+const ADMIN: &str = "/-/admin/tenants/acme/accounts";
+
+const SECRET: &str = "correct horse battery staple";
+
+/// The body of an account on a platform, with other fields behind those that it needs.
+fn account(platform: &str, more: &str) -> String {
+    format!(
+        r#"{{"platform": "{platform}", "connector": "simulator", "platformAccount": "100234",
+            "settings": {{"baseUrl": "http://127.0.0.1:9700"}}{more}}}"#
+    )
+}
+
+fn with_secret(platform: &str) -> String {
+    account(platform, &format!(r#", "credentials": {{"token": "{SECRET}"}}"#))
+}
+
+impl Gatehouse {
+    /// The credentials that an account has, as whoever asks its platform gets them.
+    async fn credentials(&self, name: &str) -> Vec<(String, String)> {
+        let app = &self.gate.site.app;
+        let tenant = "acme".parse().unwrap();
+        let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
+        let (_, credentials) = app.open_account(&tenant, &kept).unwrap();
+        let revealed = |name: &str| (name.to_owned(), credentials.reveal(name).unwrap().to_owned());
+        credentials.names().map(revealed).collect()
+    }
+}
+
+fn token(secret: &str) -> Vec<(String, String)> {
+    vec![("token".to_owned(), secret.to_owned())]
+}
+
+#[tokio::test]
+async fn an_account_is_made_once_and_then_replaced() {
+    let gate = Gatehouse::new().await;
+    let path = format!("{ADMIN}/acme%2Feu");
+    let full = r#"{"name": "acme/eu", "platform": "ALPHA", "connector": "simulator",
+        "platformAccount": "100234", "credentials": {"user": "ann", "password": "pa\"ss"},
+        "settings": {"z": 1.5, "baseUrl": "http://127.0.0.1:9700", "deep": {"list": [true, "x"]}}}"#;
+    assert_snapshot!(gate.put(&path, full).await.whole(), @r#"
+    201
+    content-type: application/json
+    location: http://gate.example/-/admin/tenants/acme/accounts/acme%2Feu
+    x-correlation-id: <correlation>
+    content-length: 192
+
+    {
+      "name": "acme/eu",
+      "platform": "ALPHA",
+      "connector": "simulator",
+      "platformAccount": "100234",
+      "settings": {
+        "z": 1.5,
+        "baseUrl": "http://127.0.0.1:9700",
+        "deep": {
+          "list": [
+            true,
+            "x"
+          ]
+        }
+      },
+      "hasCredentials": true
+    }
+    "#);
+    let shown = gate.get(&path).await;
+    let again = gate.put(&path, &shown.body).await;
+    assert_eq!((again.status, &again.json()["changed"]), (200, &serde_json::json!([])));
+    assert_eq!(gate.get(&path).await.body, shown.body, "what is shown can be put");
+    let had = gate.credentials("acme/eu").await;
+    let expected = [("password", "pa\"ss"), ("user", "ann")];
+    assert_eq!(had, expected.map(|(name, secret)| (name.to_owned(), secret.to_owned())));
+
+    let bare = gate.put(&path, &account("BETA", "")).await;
+    assert_snapshot!(bare.body, @r#"{"name":"acme/eu","platform":"BETA","connector":"simulator","platformAccount":"100234","settings":{"baseUrl":"http://127.0.0.1:9700"},"hasCredentials":true,"changed":["platform","settings"]}"#);
+    assert_eq!(gate.delete(&path).await.status, 204);
+    for gone in [gate.delete(&path).await, gate.get(&path).await] {
+        assert_eq!((gone.status, gone.json()["title"].as_str()), (404, Some("Not found")));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_says_what_changed_and_never_a_secret() {
+    for gate in Gatehouse::on_each("account_says_what_changed").await {
+        let path = format!("{ADMIN}/a");
+        let changed = async |body: &str| {
+            let seen = gate.put(&path, body).await;
+            assert!(!seen.body.contains(SECRET) && !seen.body.contains("secret"), "{}", seen.body);
+            let shown = gate.get(&path).await;
+            assert!(!shown.body.contains("token"), "{}", shown.body);
+            (seen.json()["changed"].to_string(), shown.json()["hasCredentials"].to_string())
+        };
+        let says = |changed: &str, has: &str| (changed.to_owned(), has.to_owned());
+        assert_eq!(changed(&account("ALPHA", "")).await, says("null", "false"), "{}", gate.kind);
+        let first = with_secret("ALPHA");
+        let other = first.replace(SECRET, "another secret");
+        let none = account("ALPHA", r#", "credentials": {}"#);
+        for (body, expected) in [
+            (&first, says(r#"["credentials"]"#, "true")),
+            (&first, says("[]", "true")),
+            (&account("ALPHA", ""), says("[]", "true")),
+            (&with_secret("BETA"), says(r#"["platform"]"#, "true")),
+            (
+                &other.replace("9700", "9701"),
+                says(r#"["platform","settings","credentials"]"#, "true"),
+            ),
+            (&none, says(r#"["settings","credentials"]"#, "false")),
+            (&none, says("[]", "false")),
+        ] {
+            assert_eq!(changed(body).await, expected, "{}: {body}", gate.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
+    for gate in Gatehouse::on_each("account_credentials_kept").await {
+        let path = format!("{ADMIN}/a");
+        gate.put(&path, &with_secret("ALPHA")).await;
+        assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
+        gate.put(&path, &account("BETA", "")).await;
+        assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
+        gate.put(&path, &account("BETA", r#", "credentials": {"key": "k"}"#)).await;
+        assert_eq!(gate.credentials("a").await, [("key".to_owned(), "k".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_sealed_for_one_account_opens_no_other() {
+    let gate = Gatehouse::new().await;
+    for name in ["a", "b"] {
+        gate.put(&format!("{ADMIN}/{name}"), &with_secret("ALPHA")).await;
+    }
+    let app = &gate.gate.site.app;
+    let (acme, rival) = ("acme".parse().unwrap(), "rival".parse().unwrap());
+    let kept =
+        async |name: &str| app.store.account(&acme, &name.parse().unwrap()).await.unwrap().unwrap();
+    let (a, mut b) = (kept("a").await, kept("b").await);
+    assert!(!a.credentials.as_ref().unwrap().windows(7).any(|it| it == b"correct"));
+    assert!(app.open_account(&acme, &a).is_ok() && app.open_account(&acme, &b).is_ok());
+    assert!(app.open_account(&rival, &a).is_err(), "another tenant's");
+    b.credentials = a.credentials;
+    assert!(app.open_account(&acme, &b).is_err(), "another account's");
+
+    // Who can't open what is kept can still put something else there.
+    let sealed = b.credentials.as_deref();
+    app.store.put_account(&acme, &b.account, &b.settings, sealed).await.unwrap().unwrap();
+    let seen = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
+    assert_eq!((seen.status, seen.invalid()), (400, vec!["credentials".into()]), "{}", seen.body);
+    assert_eq!(gate.put(&format!("{ADMIN}/b"), &with_secret("ALPHA")).await.status, 200);
+    assert_eq!(gate.credentials("b").await, token(SECRET));
+}
+
+#[tokio::test]
+async fn accounts_are_listed_by_platform_then_name() {
+    for gate in Gatehouse::on_each("accounts_listed").await {
+        for (name, platform) in [("b", "BETA"), ("z", "ALPHA"), ("a", "BETA")] {
+            let seen = gate.put(&format!("{ADMIN}/{name}"), &with_secret(platform)).await;
+            assert_eq!(seen.status, 201, "{}", seen.body);
+        }
+        for path in ["/acme/account", ADMIN] {
+            let names = async |query: &str| {
+                let seen = gate.get(&format!("{path}?{query}")).await;
+                assert!(!seen.body.contains(SECRET) && !seen.body.contains("token"));
+                assert_eq!(seen.header("x-total-count"), Some("3"), "{}", gate.kind);
+                let json = seen.json();
+                let names = json.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+                names.collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(names("").await, "z a b", "{} {path}", gate.kind);
+            assert_eq!(names("pageSize=2&pageNumber=2").await, "b", "{} {path}", gate.kind);
+        }
+        let seen = gate.get("/acme/account?pageSize=1").await;
+        let expected =
+            r#"[{"name":"z","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"}]"#;
+        assert_eq!(seen.body, expected, "a tenant sees neither settings nor credentials");
+        assert_eq!(gate.get("/rival/account").await.body, "[]", "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_makes_no_sense_is_refused() {
+    let gate = Gatehouse::new().await;
+    let body = format!(
+        r#"{{"name": "y", "platform": "alpha", "connector": "Simulator", "platformAccount": "",
+            "settings": {{"a": null}}, "colour": 1, "hasCredentials": "yes",
+            "credentials": {{"token": 12345, "": "x", "empty": "", "twice": "1", "twice": "2",
+                             "long": "{}"}}}}"#,
+        "x".repeat(8 * 1024 + 1)
+    );
+    let seen = gate.put(&format!("{ADMIN}/x"), &body).await;
+    let reasons = seen.json()["invalidParams"].as_array().unwrap().clone();
+    let told: Vec<String> = reasons
+        .iter()
+        .map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["reason"].as_str().unwrap()))
+        .collect();
+    assert_snapshot!(told.join("\n"), @"
+    name must be the name in the path, or left out
+    hasCredentials must be a boolean, not a string
+    platform must begin with an upper-case letter or digit and hold only upper-case letters, digits and `_` of ASCII, at most 32 in all
+    connector must begin with a lower-case letter or digit and hold only lower-case letters, digits, `-` and `_` of ASCII, at most 64 in all
+    platformAccount must have 1 to 128 characters, not 0
+    settings must not hold null, in `a`
+    credentials.token must be a string, not a number
+    credentials must hold names of 1 to 64 characters, not 0
+    credentials.empty must have 1 to 8192 bytes of UTF-8, not 0
+    credentials.twice is there more than once
+    credentials.long must have 1 to 8192 bytes of UTF-8, not 8193
+    colour is not a field of this object; it may have name, hasCredentials, platform, connector, platformAccount, settings, credentials
+    ");
+    assert!(!seen.body.contains("12345"), "{}", seen.body);
+
+    let empty = gate.put(&format!("{ADMIN}/x"), "{}").await;
+    assert_eq!(empty.invalid(), ["platform", "connector", "platformAccount", "settings"]);
+    let long = "n".repeat(129);
+    let seen = gate.put(&format!("{ADMIN}/{long}"), &account("ALPHA", "")).await;
+    assert_eq!((seen.status, seen.invalid()), (400, vec!["accountName".into()]));
+    assert_eq!(gate.get(ADMIN).await.body, "[]");
+}
+
+#[tokio::test]
+async fn settings_and_credentials_are_bounded() {
+    let gate = Gatehouse::new().await;
+    let body = |settings: &str, credentials: &str| {
+        format!(
+            r#"{{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
+                "settings": {settings}, "credentials": {credentials}}}"#
+        )
+    };
+    // `{"a":"…"}` has eight bytes beside the value.
+    let settings = |n_bytes: usize| format!(r#"{{ "a": "{}" }}"#, "x".repeat(n_bytes - 8));
+    let credentials = |n: usize| {
+        let each = (0..n).map(|n| format!(r#""c{n}": "s""#)).collect::<Vec<_>>();
+        format!("{{{}}}", each.join(", "))
+    };
+    let named = |n_chars: usize| format!(r#"{{"{}": "s"}}"#, "ü".repeat(n_chars));
+    let secret = |n_bytes: usize| format!(r#"{{"token": "{}"}}"#, "x".repeat(n_bytes));
+    for (settings, credentials, invalid) in [
+        (settings(16 * 1024), "{}".to_owned(), ""),
+        (settings(16 * 1024 + 1), "{}".to_owned(), "settings"),
+        ("[]".to_owned(), "{}".to_owned(), "settings"),
+        (r#"{"a": 1, "a": 2}"#.to_owned(), "{}".to_owned(), "settings"),
+        (r#"{"a": {"b": [null]}}"#.to_owned(), "{}".to_owned(), "settings"),
+        ("{}".to_owned(), credentials(32), ""),
+        ("{}".to_owned(), credentials(33), "credentials"),
+        ("{}".to_owned(), "null".to_owned(), "credentials"),
+        ("{}".to_owned(), named(64), ""),
+        ("{}".to_owned(), named(65), "credentials"),
+        ("{}".to_owned(), secret(8 * 1024), ""),
+        ("{}".to_owned(), secret(8 * 1024 + 1), "credentials.token"),
+    ] {
+        let seen = gate.put(&format!("{ADMIN}/x"), &body(&settings, &credentials)).await;
+        assert_eq!(seen.invalid().join(" "), invalid, "{}", seen.body);
+        assert_eq!(seen.status == 400, !invalid.is_empty(), "{}", seen.body);
+    }
+}
+
+#[test]
+fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
+    let too_many = Problem::from(Error::TooManyAccounts).body("c");
+    assert_eq!(
+        (&too_many["status"], &too_many["title"]),
+        (&409.into(), &"Too many accounts".into())
+    );
+    assert_eq!(too_many["detail"], "the tenant has 1000 accounts, and may have no more");
+
+    let fault = |name: &str| Fault { name: name.into(), reason: "must be an address".into() };
+    let unfit = Error::Unfit(vec![fault("settings.baseUrl"), fault("settings.other")]);
+    let told = "settings.baseUrl must be an address; settings.other must be an address";
+    assert_eq!(unfit.to_string(), told);
+    let unfit = Problem::from(unfit).body("c");
+    assert_eq!((&unfit["status"], &unfit["detail"]), (&400.into(), &told.into()));
+    assert_eq!(unfit["invalidParams"][1]["name"], "settings.other");
+}
+
+#[tokio::test]
+async fn an_admin_of_some_tenants_manages_their_accounts_alone() {
+    let mut gate = Gatehouse::new().await;
+    gate.token = gate.token_for("acme", "admin");
+    let body = with_secret("ALPHA");
+    for (method, path, status) in [
+        ("PUT", "/-/admin/tenants/acme/accounts/x", 201),
+        ("GET", "/-/admin/tenants/acme/accounts/x", 200),
+        ("GET", "/-/admin/tenants/acme/accounts", 200),
+        ("DELETE", "/-/admin/tenants/acme/accounts/x", 204),
+        ("PUT", "/-/admin/tenants/rival/accounts/x", 403),
+        ("GET", "/-/admin/tenants/nobody/accounts", 403),
+        ("GET", "/acme/account", 403),
+    ] {
+        let body = if method == "PUT" { body.as_str() } else { "" };
+        let seen = gate.ask(method, path, &[("content-type", "application/json")], body).await;
+        assert_eq!(seen.status, status, "{method} {path}: {}", seen.body);
+    }
+}
