@@ -83,6 +83,16 @@ impl LiveAccount {
         }
     }
 
+    /// An account that can't even be opened: asked, it tells why. Nothing of it is kept in mind.
+    pub fn closed(
+        tenant: &TenantName,
+        account: Account,
+        version: i64,
+        failure: Failure,
+    ) -> Arc<Self> {
+        Arc::new(Self::new(tenant.clone(), Arc::new(account), version, Err(failure)))
+    }
+
     /// Which account it is.
     pub fn account(&self) -> &Arc<Account> {
         &self.account

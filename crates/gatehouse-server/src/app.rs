@@ -12,6 +12,7 @@ pub mod contract;
 pub mod error;
 pub mod estate;
 pub mod outcome;
+pub mod product;
 mod repeat;
 pub mod tenant;
 pub mod verify;

@@ -21,6 +21,7 @@ mod correlation;
 mod csv;
 mod dispatch;
 mod docs;
+mod find_body;
 mod idempotency;
 mod intake;
 mod media;
@@ -32,7 +33,10 @@ mod openapi;
 mod outgoing;
 mod paging;
 mod params;
+mod party;
 mod problem;
+mod product;
+mod product_body;
 mod public;
 mod query;
 mod rate;
@@ -94,6 +98,7 @@ impl Gate {
             slots: Slots::new(&config.limits),
             large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),
+            platforms: config.platforms.clone(),
             has_operator_door: config.operator_listen.is_some(),
             under_way: UnderWay::default(),
             stopping: CancellationToken::new(),

@@ -1,6 +1,8 @@
 //! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
 
-use gatehouse_core::{AccessId, ContractId, TaskId, TenantName};
+use std::fmt;
+
+use gatehouse_core::{AccessId, ContractId, Product, TaskId, TenantName};
 use http::request::Parts;
 use http::uri::Authority;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -31,6 +33,12 @@ impl Address {
         Self { base, path: path.to_owned() }
     }
 
+    /// A request that came to a path under this base.
+    #[cfg(test)]
+    pub(crate) fn at(base: &str, path: &str) -> Self {
+        Self { base: base.into(), path: path.into() }
+    }
+
     /// What every address begins with.
     pub(crate) fn base(&self) -> &str {
         &self.base
@@ -52,6 +60,31 @@ impl Address {
     pub(crate) fn contract(&self, tenant: &TenantName, id: &ContractId) -> String {
         let id = utf8_percent_encode(id.as_str(), SEGMENT);
         format!("{}/{tenant}/contract/{id}", self.base)
+    }
+
+    /// The address of a product, to be written where it is wanted: there may be many.
+    pub(crate) fn product<'a>(
+        &'a self,
+        tenant: &'a TenantName,
+        product: &'a Product,
+    ) -> impl fmt::Display + 'a {
+        ProductAddress { base: &self.base, tenant, product }
+    }
+}
+
+struct ProductAddress<'a> {
+    base: &'a str,
+    tenant: &'a TenantName,
+    product: &'a Product,
+}
+
+impl fmt::Display for ProductAddress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base, tenant, product } = self;
+        // A platform's name has nothing that must be encoded.
+        let platform = &product.account.platform;
+        let local_id = utf8_percent_encode(&product.connection.local_id, SEGMENT);
+        write!(f, "{base}/{tenant}/product/{platform}-{local_id}")
     }
 }
 

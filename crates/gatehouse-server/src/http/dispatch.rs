@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_core::TenantName;
 use gatehouse_core::rights::Scope;
+use gatehouse_core::{ProductId, TenantName};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -447,6 +447,11 @@ impl Entrance<'_> {
             Thing::Account => match param("accountName").parse() {
                 Ok(name) if store.account(&tenant, &name).await?.is_some() => None,
                 _ => absent("account", param("accountName")),
+            },
+            // No platform is asked about a request that is wrong anyway.
+            Thing::Product => match param("productId").parse::<ProductId>() {
+                Ok(_) => None,
+                Err(_) => absent("product", param("productId")),
             },
             Thing::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,

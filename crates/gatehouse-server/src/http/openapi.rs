@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::media::JSON;
 use super::paging;
 use super::problem::ErrorStyle;
-use super::resource::{Answer, BodyKind, Need, Operation, Resource};
+use super::resource::{Answer, BodyKind, Need, Operation, Pages, Resource};
 use crate::config::Limits;
 use header::headers;
 use schema::reference;
@@ -74,10 +74,11 @@ const ABOUT: &str = "Issues, checks, suspends and ends the credentials of a flee
     midnight in UTC.";
 
 /// What operations are sorted by.
-const TAGS: [(&str, &str); 9] = [
+const TAGS: [(&str, &str); 10] = [
     ("access", "Credentials of devices: making, listing, reading and changing them"),
     ("batch", "Many accesses at once, and the Tasks that follow them"),
     ("contract", "The tenant's contracts, which decide what its accesses are"),
+    ("product", "The tenant's connections at external platforms"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
     ("admin", "What operators set up: tenants, their contracts and their clients"),
@@ -95,6 +96,7 @@ fn tag(path: &str) -> &'static str {
         Some("access") if path.contains("/batch") => "batch",
         Some("access") => "access",
         Some("contract") => "contract",
+        Some("product") => "product",
         Some("summary") => "summary",
         _ => "verify",
     }
@@ -158,6 +160,9 @@ fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> V
     names.extend(answers.iter().flat_map(|answer| answer.headers));
     let what: Vec<&str> = answers.iter().map(|answer| answer.what).collect();
     let mut response = json!({"description": what.join("; or "), "headers": headers(&names)});
+    if operation.pages == Pages::Gathered {
+        response["headers"]["Link"] = header::link_of_gathered();
+    }
     let bodies = answers.iter().filter_map(|it| Some((it.media_type, content(operation, it)?)));
     let bodies: Map<_, _> = bodies.map(|(name, body)| (name.to_owned(), body)).collect();
     if !bodies.is_empty() {
@@ -171,7 +176,8 @@ fn content(operation: &Operation, answer: &Answer) -> Option<Value> {
     let name = answer.schema?;
     let example = answer.example.map_or_else(|| example::of(name), |example| Some(example()));
     let is_paged = paging::PARAMS.iter().all(|name| operation.query.contains(name));
-    let is_list = is_paged && answer.media_type == JSON;
+    let is_counted = operation.pages == Pages::Counted;
+    let is_list = is_paged && is_counted && answer.media_type == JSON;
     let mut content = match is_list {
         true => json!({"schema": {"type": "array", "items": reference(name)}}),
         false => json!({"schema": reference(name)}),

@@ -1,13 +1,13 @@
 //! Pages of a list: which one is asked for, and how to get to the others.
 
-use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, Page, PageRequest};
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, PageRequest};
 use http::{HeaderName, StatusCode, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 
 use super::call::Call;
 use super::problem::Problem;
-use super::query::{PAGE, PAGE_NUMBER, PAGE_SIZE};
+use super::query::{PAGE, PAGE_NUMBER, PAGE_SIZE, Query};
 use super::reply::Reply;
 use crate::reader::shortened;
 
@@ -29,17 +29,36 @@ pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
 }
 
 fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
-    let Some(text) = call.query.value(name) else { return default };
+    let Some(text) = call.query.value(name).map(str::to_owned) else { return default };
+    checked(&mut call.query, name, &text, max).unwrap_or(default)
+}
+
+/// A number from one to `max`; one that isn't is a fault of the query.
+fn checked(query: &mut Query, name: &'static str, text: &str, max: u64) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match text.parse::<u64>() {
-        Ok(number) if digits && (1..=max).contains(&number) => number,
+        Ok(number) if digits && (1..=max).contains(&number) => Some(number),
         _ => {
             let reason =
                 format!("must be a whole number from 1 to {max}, not `{}`", shortened(text));
-            call.query.fault(name, reason);
-            default
+            query.fault(name, reason);
+            None
         }
     }
+}
+
+/// The page that a request must ask for, where there is none that is meant by itself.
+pub(crate) fn required(query: &mut Query, number_max: u64) -> Option<PageRequest> {
+    let mut number = |name: &'static str, max| match query.value(name).map(str::to_owned) {
+        Some(text) => checked(query, name, &text, max),
+        None => {
+            query.fault(name, format!("is missing, and must be a whole number from 1 to {max}"));
+            None
+        }
+    };
+    let size = number(PAGE_SIZE, PAGE_SIZE_MAX);
+    let number = number(PAGE_NUMBER, number_max);
+    Some(PageRequest { number: number?, size: size? })
 }
 
 /// A page as an answer: its items, how many there are in all, and the way to the other pages.
@@ -74,11 +93,35 @@ fn links(call: &Call, request: PageRequest, total: u64) -> String {
     if request.number < last {
         links.push(("next", request.number + 1));
     }
-    let kept = utf8_percent_encode(call.query.without_page(), UNFIT).to_string();
-    let kept = if kept.is_empty() { kept } else { kept + "&" };
-    let here = call.address.here();
-    let link = |(rel, number): (&str, u64)| {
-        format!("<{here}?{kept}{PAGE_NUMBER}={number}&{PAGE_SIZE}={}>; rel=\"{rel}\"", request.size)
-    };
+    let address = address_of_pages(&call.address.here(), &call.query, request.size);
+    let link = |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number));
     links.into_iter().map(link).collect::<Vec<_>>().join(", ")
+}
+
+/// The way to the other pages of a list whose end nobody knows.
+pub(crate) fn links_without_end(
+    here: &str,
+    query: &Query,
+    request: PageRequest,
+    number_max: u64,
+) -> String {
+    let mut links = vec![("self", request.number), ("first", 1)];
+    if request.number < number_max {
+        links.push(("next", request.number + 1));
+    }
+    if request.number > 1 {
+        links.push(("prev", request.number - 1));
+    }
+    let address = address_of_pages(here, query, request.size);
+    // Without a space, as the interface shows it.
+    let link = |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number));
+    links.into_iter().map(link).collect::<Vec<_>>().join(", ")
+}
+
+/// The addresses of pages: this one's, with all else that it asks for.
+fn address_of_pages(here: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
+    let kept = utf8_percent_encode(query.without_page(), UNFIT).to_string();
+    let kept = if kept.is_empty() { kept } else { kept + "&" };
+    let before = format!("{here}?{kept}{PAGE_NUMBER}=");
+    move |number| format!("{before}{number}&{PAGE_SIZE}={size}")
 }

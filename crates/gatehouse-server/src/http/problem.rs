@@ -1,12 +1,17 @@
 //! The one body of every error, and the one table from errors to statuses.
 
+use std::time::Duration;
+
+use gatehouse_connectors::{AccountTrouble, Failure, FailureKind};
 use gatehouse_core::{Trouble, TroubleKind};
 use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::media::PROBLEM_JSON;
 use super::oauth_error::OAuthError;
+use super::party::Party;
 use super::reply::Reply;
 use crate::app::Error;
 use crate::auth::Unknown;
@@ -27,6 +32,8 @@ pub(crate) struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What RFC 6749 calls it, where that matters.
     oauth: Option<OAuthError>,
+    /// The account that it is about, and what its platform said.
+    trouble: Option<Box<AccountTrouble>>,
     /// What went wrong inside: for the log, never for a client.
     pub(crate) cause: Option<Box<str>>,
 }
@@ -41,6 +48,7 @@ impl Problem {
             invalid: Vec::new(),
             headers: Vec::new(),
             oauth: None,
+            trouble: None,
             cause: None,
         }
     }
@@ -54,6 +62,30 @@ impl Problem {
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
         let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
         Self { invalid: faults, ..problem }
+    }
+
+    /// A page that is too small to hold something of every account.
+    pub(crate) fn small_page(page_size: u64, n_accounts: usize) -> Self {
+        let detail = format!(
+            "not all items could be retrieved because the requested pageSize ({page_size}) is less than the \
+             number of configured accounts ({n_accounts})"
+        );
+        Self::new(StatusCode::BAD_REQUEST, "Small page size", detail)
+    }
+
+    /// More things to look for than can be at once.
+    pub(crate) fn too_many_items(n_items: usize, items_max: usize) -> Self {
+        let detail = format!(
+            "the request looks for {n_items} different items, and may look for at most {items_max}; \
+             ask for {items_max} items or fewer"
+        );
+        Self::new(StatusCode::BAD_REQUEST, "Too many items", detail)
+    }
+
+    /// A product that no account has.
+    pub(crate) fn no_product(detail: String) -> Self {
+        let problem = Self::new(StatusCode::NOT_FOUND, "Product not found", detail);
+        Self { kind: "Product not found", ..problem }
     }
 
     /// A path that leads nowhere.
@@ -117,24 +149,74 @@ impl Problem {
         reply
     }
 
-    /// The body, also where it is part of another.
-    pub(crate) fn body(&self, correlation_id: &str) -> Map<String, Value> {
-        let mut body = Map::new();
-        body.insert("type".into(), self.kind.into());
-        body.insert("status".into(), self.status.as_u16().into());
-        body.insert("title".into(), self.title.into());
-        body.insert("detail".into(), self.detail.as_ref().into());
-        if !self.invalid.is_empty() {
-            let params =
-                self.invalid.iter().map(|it| json!({"name": it.name, "reason": it.reason}));
-            body.insert("invalidParams".into(), params.collect());
+    /// The body, also where it stands in a list of them.
+    pub(crate) fn body<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
+        let trouble = self.trouble.as_deref();
+        let said = trouble.and_then(|trouble| trouble.failure.said.as_ref());
+        ProblemBody {
+            kind: self.kind,
+            status: self.status.as_u16(),
+            title: self.title,
+            detail: &self.detail,
+            invalid_params: self.invalid.iter().map(InvalidParam::new).collect(),
+            external_errors: said
+                .map(|said| ExternalError { status: said.status, body: &said.body })
+                .into_iter()
+                .collect(),
+            related_party: trouble
+                .map(|trouble| Party::with_platform(&trouble.account))
+                .into_iter()
+                .collect(),
+            correlation_id,
+            at_type: "problem",
         }
-        body.insert("externalErrors".into(), Value::Array(Vec::new()));
-        body.insert("relatedParty".into(), Value::Array(Vec::new()));
-        body.insert("correlationId".into(), correlation_id.into());
-        body.insert("@type".into(), "problem".into());
-        body
     }
+
+    /// The body, where it is part of another.
+    pub(crate) fn fields(&self, correlation_id: &str) -> Map<String, Value> {
+        match serde_json::to_value(self.body(correlation_id)) {
+            Ok(Value::Object(fields)) => fields,
+            _ => unreachable!("a problem is plain data, and an object"),
+        }
+    }
+}
+
+/// A problem on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProblemBody<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    status: u16,
+    title: &'static str,
+    detail: &'p str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invalid_params: Vec<InvalidParam<'p>>,
+    external_errors: Vec<ExternalError<'p>>,
+    related_party: Vec<Party<'p>>,
+    correlation_id: &'p str,
+    #[serde(rename = "@type")]
+    at_type: &'static str,
+}
+
+/// A field or parameter that is at fault.
+#[derive(Serialize)]
+struct InvalidParam<'p> {
+    name: &'p str,
+    reason: &'p str,
+}
+
+impl<'p> InvalidParam<'p> {
+    fn new(fault: &'p Fault) -> Self {
+        Self { name: &fault.name, reason: &fault.reason }
+    }
+}
+
+/// What somebody else said who was asked.
+#[derive(Serialize)]
+struct ExternalError<'p> {
+    status: u16,
+    body: &'p str,
 }
 
 /// In which words a path tells what is wrong.
@@ -204,6 +286,49 @@ impl From<Trouble> for Problem {
         let fields = trouble.fields.into_iter();
         let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();
         Self { invalid, ..Self::new(status, title, trouble.detail) }
+    }
+}
+
+/// What fails at one account. It stands beside what the others gave, and alone only where nothing else is
+/// there to answer with.
+impl From<AccountTrouble> for Problem {
+    fn from(trouble: AccountTrouble) -> Self {
+        let AccountTrouble { account, failure } = &trouble;
+        let (status, kind, title) = match failure.kind {
+            FailureKind::Error => (StatusCode::BAD_GATEWAY, None, "Platform error"),
+            FailureKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, None, "Platform too slow"),
+            FailureKind::Open => (StatusCode::SERVICE_UNAVAILABLE, None, "Platform left alone"),
+            FailureKind::Throttled => (StatusCode::TOO_MANY_REQUESTS, None, "Platform throttled"),
+            FailureKind::PageOutOfReach => {
+                (StatusCode::BAD_REQUEST, Some("Page out of reach"), "Page out of reach")
+            }
+            FailureKind::LookupNotSupported => {
+                (StatusCode::NOT_IMPLEMENTED, Some("Lookup not supported"), "Lookup not supported")
+            }
+        };
+        let (name, platform) = (&account.name, &account.platform);
+        let detail = format!("account `{name}` at {platform}: {}", failure.detail);
+        let mut problem = Self::new(status, title, detail);
+        problem.kind = kind.unwrap_or(problem.kind);
+        if let Some(seconds) = retry_after_seconds(failure) {
+            problem = problem.with(header::RETRY_AFTER, &seconds);
+        }
+        Self { trouble: Some(Box::new(trouble)), ..problem }
+    }
+}
+
+/// After how many seconds an account may be asked again, where that is known or has to be told.
+fn retry_after_seconds(failure: &Failure) -> Option<String> {
+    let whole = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let known = failure.retry_after.map(|wait| whole(wait).max(1).to_string());
+    match failure.kind {
+        FailureKind::Open | FailureKind::Throttled => {
+            known.or_else(|| Some(RETRY_AFTER_SECONDS.to_owned()))
+        }
+        FailureKind::Error
+        | FailureKind::Timeout
+        | FailureKind::PageOutOfReach
+        | FailureKind::LookupNotSupported => known,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use gatehouse_core::filter::{self, Expression, Ignored, Vocabulary};
 use http::{HeaderMap, HeaderName};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::problem::Problem;
 use crate::reader::{Fault, shortened};
@@ -21,6 +21,10 @@ pub(crate) const PAGE_SIZE: &str = "pageSize";
 
 /// The parameters that choose a page of a list.
 pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
+
+/// What must be encoded in the value of a parameter.
+const VALUE: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b'@');
 
 /// Ignored parameters that are named.
 const NAMES_MAX: usize = 32;
@@ -51,6 +55,9 @@ impl Query {
                 query.expression = Expression::parse(raw, vocabulary);
                 query.kept.clone_from(&query.expression.kept);
                 for (name, value) in std::mem::take(&mut query.expression.request) {
+                    if !PAGE.contains(&name) {
+                        query.keep(name, &value);
+                    }
                     query.add(name, value);
                 }
                 std::mem::take(&mut query.expression.ignored)
@@ -89,6 +96,12 @@ impl Query {
         }
         self.kept = kept.join("&");
         ignored
+    }
+
+    /// Keeps a parameter for links. It may stand anywhere, so it stands at the end.
+    fn keep(&mut self, name: &str, value: &str) {
+        let separator = if self.kept.is_empty() { "" } else { "&" };
+        self.kept += &format!("{separator}{name}={}", utf8_percent_encode(value, VALUE));
     }
 
     fn add(&mut self, name: &'static str, value: String) {
@@ -150,7 +163,7 @@ fn decode(text: &str) -> String {
 }
 
 fn shown(name: &str) -> String {
-    use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+    use percent_encoding::CONTROLS;
     const UNFIT: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%').add(b'"');
     // A value without a name has to be called something.
     let name = if name.is_empty() { "=" } else { name };

@@ -67,6 +67,8 @@ pub(crate) enum Thing {
     Client,
     /// A Task of a tenant.
     Task,
+    /// A product of a tenant. Only platforms know whether it is there.
+    Product,
 }
 
 /// One method on a path.
@@ -82,6 +84,8 @@ pub(crate) struct Operation {
     pub(crate) need: Need,
     /// The query parameters that it knows.
     pub(crate) query: &'static [&'static str],
+    /// What its pages are like, where it has such parameters.
+    pub(crate) pages: Pages,
     /// What can be asked of the things that it lists. The whole query is then one expression.
     pub(crate) filter: Option<&'static Vocabulary>,
     /// Request headers of its own.
@@ -108,6 +112,7 @@ impl Operation {
         is_listed: true,
         need: Need::AdminOfAll,
         query: &[],
+        pages: Pages::Counted,
         filter: None,
         headers: &[],
         body: None,
@@ -130,6 +135,15 @@ pub(crate) enum Need {
     Admin,
     /// A token with `admin` for every tenant.
     AdminOfAll,
+}
+
+/// What the pages of a list are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// All that there is can be counted: a page is an array, and the first is meant by itself.
+    Counted,
+    /// Others have what there is: a page is an envelope, and has to be asked for by number and size.
+    Gathered,
 }
 
 /// What the body of an operation must be.

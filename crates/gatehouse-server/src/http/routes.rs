@@ -3,8 +3,8 @@
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
 use super::{
-    access, account, batch, client, contract, docs, metrics, oauth, public, summary, task, tenant,
-    verify,
+    access, account, batch, client, contract, docs, metrics, oauth, product, public, summary, task,
+    tenant, verify,
 };
 
 /// The table.
@@ -25,6 +25,9 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/contract",                             Thing::Tenant,   vec![contract::LIST]),
         at("/{tenantName}/contract/{contractId}",                Thing::Contract, vec![contract::READ]),
         at("/{tenantName}/account",                              Thing::Tenant,   vec![account::LIST]),
+        at("/{tenantName}/product",                              Thing::Tenant,   vec![product::LIST]),
+        at("/{tenantName}/product/find",                         Thing::Tenant,   vec![product::FIND]),
+        at("/{tenantName}/product/{productId}",                  Thing::Product,  vec![product::READ]),
         at("/{tenantName}/summary",                              Thing::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               Thing::Tenant,   vec![verify::CHECK]),
         // what operators set up

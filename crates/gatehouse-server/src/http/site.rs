@@ -8,7 +8,7 @@ use super::idempotency::UnderWay;
 use super::slots::Slots;
 use crate::app::App;
 use crate::auth::Auth;
-use crate::config::{BasePath, Limits, PublicUrl};
+use crate::config::{BasePath, Limits, Platforms, PublicUrl};
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 
@@ -18,6 +18,8 @@ pub(crate) struct Site {
     /// How fast tenants may send requests.
     pub(crate) rates: Rates,
     pub(crate) limits: Limits,
+    /// How external platforms are asked.
+    pub(crate) platforms: Platforms,
     /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,
     /// Room for the requests that are worked on.

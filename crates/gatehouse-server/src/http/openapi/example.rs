@@ -4,6 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::schema::STATUSES;
 
+/// The request that examples belong to.
+const CORRELATION_ID: &str = "01a1dd4d-f106-78de-9e83-53ca57782672";
+
 /// An example of what a schema describes, where answers use it.
 pub(crate) fn of(schema: &str) -> Option<Value> {
     Some(match schema {
@@ -49,6 +52,13 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
                 "byStatus": by_status(&[("ACTIVE", 8_101), ("SUSPENDED", 22)]),
             }],
             "perDay": [{"date": "2026-11-15", "created": 12, "ended": 0}],
+        }),
+        "Product" => product(),
+        "ProductPage" => {
+            json!({"entities": [product()], "errors": [], "correlationId": CORRELATION_ID})
+        }
+        "ProductEnvelope" => json!({
+            "entities": [product()], "errors": [product_error()], "correlationId": CORRELATION_ID,
         }),
         "AdminContract" => contract(),
         "Contract" => {
@@ -110,6 +120,32 @@ fn task_error() -> Value {
     error["index"] = 1.into();
     error["username"] = "pump-7".into();
     error
+}
+
+fn product() -> Value {
+    json!({
+        "id": "ALPHA-4711", "href": "https://gate.example/demo/product/ALPHA-4711",
+        "status": "ACTIVE", "connectivityType": "CELLULAR",
+        "productCharacteristic": [
+            {"name": "PLATFORM", "value": "ALPHA"}, {"name": "ICCID", "value": "8944500102000000012"},
+            {"name": "IMSI", "value": "234500000000001"}, {"name": "MSISDN", "value": "447700900001"},
+            {"name": "PLATFORM_STATUS", "value": "activated"},
+        ],
+        "relatedParty": [{
+            "name": "acme-eu", "characteristic": [{"name": "PLATFORM_ACCOUNT", "value": "100234"}],
+            "role": "customer",
+        }],
+        "customProperty": [{"name": "site", "value": "Hamburg"}],
+        "@type": "IoTConnection",
+    })
+}
+
+fn product_error() -> Value {
+    json!({
+        "type": "Product not found", "status": 404, "title": "Product not found",
+        "detail": "there is no product with the ICCID `8944500102000000020`", "externalErrors": [],
+        "relatedParty": [], "correlationId": CORRELATION_ID, "@type": "problem",
+    })
 }
 
 fn client() -> Value {

@@ -28,6 +28,20 @@ pub(super) fn headers(names: &[&str]) -> Value {
     Value::Object(names.iter().map(header).collect::<Map<_, _>>())
 }
 
+/// The way to other pages of a list whose end nobody knows.
+pub(super) fn link_of_gathered() -> Value {
+    json!({
+        "description": "RFC 8288: this page (`self`), the `first`, the `next` unless this is the last that \
+            can be asked for, and the one before (`prev`) where there is one; with all other parameters of \
+            the request. How many pages there are is not known: one without products is behind the last.",
+        "required": true,
+        "schema": {"type": "string", "pattern": "rel=\"self\".*rel=\"first\""},
+        "example": "<https://gate.example/demo/product?pageNumber=1&pageSize=100>;rel=\"self\", \
+            <https://gate.example/demo/product?pageNumber=1&pageSize=100>;rel=\"first\", \
+            <https://gate.example/demo/product?pageNumber=2&pageSize=100>;rel=\"next\"",
+    })
+}
+
 /// What a header says, its schema and an example of it.
 fn meaning(name: &str) -> (&'static str, Value, Value) {
     let text = |pattern: &str| json!({"type": "string", "pattern": pattern});

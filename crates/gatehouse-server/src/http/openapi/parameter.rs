@@ -1,14 +1,16 @@
 //! The parameters of paths, queries and headers.
 
-use gatehouse_core::filter::Word;
+use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, Vocabulary, Word};
 use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
-use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT};
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use serde_json::{Value, json};
 
+use super::schema::product::product_id;
 use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
 use crate::http::idempotency;
-use crate::http::resource::{Operation, Resource};
+use crate::http::product::FIELDS;
+use crate::http::resource::{Operation, Pages, Resource};
 
 /// What an operation takes beside its body, in the order in which people need it.
 ///
@@ -25,11 +27,19 @@ pub(super) fn parameters(
             "description": "Only items that succeeded, or only those that failed; left out: both",
             "schema": {"type": "string", "enum": ["succeeded", "failed"]},
         }),
+        FIELDS => json!({
+            "name": FIELDS, "in": "query",
+            "description": "Which fields to show, with commas between their names; `id` is always there, and \
+                what is no field is ignored. `none`, alone: only `id`, `href` and `correlationId`. Left out or \
+                empty: all.",
+            "schema": {"type": "string"},
+        }),
+        name if operation.pages == Pages::Gathered => page_to_gather(name),
         name => page(name, limits),
     }));
     if let Some(vocabulary) = operation.filter {
         parameters.push(json!({
-            "name": "filter", "in": "query", "description": FILTER, "allowReserved": true,
+            "name": "filter", "in": "query", "description": filter(vocabulary), "allowReserved": true,
             "schema": {"type": "string"},
         }));
         parameters.extend(vocabulary.words.iter().map(condition));
@@ -73,6 +83,11 @@ fn of_path(path: &str) -> Vec<Value> {
                 "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa",
             ),
             "accountName" => ("The account", name(), "acme-eu"),
+            "productId" => (
+                "The product: its platform, a hyphen, and what the platform calls the connection",
+                product_id(),
+                "ALPHA-4711",
+            ),
             "clientId" => (
                 "The client, as it was shown",
                 json!({"type": "string", "minLength": 1}),
@@ -123,17 +138,46 @@ fn page(name: &str, limits: &Limits) -> Value {
     })
 }
 
-const FILTER: &str = "Conditions `name operator value`, such as \
-    `contractId=C-PAYG&createdAt%3E=2026-11-01;username=meter-12`. `&` joins them, `;` separates alternatives and \
-    binds less. A space is `%20`, a `+` is a plus. `filter=` may stand before any condition or be left out, so each condition can also be \
-    a parameter of its own. An expression may be percent-encoded as a whole. At most 32 alternatives \
-    and 64 conditions. What is not known here is ignored and named in X-Ignored-Params.";
+/// A parameter of a page that nobody can choose for the client.
+fn page_to_gather(name: &str) -> Value {
+    let (what, maximum) = if name == "pageSize" {
+        let what =
+            "How many products the page may hold, which the accounts that match share evenly";
+        (what, PAGE_SIZE_MAX)
+    } else {
+        let what = "Which page of every account, from one; the server or the tenant may have a lower maximum";
+        (what, PAGE_NUMBER_MAX)
+    };
+    json!({
+        "name": name, "in": "query", "required": true, "description": what,
+        "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
+        "example": if name == "pageSize" { PAGE_SIZE_DEFAULT } else { 1 },
+    })
+}
+
+/// What a filter is, by example.
+fn filter(vocabulary: &Vocabulary) -> String {
+    let mut names = vocabulary.words.iter().map(|word| word.name);
+    let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    format!(
+        "Conditions `name operator value`, such as `{first}=A&{second}=B;{first}=C`. `&` joins them, `;` \
+         separates alternatives and binds less. A space is `%20`, a `+` is a plus. `filter=` may stand before \
+         any condition or be left out, so each condition can also be a parameter of its own. An expression may \
+         be percent-encoded as a whole. At most {ALTERNATIVES_MAX} alternatives and {CONDITIONS_MAX} \
+         conditions. What is not known here is ignored and named in X-Ignored-Params."
+    )
+}
 
 /// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
 fn condition(word: &Word) -> Value {
     let operators: Vec<String> =
         word.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
     let (compared, schema) = match operators.len() {
+        1 if word.any_case => {
+            let compared =
+                "Its name may be written in lower case; a value that is no such number is 400.";
+            (compared.to_owned(), json!({"type": "string"}))
+        }
         1 => ("Compared with `=`, letter by letter.".to_owned(), json!({"type": "string"})),
         _ => {
             let compared = format!(
@@ -146,7 +190,7 @@ fn condition(word: &Word) -> Value {
     };
     json!({
         "name": word.name, "in": "query",
-        "description": format!("Only accesses with this: {}. {compared}", word.meaning),
+        "description": format!("Only those with this: {}. {compared}", word.meaning),
         "schema": schema,
     })
 }

@@ -56,6 +56,20 @@ pub(super) fn problem(operation: &Operation, status: u16) -> Value {
             response["description"] = what.into();
             response
         }
+        429 | 503 if operation.problems.contains(&status) => {
+            let mut response = response(status, &["X-Ignored-Params?"]);
+            let what = match status {
+                429 => {
+                    "The tenant sends more requests than it may, or the platform wants to be asked less often"
+                }
+                _ => {
+                    "The store can't be reached, too much is waiting already, or the platform failed so often \
+                      that it is left alone"
+                }
+            };
+            response["description"] = what.into();
+            response
+        }
         415 if patches => response(415, &["Accept-Patch"]),
         _ => json!({"$ref": format!("#/components/responses/{}", meaning(status).name)}),
     }
@@ -92,6 +106,8 @@ fn of_status(status: u16) -> &'static [&'static str] {
         // Where the same request is under way.
         409 => &["Retry-After?"],
         429 | 503 => &["Retry-After"],
+        // Where the platform says so.
+        502 | 504 => &["Retry-After?"],
         _ => &[],
     }
 }
@@ -109,7 +125,7 @@ fn response(status: u16, more: &[&'static str]) -> Value {
         names.extend(RATE);
     }
     // What is refused before the query is read can't say what was ignored in it.
-    if matches!(status, 400 | 404 | 409 | 412 | 422 | 500 | 503) {
+    if matches!(status, 400 | 404 | 409 | 412 | 422 | 500 | 502 | 503 | 504) {
         names.push("X-Ignored-Params?");
     }
     names.extend(of_status(status));
@@ -238,6 +254,18 @@ fn meaning(status: u16) -> Meaning {
             "More headers, or longer ones, than are read",
             "Headers too large",
             "the headers have 70000 bytes; 65536 are allowed",
+        ),
+        502 => (
+            "BadGateway",
+            "The platform can't be reached, or answers with an error or with what can't be understood",
+            "Platform error",
+            "account `acme-eu` at ALPHA: the platform answered 500",
+        ),
+        504 => (
+            "GatewayTimeout",
+            "The platform took longer than there was time",
+            "Platform too slow",
+            "account `acme-eu` at ALPHA: the platform did not answer in time",
         ),
         503 => (
             "ServiceUnavailable",

@@ -5,6 +5,7 @@
 
 mod account;
 mod batch;
+pub(super) mod product;
 
 use gatehouse_core::contract::VALIDITY_YEARS_MAX;
 use gatehouse_core::credential::PASSWORD_BYTES_MAX;
@@ -121,6 +122,7 @@ pub(super) fn schemas(limits: &Limits) -> Value {
     let parts = [
         accesses(),
         batch::schemas(limits),
+        product::schemas(),
         contracts(),
         account::accounts(),
         tenants(),
@@ -457,7 +459,10 @@ fn others() -> Value {
             "required": ["type", "status", "title", "detail", "externalErrors", "relatedParty",
                          "correlationId", "@type"],
             "properties": {
-                "type": text("A short phrase: the status's own, except `Credentials refused`"),
+                "type": text(
+                    "A short phrase: the status's own, except `Credentials refused`, and among products \
+                     `Product not found`, `Page out of reach` and `Lookup not supported`",
+                ),
                 "status": {
                     "type": "integer", "minimum": 400, "maximum": 599,
                     "description": "The HTTP status",
@@ -469,11 +474,12 @@ fn others() -> Value {
                     "description": "The fields or parameters at fault, where there are some",
                 },
                 "externalErrors": {
-                    "type": "array", "items": {"type": "object"},
-                    "description": "What others said that were asked",
+                    "type": "array", "items": reference("ExternalError"),
+                    "description": "What a platform said that failed",
                 },
                 "relatedParty": {
-                    "type": "array", "items": {"type": "object"}, "description": "Whom it concerns",
+                    "type": "array", "items": reference("RelatedParty"),
+                    "description": "The account that failed",
                 },
                 "correlationId": text("The same as in the header `X-Correlation-ID`"),
                 "@type": constant("problem"),

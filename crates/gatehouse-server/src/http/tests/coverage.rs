@@ -24,6 +24,7 @@ fn path_of(resource: &Resource, tenant: &str, id: &str) -> String {
         .replace("{contractId}", id)
         .replace("{accountName}", id)
         .replace("{clientId}", id)
+        .replace("{productId}", id)
         .replace("{taskId}", id)
 }
 
@@ -186,7 +187,10 @@ async fn options_and_wrong_methods_say_what_is_allowed() {
         for operation in &resource.operations {
             assert!(allow.contains(operation.method), "{path}: {allow}");
         }
-        if !matches!(resource.thing, Thing::Access | Thing::Account | Thing::Client | Thing::Task) {
+        if !matches!(
+            resource.thing,
+            Thing::Access | Thing::Account | Thing::Client | Thing::Product | Thing::Task
+        ) {
             let seen = gate.ask("PURGE", &path, &[], "").await;
             assert_eq!((seen.status, seen.header("allow")), (405, Some(allow.as_str())), "{path}");
         }

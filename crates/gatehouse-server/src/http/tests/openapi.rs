@@ -283,6 +283,7 @@ async fn whatever_is_answered_is_in_the_document() {
     let rival = format!("Bearer {}", gate.token_for("rival", EVERYTHING));
     for resource in routes::table() {
         let path = resource.path.replace("{accessId}", id).replace("{contractId}", "payg");
+        let path = path.replace("{productId}", "ALPHA-4711");
         let here = path.replace("{tenantName}", "acme");
         for operation in resource.listed() {
             let method = operation.method;
@@ -353,6 +354,10 @@ async fn answers_of_a_life_are_in_the_document() {
         (one,        "PATCH",  &access,                         r#"{"status": "TERMINATED"}"#,        200),
         (one,        "PATCH",  &access,                         r#"{"status": "ACTIVE"}"#,            409),
         ("/{tenantName}/summary", "GET", "/acme/summary",       "",                                   200),
+        ("/{tenantName}/product", "GET", "/acme/product?pageNumber=2&pageSize=5", "",                 206),
+        ("/{tenantName}/product", "GET", "/acme/product?pageNumber=0&pageSize=1001", "",              400),
+        ("/{tenantName}/product/find", "POST", "/acme/product/find", r#"{"iccidList": ["8944500102000000012", "1"]}"#, 200),
+        ("/{tenantName}/product/{productId}", "GET", "/acme/product/ALPHA-1", "",                     404),
         (contract,   "PUT",    new,                             full,                                 201),
         (contract,   "GET",    new,                             "",                                   200),
         ("/{tenantName}/contract", "GET", "/acme/contract",     "",                                   200),

@@ -1,0 +1,106 @@
+//! Products: the tenant's accounts are opened as far as they have to be, and asked.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use gatehouse_connectors::{
+    Ask, Failure, FailureKind, Finding, Listing, LiveAccount, Reading, Wanted,
+};
+use gatehouse_core::filter::product::{ProductFilter, Scope};
+use gatehouse_core::{Account, AccountName, PageRequest, ProductId, TenantName};
+use gatehouse_store::KeptAccount;
+
+use super::{App, Error};
+
+/// Most accounts that one request reads at a time.
+const OPENED_AT_ONCE: usize = 8;
+
+impl App {
+    /// One page over all accounts of a tenant that a filter leaves.
+    pub async fn list_products(
+        &self,
+        tenant: &TenantName,
+        filter: &ProductFilter,
+        page: PageRequest,
+        ask: Ask,
+    ) -> Result<Listing, Error> {
+        let matches = |account: &Account| filter.scope(account) != Scope::Nothing;
+        let accounts = self.live_accounts(tenant, matches).await?;
+        Ok(self.platforms.list(&accounts, filter, page, ask).await)
+    }
+
+    /// Looks for many products at once.
+    pub async fn find_products(
+        &self,
+        tenant: &TenantName,
+        wanted: &Wanted,
+        ask: Ask,
+    ) -> Result<Finding, Error> {
+        let may_have = |account: &Account| {
+            !wanted.identifiers.is_empty()
+                || wanted.ids.iter().any(|id| id.platform == account.platform)
+        };
+        let accounts = self.live_accounts(tenant, may_have).await?;
+        Ok(self.platforms.find(&accounts, wanted, ask).await)
+    }
+
+    /// Asks for one product.
+    pub async fn read_product(
+        &self,
+        tenant: &TenantName,
+        id: &ProductId,
+        ask: Ask,
+    ) -> Result<Reading, Error> {
+        let is_there = |account: &Account| account.platform == id.platform;
+        let accounts = self.live_accounts(tenant, is_there).await?;
+        Ok(self.platforms.read(&accounts, id, ask).await)
+    }
+
+    /// The accounts that are `wanted`, ready to be asked, in their order.
+    async fn live_accounts(
+        &self,
+        tenant: &TenantName,
+        wanted: impl Fn(&Account) -> bool,
+    ) -> Result<Vec<Arc<LiveAccount>>, Error> {
+        let Some(accounts) = self.store.accounts(tenant).await? else {
+            self.platforms.keep_only(tenant, &[]);
+            return Err(Error::NoTenant(tenant.to_string()));
+        };
+        let all: Vec<_> = accounts.iter().map(|(account, _)| &account.name).collect();
+        self.platforms.keep_only(tenant, &all);
+        let wanted: Vec<_> = accounts.into_iter().filter(|(account, _)| wanted(account)).collect();
+        let live = wanted.into_iter().map(async |(account, version)| {
+            match self.platforms.live(tenant, &account.name, version) {
+                Some(live) => Ok(Some(live)),
+                None => self.bring_to_life(tenant, &account.name).await,
+            }
+        });
+        let live = stream::iter(live).buffered(OPENED_AT_ONCE);
+        live.try_filter_map(async |live| Ok(live)).try_collect().await
+    }
+
+    /// Opens an account as it is kept; nothing where it is gone meanwhile. One that can't be read is live
+    /// too: asked, it tells so, as a platform that fails would.
+    async fn bring_to_life(
+        &self,
+        tenant: &TenantName,
+        name: &AccountName,
+    ) -> Result<Option<Arc<LiveAccount>>, Error> {
+        let Some(kept) = self.store.account(tenant, name).await? else { return Ok(None) };
+        let opened = self.open_account(tenant, &kept);
+        let KeptAccount { account, version, .. } = kept;
+        Ok(Some(match opened {
+            Ok((settings, credentials)) => {
+                self.platforms.open(tenant, account, version, &settings, &credentials)
+            }
+            Err(error) => {
+                let cause = &error as &(dyn std::error::Error + 'static);
+                tracing::error!(%tenant, account = %name, cause, "an account can't be read");
+                let detail =
+                    "its settings or credentials can't be read as they are kept; give them again";
+                let failure = Failure::new(FailureKind::Error, detail);
+                LiveAccount::closed(tenant, account, version, failure)
+            }
+        }))
+    }
+}

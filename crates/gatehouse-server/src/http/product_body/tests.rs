@@ -1,0 +1,192 @@
+use std::sync::Arc;
+
+use gatehouse_core::Account;
+use gatehouse_core::product::Connectivity;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::*;
+
+/// An account at platform ALPHA.
+pub(crate) fn account(name: &str) -> Arc<Account> {
+    Arc::new(Account {
+        platform: "ALPHA".parse().unwrap(),
+        name: name.parse().unwrap(),
+        connector: "simulator".parse().unwrap(),
+        platform_account: "100234".parse().unwrap(),
+    })
+}
+
+/// A connection of it with nothing but a name.
+pub(crate) fn bare(local_id: &str) -> Product {
+    let connection = Connection {
+        local_id: local_id.into(),
+        status: "ACTIVE".into(),
+        platform_status: None,
+        connectivity: Connectivity::Cellular,
+        identifiers: Vec::new(),
+        imeis: Vec::new(),
+        properties: Vec::new(),
+    };
+    Product { account: account("acme-eu"), connection }
+}
+
+fn full() -> Product {
+    let mut product = bare("47/11");
+    let property = |name: &str, value: &str| Property { name: name.into(), value: value.into() };
+    // In no order, as a platform may name them.
+    product.connection.identifiers = vec![
+        (IdentifierKind::SerialNumber, "SL-DF-7".into()),
+        (IdentifierKind::Msisdn, "447700900001".into()),
+        (IdentifierKind::Imsi, "234500000000001".into()),
+        (IdentifierKind::Iccid, "8944500102000000012".into()),
+        (IdentifierKind::Msisdn, "447700900002".into()),
+    ];
+    product.connection.imeis = vec!["490154203237518".into()];
+    product.connection.platform_status = Some("in \"use\"".into());
+    product.connection.properties = vec![property("site", "Hamburg"), property("site", "")];
+    product
+}
+
+fn shown(product: &Product, fields: Fields) -> Value {
+    let address = Address::at("https://gate.example/base", "/acme/product");
+    let tenant = "acme".parse().unwrap();
+    let view = View { address: &address, tenant: &tenant, correlation_id: "c-1", fields };
+    serde_json::to_value(view.product(product)).unwrap()
+}
+
+#[test]
+fn a_product_shows_what_it_is_and_whose() {
+    let body = shown(&full(), Fields::All);
+    assert_snapshot!(serde_json::to_string_pretty(&body).unwrap(), @r#"
+    {
+      "id": "ALPHA-47/11",
+      "href": "https://gate.example/base/acme/product/ALPHA-47%2F11",
+      "status": "ACTIVE",
+      "connectivityType": "CELLULAR",
+      "productCharacteristic": [
+        {
+          "name": "PLATFORM",
+          "value": "ALPHA"
+        },
+        {
+          "name": "ICCID",
+          "value": "8944500102000000012"
+        },
+        {
+          "name": "IMSI",
+          "value": "234500000000001"
+        },
+        {
+          "name": "MSISDN",
+          "value": "447700900001"
+        },
+        {
+          "name": "MSISDN",
+          "value": "447700900002"
+        },
+        {
+          "name": "IMEI",
+          "value": "490154203237518"
+        },
+        {
+          "name": "SERIAL_NUMBER",
+          "value": "SL-DF-7"
+        },
+        {
+          "name": "PLATFORM_STATUS",
+          "value": "in \"use\""
+        }
+      ],
+      "relatedParty": [
+        {
+          "name": "acme-eu",
+          "characteristic": [
+            {
+              "name": "PLATFORM_ACCOUNT",
+              "value": "100234"
+            }
+          ],
+          "role": "customer"
+        }
+      ],
+      "customProperty": [
+        {
+          "name": "site",
+          "value": "Hamburg"
+        },
+        {
+          "name": "site",
+          "value": ""
+        }
+      ],
+      "@type": "IoTConnection"
+    }
+    "#);
+}
+
+#[test]
+fn what_a_product_does_not_have_is_left_out() {
+    let body = shown(&bare("1"), Fields::All);
+    let names: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "id",
+            "href",
+            "status",
+            "connectivityType",
+            "productCharacteristic",
+            "relatedParty",
+            "@type"
+        ]
+    );
+    assert_eq!(
+        body["productCharacteristic"],
+        serde_json::json!([{"name": "PLATFORM", "value": "ALPHA"}])
+    );
+}
+
+#[test]
+fn an_address_leads_to_the_product_whatever_it_is_called() {
+    for (local_id, segment) in [
+        ("1", "ALPHA-1"),
+        ("a-b", "ALPHA-a-b"),
+        ("a/b?c#d", "ALPHA-a%2Fb%3Fc%23d"),
+        ("../é %", "ALPHA-..%2F%C3%A9%20%25"),
+    ] {
+        let body = shown(&bare(local_id), Fields::None);
+        let href = format!("https://gate.example/base/acme/product/{segment}");
+        assert_eq!(body["href"], href.as_str());
+        assert_eq!(body["id"], format!("ALPHA-{local_id}"));
+    }
+}
+
+#[test]
+fn only_those_fields_are_shown_that_are_named() {
+    let everything =
+        "id href status connectivityType productCharacteristic relatedParty customProperty @type";
+    #[rustfmt::skip]
+    let cases = [
+        // fields                       // what is shown, in order
+        ("",                            everything),
+        (" , ,",                        everything),
+        ("none",                        "id href correlationId"),
+        (" none ,",                     "id href correlationId"),
+        ("none,status",                 "id status"),
+        ("none,none",                   "id"),
+        ("id",                          "id"),
+        ("@type,status,id",             "id status @type"),
+        ("href, customProperty",        "id href customProperty"),
+        ("relatedParty,relatedParty",   "id relatedParty"),
+        ("Status,colour",               "id"),
+        ("correlationId",               "id"),
+        ("relatedParty.name",           "id"),
+    ];
+    for (fields, expected) in cases {
+        let body = shown(&full(), Fields::read(fields));
+        let names: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names.join(" "), expected, "{fields:?}");
+    }
+    assert_eq!(shown(&full(), Fields::None)["correlationId"], "c-1");
+}
