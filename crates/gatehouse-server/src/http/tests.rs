@@ -14,6 +14,7 @@ mod list;
 mod metrics;
 mod negotiation;
 mod openapi;
+mod product;
 mod public;
 mod rate;
 mod schema;

@@ -1,0 +1,193 @@
+//! Products, as far as nobody outside has to be asked: what is wrong with a request, and tenants without
+//! accounts.
+
+use super::*;
+use insta::assert_snapshot;
+
+#[tokio::test]
+async fn a_tenant_without_accounts_has_pages_without_products() {
+    for gate in Gatehouse::on_each("a_tenant_without_accounts").await {
+        let seen = gate.get("/acme/product?pageNumber=2&pageSize=10&platform=ALPHA").await;
+        assert_snapshot!(seen.whole(), @r#"
+        206
+        content-type: application/json
+        link: <http://gate.example/acme/product?platform=ALPHA&pageNumber=2&pageSize=10>;rel="self", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="first", <http://gate.example/acme/product?platform=ALPHA&pageNumber=3&pageSize=10>;rel="next", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="prev"
+        x-correlation-id: <correlation>
+        content-length: 82
+
+        {
+          "entities": [],
+          "errors": [],
+          "correlationId": "<correlation>"
+        }
+        "#);
+        assert_eq!(gate.get("/acme/product/ALPHA-1").await.status, 404, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn what_is_surely_not_there_is_told_of_some_numbers_alone() {
+    let gate = Gatehouse::new().await;
+    let body = r#"{"iccidList": ["8944500102000000012"], "imsiList": ["234500000000001"],
+                   "iotConnectionProductIdList": ["ALPHA-1"]}"#;
+    let seen = gate.post("/acme/product/find?colour=red", body).await;
+    assert_snapshot!(seen.whole(), @r#"
+    200
+    content-type: application/json
+    x-correlation-id: <correlation>
+    x-ignored-params: colour
+    content-length: 552
+
+    {
+      "entities": [],
+      "errors": [
+        {
+          "type": "Product not found",
+          "status": 404,
+          "title": "Product not found",
+          "detail": "there is no product with the ICCID `8944500102000000012`",
+          "externalErrors": [],
+          "relatedParty": [],
+          "correlationId": "<correlation>",
+          "@type": "problem"
+        },
+        {
+          "type": "Product not found",
+          "status": 404,
+          "title": "Product not found",
+          "detail": "there is no product `ALPHA-1`",
+          "externalErrors": [],
+          "relatedParty": [],
+          "correlationId": "<correlation>",
+          "@type": "problem"
+        }
+      ],
+      "correlationId": "<correlation>"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_with_a_list_is_told_at_once() {
+    let gate = Gatehouse::new().await;
+    for (query, names) in [
+        ("", &["pageSize", "pageNumber"][..]),
+        ("?pageSize=0&pageNumber=10000001", &["pageSize", "pageNumber"]),
+        ("?pageSize=1001&pageNumber=1", &["pageSize"]),
+        ("?pageSize=1.5&pageNumber=1", &["pageSize"]),
+        ("?pageSize=1&pageNumber=-1", &["pageNumber"]),
+        ("?pageSize=1&pageSize=1&pageNumber=1", &["pageSize"]),
+        ("?pageSize=1&pageNumber=1&fields=id&fields=id", &["fields"]),
+        ("?pageNumber=1&iccid=1,8944500102000000012,x", &["ICCID", "ICCID", "pageSize"]),
+        ("?pageSize=1&pageNumber=1;serialNumber=1;imsi=", &["serialNumber", "IMSI"]),
+    ] {
+        let seen = gate.get(&format!("/acme/product{query}")).await;
+        assert_eq!(
+            (seen.status, seen.invalid()),
+            (400, names.iter().map(|it| (*it).to_owned()).collect()),
+            "{query}"
+        );
+    }
+    let many: Vec<String> = (0..1001).map(|n| (1_000_000 + n).to_string()).collect();
+    let path = format!("/acme/product?pageSize=1&pageNumber=1&imsi={}", many.join(","));
+    assert_eq!(gate.get(&path).await.invalid(), ["filter"]);
+}
+
+#[tokio::test]
+async fn what_is_unknown_in_a_list_is_ignored_unless_the_client_minds() {
+    let gate = Gatehouse::new().await;
+    let path = "/acme/product?pageSize=1&pageNumber=1&status=ACTIVE&id=1&Platform=ALPHA";
+    let seen = gate.get(path).await;
+    assert_eq!((seen.status, seen.header("x-ignored-params")), (206, Some("status, id, Platform")));
+    let strict = gate.ask("GET", path, &[("prefer", "handling=strict")], "").await;
+    assert_eq!(
+        (strict.status, strict.invalid()),
+        (400, vec!["status".into(), "id".into(), "Platform".into()])
+    );
+}
+
+#[tokio::test]
+async fn the_last_page_is_the_tenants_own() {
+    for gate in Gatehouse::on_each("the_last_page_is_the_tenants").await {
+        gate.put("/-/admin/tenants/acme", r#"{"pageNumberMax": 2}"#).await;
+        let rels = async |number: u64| {
+            let seen = gate.get(&format!("/acme/product?pageSize=1&pageNumber={number}")).await;
+            let link = seen.header("link").map(str::to_owned).unwrap_or_default();
+            let rel =
+                |link: &str| link.split_once(";rel=").map_or("", |(_, rel)| rel).replace('"', "");
+            (seen.status, link.split(", ").map(rel).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(rels(1).await, (206, "self first next".into()), "{}", gate.kind);
+        assert_eq!(rels(2).await, (206, "self first prev".into()), "{}", gate.kind);
+        assert_eq!(rels(3).await, (400, String::new()), "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_head_is_a_list_without_its_body() {
+    let gate = Gatehouse::new().await;
+    let path = "/acme/product?pageSize=1&pageNumber=1";
+    let (get, head) = (gate.get(path).await, gate.ask("HEAD", path, &[], "").await);
+    assert_eq!((head.status, head.body.as_str()), (206, ""));
+    assert_eq!(head.header("link"), get.header("link"));
+    assert_eq!(head.header("content-length"), get.header("content-length"));
+    assert_eq!(get.header("x-total-count"), None);
+}
+
+#[tokio::test]
+async fn an_envelope_has_the_correlation_id_of_its_request() {
+    let gate = Gatehouse::new().await;
+    let path = "/acme/product?pageSize=1&pageNumber=1";
+    let seen = gate.ask("GET", path, &[("x-correlation-id", "mine")], "").await;
+    assert_eq!(
+        (&seen.json()["correlationId"], seen.header("x-correlation-id")),
+        (&"mine".into(), Some("mine"))
+    );
+}
+
+#[tokio::test]
+async fn a_search_has_a_megabyte_and_no_more() {
+    let gate = Gatehouse::new().await;
+    let body = |n_bytes: usize| {
+        let body = r#"{"imsiList": ["234500000000001"]}"#;
+        format!("{body}{}", " ".repeat(n_bytes - body.len()))
+    };
+    assert_eq!(gate.post("/acme/product/find", &body(1_048_576)).await.status, 200);
+    assert_eq!(gate.post("/acme/product/find", &body(1_048_577)).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_search_for_too_much_finds_nothing_and_says_why() {
+    let gate = Gatehouse::new().await;
+    let numbers: Vec<String> = (0..1001).map(|n| (1_000_000 + n).to_string()).collect();
+    let body = serde_json::json!({"imsiList": numbers}).to_string();
+    let seen = gate.post("/acme/product/find", &body).await;
+    let json = seen.json();
+    assert_eq!((seen.status, json["entities"].as_array().map(Vec::len)), (200, Some(0)));
+    assert_eq!(json["errors"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&json["errors"][0]["status"], &json["errors"][0]["type"]),
+        (&400.into(), &"Bad Request".into())
+    );
+    let detail = json["errors"][0]["detail"].as_str().unwrap();
+    assert!(detail.contains("1000 items or fewer"), "{detail}");
+    assert_eq!(
+        gate.post("/nobody/product/find", &body).await.status,
+        404,
+        "the tenant is told first"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_product_is_not_there() {
+    let gate = Gatehouse::new().await;
+    for id in ["x", "ALPHA-", "-1", "alpha-1", "ALPHA", "ALPHA-%00", "ALPHA-a%2Fb"] {
+        let seen = gate.get(&format!("/acme/product/{id}")).await;
+        assert_eq!((seen.status, seen.json()["title"].as_str()), (404, Some("Not found")), "{id}");
+    }
+    let seen = gate.get("/acme/product/ALPHA-a%2Fb").await;
+    assert_eq!(seen.json()["detail"], "there is no product `ALPHA-a/b`");
+    assert_eq!(gate.get("/nobody/product/ALPHA-1").await.json()["title"], "Unknown tenant");
+    // A search is no product, whatever is asked of it.
+    assert_eq!(gate.get("/acme/product/find").await.header("allow"), Some("OPTIONS, POST"));
+}
