@@ -13,7 +13,7 @@ use crate::platforms::{AccountTrouble, Finding, Platforms, Reading, Wanted};
 use crate::seek::{Sighting, Target, seek};
 
 impl Platforms {
-    /// Looks for many products at once. `accounts` are all that the tenant has, in their order.
+    /// Looks for many products at once. `accounts` are all that could have them, in their order.
     pub async fn find(&self, accounts: &[Arc<LiveAccount>], wanted: &Wanted, ask: Ask) -> Finding {
         let roster = self.memory.roster(accounts);
         let mut search = Search::new(wanted, roster);
@@ -31,7 +31,7 @@ impl Platforms {
         search.finish()
     }
 
-    /// Asks for one product. `accounts` are all that the tenant has, in their order.
+    /// Asks for one product. `accounts` are all that could have it, in their order.
     pub async fn read(&self, accounts: &[Arc<LiveAccount>], id: &ProductId, ask: Ask) -> Reading {
         let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
         let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
@@ -59,11 +59,11 @@ impl<'w> Search<'w> {
         let targets: Vec<_> = carriers.chain(named).collect();
         Self {
             wanted,
-            roster,
             sightings: roster.accounts.iter().map(|_| Sighting::default()).collect(),
             holders: vec![Vec::new(); targets.len()],
             unsure: HashSet::new(),
             targets,
+            roster,
         }
     }
 
@@ -75,8 +75,8 @@ impl<'w> Search<'w> {
     /// Where each target was seen last.
     fn recall(&self, platforms: &Platforms) -> Vec<Option<Vec<usize>>> {
         let recall = |n: usize| match (self.id(n), self.wanted.identifiers.get(n)) {
-            (Some(id), _) => platforms.memory.holder(self.roster, id),
-            (None, Some(identifier)) => platforms.memory.carriers(self.roster, identifier),
+            (Some(id), _) => platforms.memory.holders(&self.roster, id),
+            (None, Some(identifier)) => platforms.memory.carriers(&self.roster, identifier),
             (None, None) => None,
         };
         (0..self.targets.len()).map(recall).collect()
@@ -118,13 +118,12 @@ impl<'w> Search<'w> {
     fn teach(&self, platforms: &Platforms, is_complete: impl Fn(usize) -> bool) {
         for (n, identifier) in self.wanted.identifiers.iter().enumerate() {
             if is_complete(n) && !self.unsure.contains(&n) && !self.holders[n].is_empty() {
-                platforms.memory.learn_carriers(self.roster, identifier, &self.holders[n]);
+                platforms.memory.learn_carriers(&self.roster, identifier, &self.holders[n]);
             }
         }
         for (at, sighting) in self.sightings.iter().enumerate() {
-            let platform = self.roster.accounts[at].account().platform.as_str();
-            let names = sighting.seen.iter().map(|(it, _)| (platform, it.local_id.as_str(), at));
-            platforms.memory.learn_products(self.roster, names);
+            let local_ids = sighting.seen.iter().map(|(it, _)| it.local_id.as_str());
+            platforms.memory.learn_products(&self.roster, at, local_ids);
         }
     }
 

@@ -15,8 +15,8 @@ use crate::seek::{Target, seek};
 use crate::window::{Got, window};
 
 impl Platforms {
-    /// One page over all accounts that match, each asked for its share of it. `accounts` are all that the
-    /// tenant has, in their order.
+    /// One page over all accounts that match, each asked for its share of it. `accounts` are in
+    /// their order.
     pub async fn list(
         &self,
         accounts: &[Arc<LiveAccount>],
@@ -44,9 +44,8 @@ impl Platforms {
         };
         for (((n, account), _), got) in matching.iter().zip(answers) {
             let account = account.account();
-            let platform = account.platform.as_str();
-            let names = got.connections.iter().map(|it| (platform, it.local_id.as_str(), *n));
-            self.memory.learn_products(roster, names);
+            let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
+            self.memory.learn_products(&roster, *n, local_ids);
             let product = |connection| Product { account: Arc::clone(account), connection };
             listing.products.extend(got.connections.into_iter().map(product));
             let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };

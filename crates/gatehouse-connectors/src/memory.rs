@@ -1,16 +1,16 @@
 //! Which accounts hold what, as far as it was seen.
 //!
 //! Only a hint: whoever is sent by it to the wrong account asks the others after all. A carrier is remembered
-//! when every account has answered, so that none that carries the same number is left out; a product's
-//! own identifier whenever it is seen, because it is unique. What is kept are keyed digests and
-//! the positions of accounts, tied to the accounts that the tenant has: when these change, it is forgotten.
+//! when every account has answered, so that none that carries the same number is left out, and only for the
+//! accounts that were asked; a product's own identifier whenever it is seen, because it is unique. What is
+//! kept are keyed digests, of accounts as they were: one that has changed is another.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_core::{Identifier, ProductId};
+use gatehouse_core::{Identifier, ProductId, TenantName};
 use tokio::time::Instant;
 
 use crate::live::LiveAccount;
@@ -35,85 +35,95 @@ struct Generations {
     old: HashMap<u64, Held>,
 }
 
-/// Positions of the accounts that hold something, and since when that is known.
+/// The accounts that hold something, and since when that is known.
 #[derive(Clone)]
 struct Held {
-    by: Box<[u16]>,
+    by: Box<[u64]>,
     since: Instant,
 }
 
-/// All accounts of a tenant, as they are now.
-#[derive(Clone, Copy)]
+/// The accounts that are asked, as they are now.
 pub(crate) struct Roster<'a> {
     pub(crate) accounts: &'a [Arc<LiveAccount>],
-    fingerprint: u64,
+    digests: Vec<u64>,
+    /// All of them together.
+    digest: u64,
 }
 
 impl Memory {
-    /// The accounts of a tenant.
+    /// Accounts of a tenant.
     pub(crate) fn roster<'a>(&self, accounts: &'a [Arc<LiveAccount>]) -> Roster<'a> {
-        let who = |it: &'a Arc<LiveAccount>| (it.tenant(), &it.account().name, it.version());
-        let who: Vec<_> = accounts.iter().map(who).collect();
-        Roster { accounts, fingerprint: self.hasher.hash_one(who) }
+        let digest = |it: &Arc<LiveAccount>| {
+            self.hasher.hash_one((it.tenant(), &it.account().name, it.version()))
+        };
+        let digests: Vec<u64> = accounts.iter().map(digest).collect();
+        Roster { accounts, digest: self.hasher.hash_one(&digests), digests }
     }
 
-    /// Who carries an identifier; `None` where it isn't known.
+    /// Where in a roster those are who carry an identifier; `None` where it isn't known.
     pub(crate) fn carriers(
         &self,
-        roster: Roster<'_>,
+        roster: &Roster<'_>,
         identifier: &Identifier,
     ) -> Option<Vec<usize>> {
-        self.recall(self.digest(roster, (identifier.kind(), identifier.key())))
+        self.recall(self.carried(roster, identifier), roster)
     }
 
-    /// Who holds a product; `None` where it isn't known.
-    pub(crate) fn holder(&self, roster: Roster<'_>, id: &ProductId) -> Option<Vec<usize>> {
-        self.recall(self.digest(roster, (id.platform.as_str(), id.local_id.as_str())))
+    /// Where in a roster those are who hold a product; `None` where it isn't known.
+    pub(crate) fn holders(&self, roster: &Roster<'_>, id: &ProductId) -> Option<Vec<usize>> {
+        let tenant = roster.accounts.first()?.tenant();
+        self.recall(self.named(tenant, id.platform.as_str(), &id.local_id), roster)
     }
 
-    /// Keeps in mind who carries an identifier: all who do.
-    pub(crate) fn learn_carriers(&self, roster: Roster<'_>, identifier: &Identifier, by: &[usize]) {
-        let digest = self.digest(roster, (identifier.kind(), identifier.key()));
-        self.learn([(digest, by)]);
+    /// Keeps in mind who of a roster carries an identifier: all who do.
+    pub(crate) fn learn_carriers(
+        &self,
+        roster: &Roster<'_>,
+        identifier: &Identifier,
+        by: &[usize],
+    ) {
+        let by = by.iter().map(|n| roster.digests[*n]).collect();
+        self.learn([(self.carried(roster, identifier), by)]);
     }
 
-    /// Keeps in mind who holds products of these platforms and names.
+    /// Keeps in mind what products one of a roster holds, by what their platform calls them.
     pub(crate) fn learn_products<'p>(
         &self,
-        roster: Roster<'_>,
-        products: impl IntoIterator<Item = (&'p str, &'p str, usize)>,
+        roster: &Roster<'_>,
+        by: usize,
+        local_ids: impl IntoIterator<Item = &'p str>,
     ) {
-        let digests = products
-            .into_iter()
-            .map(|(platform, local_id, by)| (self.digest(roster, (platform, local_id)), [by]));
-        self.learn(digests);
+        let (account, digest) = (&roster.accounts[by], roster.digests[by]);
+        let (tenant, platform) = (account.tenant(), account.account().platform.as_str());
+        let learnt =
+            local_ids.into_iter().map(|id| (self.named(tenant, platform, id), [digest].into()));
+        self.learn(learnt);
     }
 
-    fn digest(&self, roster: Roster<'_>, what: impl Hash) -> u64 {
-        self.hasher.hash_one((roster.fingerprint, what))
+    fn carried(&self, roster: &Roster<'_>, identifier: &Identifier) -> u64 {
+        self.hasher.hash_one((roster.digest, identifier.kind(), identifier.key()))
     }
 
-    fn learn(&self, held: impl IntoIterator<Item = (u64, impl AsRef<[usize]>)>) {
+    fn named(&self, tenant: &TenantName, platform: &str, local_id: &str) -> u64 {
+        self.hasher.hash_one((tenant, platform, local_id))
+    }
+
+    fn learn(&self, held: impl IntoIterator<Item = (u64, Box<[u64]>)>) {
         let since = Instant::now();
         let mut generations = self.generations();
         for (digest, by) in held {
-            let by = by.as_ref().iter().filter_map(|n| u16::try_from(*n).ok()).collect();
             generations.insert(digest, Held { by, since });
         }
     }
 
-    fn recall(&self, digest: u64) -> Option<Vec<usize>> {
-        let mut generations = self.generations();
-        let held = match generations.young.get(&digest) {
-            Some(held) => held.clone(),
-            None => {
-                let held = generations.old.get(&digest)?.clone();
-                generations.insert(digest, held.clone());
-                held
-            }
-        };
-        let is_fresh = held.since.elapsed() < LIFE && !held.by.is_empty();
-        is_fresh.then(|| held.by.iter().map(|n| usize::from(*n)).collect())
+    fn recall(&self, digest: u64, roster: &Roster<'_>) -> Option<Vec<usize>> {
+        let held = self.generations().get(digest)?;
+        if held.since.elapsed() >= LIFE {
+            return None;
+        }
+        let by = |digest: &u64| roster.digests.iter().position(|it| it == digest);
+        let by: Vec<usize> = held.by.iter().filter_map(by).collect();
+        (!by.is_empty()).then_some(by)
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {
@@ -123,6 +133,16 @@ impl Memory {
 }
 
 impl Generations {
+    /// What is remembered; what is asked for stays longer.
+    fn get(&mut self, digest: u64) -> Option<Held> {
+        if let Some(held) = self.young.get(&digest) {
+            return Some(held.clone());
+        }
+        let held = self.old.get(&digest)?.clone();
+        self.insert(digest, held.clone());
+        Some(held)
+    }
+
     fn insert(&mut self, digest: u64, held: Held) {
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);

@@ -31,8 +31,8 @@ pub struct Platforms {
 
 /// Why no platform can be asked at all.
 #[derive(Debug, thiserror::Error)]
-#[error("no HTTP client can be made for platforms")]
-pub struct NoClient(#[source] reqwest::Error);
+#[error("no HTTP client can be made for platforms: {0}")]
+pub struct NoClient(reqwest::Error);
 
 /// What failed at one account.
 #[derive(Clone, Debug)]

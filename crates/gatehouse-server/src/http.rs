@@ -64,7 +64,6 @@ pub use tenant::TenantBody;
 
 use std::sync::Arc;
 
-use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -85,12 +84,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Puts the API in front of the service. What the registry has already is shown with its own figures.
-    pub fn new(app: App, auth: Auth, config: &crate::Config, registry: Registry) -> Self {
+    /// Puts the API in front of the service.
+    pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
         let routes = Routes::of(routes::table());
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
-            metrics: Metrics::new(&app, &auth, registry),
+            metrics: Metrics::new(&app, &auth),
             app,
             auth,
             rates: Rates::new(config.limits.requests_per_second),

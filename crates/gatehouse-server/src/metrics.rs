@@ -36,9 +36,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(app: &App, auth: &Auth, registry: Registry) -> Self {
+    pub(crate) fn new(app: &App, auth: &Auth) -> Self {
         let metrics = Self {
-            registry,
+            registry: Registry::new(),
             process: ProcessMeter::new(),
             requests: RequestMeter::new(),
             streams: StreamMeter::new(),
@@ -59,6 +59,7 @@ impl Metrics {
         }
         app.store.meter().register(&metrics.registry).expect(SOUND);
         app.vault.meter().register(&metrics.registry).expect(SOUND);
+        app.platforms.meter().register(&metrics.registry).expect(SOUND);
         metrics
     }
 

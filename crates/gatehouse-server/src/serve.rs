@@ -22,9 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_connectors::Platforms;
+use gatehouse_connectors::{NoClient, Platforms};
 use gatehouse_store::{Clock, Store, StoreError};
-use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -68,6 +67,9 @@ pub enum StartError {
     /// The keys are not there.
     #[error(transparent)]
     Keys(#[from] KeysError),
+    /// Nobody can ask a platform.
+    #[error(transparent)]
+    Platforms(#[from] NoClient),
     /// Nobody can ask an issuer.
     #[error(transparent)]
     Issuer(#[from] BadIssuer),
@@ -102,6 +104,7 @@ impl Server {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
         let given = keys::given_master_key(config)?;
         let issuers = Issuer::all(&config.auth)?;
+        let platforms = Arc::new(Platforms::new(config.platforms.options())?);
         let tls = Tls::load(&config.tls)?.map(Arc::new);
         let socket = listener::listen(config.listen);
         let socket = socket.map_err(|cause| StartError::Listen(config.listen, cause))?;
@@ -115,8 +118,6 @@ impl Server {
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
         let keys = keys::open(config, &store, given).await?;
-        let registry = Registry::new();
-        let platforms = Arc::new(Platforms::new(config.platforms.options(), &registry));
         let vault = Arc::new(keys.vault);
         let app = App::new(store, vault, clock, config.tasks.clone(), platforms);
         if let Some(estate) = estate {
@@ -125,7 +126,7 @@ impl Server {
         // On the embedded store nobody else can be at work: what was taken up before is free.
         app.store.forget_leases().await?;
         let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
-        let gate = Gate::new(app.clone(), auth, config, registry);
+        let gate = Gate::new(app.clone(), auth, config);
         let setup = |door, capacity, tls| Setup {
             gate: gate.clone(),
             clock: app.clock.clone(),

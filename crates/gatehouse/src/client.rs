@@ -13,7 +13,6 @@ use gatehouse_server::config::Config;
 use gatehouse_server::http::ClientBody;
 use gatehouse_server::keys;
 use gatehouse_store::{Clock, Store};
-use prometheus::Registry;
 use serde::Serialize;
 
 use crate::serve::Settings;
@@ -177,8 +176,9 @@ impl Whose {
         let clock = Clock::machine();
         let store = join(&config, clock.clone()).await?;
         let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
-        // Nothing is asked of platforms here, and nothing is measured.
-        let platforms = Platforms::new(config.platforms.options(), &Registry::new());
+        // Nothing is asked of platforms here.
+        let platforms =
+            Platforms::new(config.platforms.options()).map_err(|why| why.to_string())?;
         let app = App::new(store, Arc::new(vault), clock, config.tasks, Arc::new(platforms));
         Ok((app, tenant))
     }

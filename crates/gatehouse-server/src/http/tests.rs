@@ -36,7 +36,6 @@ use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, TokenKey, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
-use prometheus::Registry;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
@@ -98,12 +97,11 @@ impl Gatehouse {
         dir: Option<tempfile::TempDir>,
     ) -> Self {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let registry = Registry::new();
-        let platforms = Arc::new(Platforms::new(config.platforms.options(), &registry));
+        let platforms = Arc::new(Platforms::new(config.platforms.options()).unwrap());
         let tasks = Config::default().tasks;
         let app = App::new(store, vault, clock.clone(), tasks, platforms);
         let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
-        let gate = Gate::new(app, auth, &config, registry);
+        let gate = Gate::new(app, auth, &config);
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);
         gatehouse.set_up(config.base_path.as_str()).await;

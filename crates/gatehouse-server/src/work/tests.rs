@@ -7,7 +7,6 @@ use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant, TenantName,
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
 use gatehouse_vault::{MasterKey, Vault};
-use prometheus::Registry;
 
 use super::task::{Did, TaskWorker};
 use crate::app::App;
@@ -53,7 +52,7 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
     {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
         let options = Config::default().platforms.options();
-        let platforms = Arc::new(Platforms::new(options, &Registry::new()));
+        let platforms = Arc::new(Platforms::new(options).unwrap());
         let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();
         let tenant =

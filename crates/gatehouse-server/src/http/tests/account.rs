@@ -262,7 +262,8 @@ async fn settings_and_credentials_are_bounded() {
 
 #[test]
 fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
-    let too_many = Problem::from(Error::TooManyAccounts).body("c");
+    let shown = |error: Error| serde_json::to_value(Problem::from(error).body("c")).unwrap();
+    let too_many = shown(Error::TooManyAccounts);
     assert_eq!(
         (&too_many["status"], &too_many["title"]),
         (&409.into(), &"Too many accounts".into())
@@ -273,7 +274,7 @@ fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
     let unfit = Error::Unfit(vec![fault("settings.baseUrl"), fault("settings.other")]);
     let told = "settings.baseUrl must be an address; settings.other must be an address";
     assert_eq!(unfit.to_string(), told);
-    let unfit = Problem::from(unfit).body("c");
+    let unfit = shown(unfit);
     assert_eq!((&unfit["status"], &unfit["detail"]), (&400.into(), &told.into()));
     assert_eq!(unfit["invalidParams"][1]["name"], "settings.other");
 }
