@@ -6,27 +6,39 @@
 //!     timeZone: Europe/Berlin
 //!     contracts:
 //!       - { id: C-PAYG, productOfferingId: PO-IOT-PAYG, billingModel: PAY_PER_USE }
+//!     accounts:
+//!       - name: acme-eu
+//!         platform: ALPHA
+//!         connector: simulator
+//!         platformAccount: "100234"
+//!         settings: { baseUrl: "http://127.0.0.1:9700" }
+//!         credentials: { token: "${env:ACME_EU_TOKEN}" }
 //! ```
 //!
-//! The same reader reads the objects of a file and the bodies of the admin API.
+//! The same reader reads the objects of a file and the bodies of the admin API. Only a file may name its
+//! secrets instead of holding them (`expansion`).
 
 mod account;
+mod expansion;
 
 pub use account::{
     CREDENTIAL_BYTES_MAX, CREDENTIAL_NAME_CHARS_MAX, CREDENTIALS_MAX, SETTINGS_BYTES_MAX,
     read_account,
 };
 
+pub use expansion::{NAMED_FILE_BYTES_MAX, Surroundings};
+
 use std::path::Path;
 
 use gatehouse_core::{
-    BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
+    AccountName, BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
 };
 
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_saphyr::UserMessageFormatter;
 
+use crate::app::account::AccountInput;
 use crate::reader::{Fault, Faults, Json, Reader, instant, list, number, parsed, word};
 
 /// Most accesses that a contract can be limited to.
@@ -39,13 +51,15 @@ pub struct Estate {
     pub tenants: Vec<EstateTenant>,
 }
 
-/// A tenant and the contracts that it is to have.
+/// A tenant and what it is to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstateTenant {
     /// The tenant.
     pub tenant: Tenant,
     /// Its contracts, in the order of the file.
     pub contracts: Vec<Contract>,
+    /// Its accounts at external platforms, in the order of the file.
+    pub accounts: Vec<AccountInput>,
 }
 
 /// Why a file is no estate.
@@ -67,26 +81,36 @@ fn listed(faults: &[Fault]) -> String {
 }
 
 impl Estate {
-    /// Reads an estate file.
+    /// Reads an estate file, with what it names of the process's variables and of files beside it.
     pub fn load(path: &Path) -> Result<Self, BadEstate> {
         let shown = path.display().to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&shown, &text),
+            Ok(text) => Self::parse_in(&Surroundings::of(path), &shown, &text),
             Err(cause) => Err(BadEstate::Unreadable(shown, cause)),
         }
     }
 
-    /// Reads the text of an estate file; `shown` is what errors call it.
+    /// Reads the text of an estate file as if it lay here; `shown` is what errors call it.
     pub fn parse(shown: &str, text: &str) -> Result<Self, BadEstate> {
+        Self::parse_in(&Surroundings::of(Path::new("")), shown, text)
+    }
+
+    /// The same where something else is around it.
+    pub fn parse_in(
+        surroundings: &Surroundings<'_>,
+        shown: &str,
+        text: &str,
+    ) -> Result<Self, BadEstate> {
         let json: Json = serde_saphyr::from_str(text).map_err(|error| {
             let why = error.without_snippet().render_with_formatter(&UserMessageFormatter);
             BadEstate::NotYaml(shown.to_owned(), why)
         })?;
-        read_estate(json).map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
+        read_estate(json, surroundings)
+            .map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
     }
 }
 
-fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
+fn read_estate(json: Json, surroundings: &Surroundings<'_>) -> Result<Estate, Vec<Fault>> {
     let mut faults = Faults::default();
     if json == Json::Null {
         faults.add("the file", "is empty; it should have a list of `tenants`");
@@ -98,7 +122,7 @@ fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
     let mut estate = Estate { tenants: Vec::new() };
     for (n, json) in tenants.known().into_iter().flatten().enumerate() {
         let path = format!("tenants[{n}]");
-        if let Some(tenant) = read_estate_tenant(json.clone(), &path, &mut faults) {
+        if let Some(tenant) = read_estate_tenant(json.clone(), &path, surroundings, &mut faults) {
             let name = &tenant.tenant.name;
             if estate.tenants.iter().any(|other| other.tenant.name == *name) {
                 faults.add(format!("{path}.name"), format!("names `{name}` a second time"));
@@ -109,11 +133,23 @@ fn read_estate(json: Json) -> Result<Estate, Vec<Fault>> {
     faults.check().map(|()| estate)
 }
 
-fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<EstateTenant> {
+fn read_estate_tenant(
+    json: Json,
+    path: &str,
+    surroundings: &Surroundings<'_>,
+    faults: &mut Faults,
+) -> Option<EstateTenant> {
     let mut reader = Reader::new(json, path, faults);
     let name = reader.required("name", parsed::<TenantName>);
     let contracts = reader.optional("contracts", list).unwrap_or_default();
+    let accounts = reader.optional("accounts", list).unwrap_or_default();
     let tenant = read_tenant(reader, name.known());
+    let contracts = read_contracts(contracts, path, faults);
+    let accounts = read_accounts(accounts, path, surroundings, faults);
+    Some(EstateTenant { tenant: tenant?, contracts, accounts })
+}
+
+fn read_contracts(contracts: Vec<Json>, path: &str, faults: &mut Faults) -> Vec<Contract> {
     let mut read: Vec<Contract> = Vec::new();
     for (n, json) in contracts.into_iter().enumerate() {
         let path = format!("{path}.contracts[{n}]");
@@ -127,7 +163,31 @@ fn read_estate_tenant(json: Json, path: &str, faults: &mut Faults) -> Option<Est
             read.push(contract);
         }
     }
-    Some(EstateTenant { tenant: tenant?, contracts: read })
+    read
+}
+
+fn read_accounts(
+    accounts: Vec<Json>,
+    path: &str,
+    surroundings: &Surroundings<'_>,
+    faults: &mut Faults,
+) -> Vec<AccountInput> {
+    let mut read: Vec<AccountInput> = Vec::new();
+    for (n, mut json) in accounts.into_iter().enumerate() {
+        let path = format!("{path}.accounts[{n}]");
+        expansion::expand_account(&mut json, &path, surroundings, faults);
+        let mut reader = Reader::new(json, &path, faults);
+        let name = reader.required("name", parsed::<AccountName>);
+        if let Some(input) = read_account(reader, name.known()) {
+            let name = &input.account.name;
+            if read.iter().any(|other| other.account.name == *name) {
+                let reason = format!("names `{name}` a second time in its tenant");
+                faults.add(format!("{path}.name"), reason);
+            }
+            read.push(input);
+        }
+    }
+    read
 }
 
 /// Reads what a tenant says beside its name. `None` comes with faults.

@@ -1,21 +1,28 @@
-//! `gatehouse apply`: makes tenants and contracts as an estate file says, and shows the difference.
+//! `gatehouse apply`: makes tenants, contracts and accounts as an estate file says, and shows the
+//! difference.
 //!
-//! Each object that the file names becomes exactly what the file says. Nothing is deleted unless
-//! `--prune` is given, and never a tenant. Running it twice changes nothing the second time.
+//! Each object that the file names becomes exactly what the file says, but for credentials that it leaves
+//! out: these are kept. Nothing is deleted unless `--prune` is given, and never a tenant. Running it twice
+//! changes nothing the second time.
+//!
+//! Credentials are never shown. A server doesn't show them either, so whether those of the file are others
+//! is known only when they have been sent.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
 use gatehouse_core::{Contract, Tenant};
+use gatehouse_server::app::account::AccountInput;
 use gatehouse_server::estate::{Estate, EstateTenant};
-use gatehouse_server::http::{ContractBody, TenantBody};
+use gatehouse_server::http::{AccountBody, ContractBody, TenantBody};
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::api::{Answer, Connection, Server};
 
-/// Make tenants and contracts as an estate file says
+/// Make tenants, contracts and accounts as an estate file says
 #[derive(Args)]
 pub(crate) struct Apply {
     /// The estate file (YAML)
@@ -24,7 +31,7 @@ pub(crate) struct Apply {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
-    /// Delete contracts that the file leaves out of the tenants it names, if they have no accesses
+    /// Delete accounts, and contracts without accesses, that the file leaves out of the tenants it names
     #[arg(long)]
     prune: bool,
     #[command(flatten)]
@@ -40,6 +47,7 @@ impl Apply {
             dry_run: self.dry_run,
             n_changed: 0,
             n_unchanged: 0,
+            n_unknown: 0,
             n_failed: 0,
         };
         for tenant in &estate.tenants {
@@ -52,11 +60,16 @@ impl Apply {
 /// What can't change of a contract that has accesses, as only the server knows.
 const FIXED: [&str; 2] = ["productOfferingId", "billingModel"];
 
+/// What a dry run can say about credentials.
+const ONLY_THE_SERVER_KNOWS: &str = "whether these are others is known when they are sent";
+
 struct Work {
     server: Server,
     dry_run: bool,
     n_changed: usize,
     n_unchanged: usize,
+    /// Of which only the server can tell whether they would change.
+    n_unknown: usize,
     n_failed: usize,
 }
 
@@ -70,7 +83,14 @@ impl Work {
             let path = ["-", "admin", "tenants", name, "contracts", id];
             self.put(&format!("contract {name}/{id}"), &path, &contract_body(contract))?;
         }
-        if prune && !is_new { self.prune(wanted) } else { Ok(()) }
+        for account in &wanted.accounts {
+            self.put_account(name, account)?;
+        }
+        if !prune || is_new {
+            return Ok(());
+        }
+        self.prune_contracts(wanted)?;
+        self.prune_accounts(wanted)
     }
 
     /// Makes one object so; true when it was not there before.
@@ -91,11 +111,7 @@ impl Work {
                 return self.fail(shown, &put).map(|()| false);
             }
         }
-        self.n_changed += 1;
-        println!("{} {shown}", if is_new { "+" } else { "~" });
-        for line in &difference {
-            println!("    {line}");
-        }
+        self.changed(shown, is_new, &difference);
         let fixed = |line: &String| FIXED.iter().any(|name| line.starts_with(name));
         if self.dry_run && !is_new && difference.iter().any(fixed) {
             println!("    (refused if it has accesses: {} can't change then)", FIXED.join(" and "));
@@ -103,7 +119,99 @@ impl Work {
         Ok(is_new)
     }
 
-    fn prune(&mut self, wanted: &EstateTenant) -> Result<(), String> {
+    /// Makes one account so. What is there can be compared but for the credentials.
+    fn put_account(&mut self, tenant: &str, wanted: &AccountInput) -> Result<(), String> {
+        let name = wanted.account.name.as_str();
+        let shown = format!("account {tenant}/{name}");
+        let path = ["-", "admin", "tenants", tenant, "accounts", name];
+        let mut present = self.server.ask(Method::GET, &path, None)?;
+        let is_new = match present.status {
+            200 => false,
+            404 => true,
+            _ => return self.fail(&shown, &present),
+        };
+        if let Value::Object(present) = &mut present.body {
+            present.remove("hasCredentials");
+        }
+        let mut body = account_body(wanted);
+        let present = if is_new { &Value::Null } else { &present.body };
+        let mut difference = difference(present, &body);
+        let has_credentials = wanted.credentials.is_some();
+        if difference.is_empty() && !has_credentials {
+            self.n_unchanged += 1;
+            return Ok(());
+        }
+        if self.dry_run {
+            match (is_new, has_credentials) {
+                (_, false) => {}
+                (true, true) => difference.push("credentials: set".into()),
+                (false, true) if difference.is_empty() => {
+                    self.n_unknown += 1;
+                    println!("? {shown}\n    credentials: {ONLY_THE_SERVER_KNOWS}");
+                    return Ok(());
+                }
+                (false, true) => difference.push(format!("credentials: {ONLY_THE_SERVER_KNOWS}")),
+            }
+            self.changed(&shown, is_new, &difference);
+            return Ok(());
+        }
+        if let Some(credentials) = &wanted.credentials {
+            let secrets = credentials.names().map(|it| (it, credentials.reveal(it)));
+            body["credentials"] = to_value(&secrets.collect::<BTreeMap<_, _>>());
+        }
+        let put = self.server.ask(Method::PUT, &path, Some(&body))?;
+        if !matches!(put.status, 200 | 201) {
+            return self.fail(&shown, &put);
+        }
+        let changed = put.body.get("changed").and_then(Value::as_array);
+        match changed {
+            // It was made.
+            None if has_credentials => difference.push("credentials: set".into()),
+            Some(fields) if fields.iter().any(|it| it == "credentials") => {
+                difference.push("credentials: changed".into());
+            }
+            _ => {}
+        }
+        if difference.is_empty() {
+            self.n_unchanged += 1;
+        } else {
+            self.changed(&shown, is_new, &difference);
+        }
+        Ok(())
+    }
+
+    /// Shows an object that is now so, or would be.
+    fn changed(&mut self, shown: &str, is_new: bool, difference: &[String]) {
+        self.n_changed += 1;
+        println!("{} {shown}", if is_new { "+" } else { "~" });
+        for line in difference {
+            println!("    {line}");
+        }
+    }
+
+    fn prune_accounts(&mut self, wanted: &EstateTenant) -> Result<(), String> {
+        let tenant = wanted.tenant.name.as_str();
+        for present in self.server.all(&["-", "admin", "tenants", tenant, "accounts"])? {
+            let Some(name) = present.get("name").and_then(Value::as_str) else { continue };
+            if wanted.accounts.iter().any(|it| it.account.name.as_str() == name) {
+                continue;
+            }
+            let shown = format!("account {tenant}/{name}");
+            if !self.dry_run {
+                let path = ["-", "admin", "tenants", tenant, "accounts", name];
+                let deleted = self.server.ask(Method::DELETE, &path, None)?;
+                if deleted.status != 204 {
+                    self.fail(&shown, &deleted)?;
+                    continue;
+                }
+            }
+            self.n_changed += 1;
+            println!("- {shown}");
+        }
+        Ok(())
+    }
+
+    fn prune_contracts(&mut self, wanted: &EstateTenant) -> Result<(), String> {
         let name = wanted.tenant.name.as_str();
         for present in self.server.all(&["-", "admin", "tenants", name, "contracts"])? {
             let Some(id) = present.get("id").and_then(Value::as_str) else { continue };
@@ -146,7 +254,11 @@ impl Work {
 
     fn finish(self) -> Result<(), String> {
         let verb = if self.dry_run { "would change" } else { "changed" };
-        println!("{} {verb}, {} unchanged", self.n_changed, self.n_unchanged);
+        let unknown = match self.n_unknown {
+            0 => String::new(),
+            n => format!(", {n} may change"),
+        };
+        println!("{} {verb}, {} unchanged{unknown}", self.n_changed, self.n_unchanged);
         match self.n_failed {
             0 => Ok(()),
             n => Err(format!("{n} could not be made as the file says")),
@@ -160,6 +272,11 @@ fn tenant_body(tenant: &Tenant) -> Value {
 
 fn contract_body(contract: &Contract) -> Value {
     to_value(&ContractBody::new(contract))
+}
+
+/// An account as it is put, without its credentials.
+fn account_body(wanted: &AccountInput) -> Value {
+    to_value(&AccountBody::new(&wanted.account, wanted.settings.clone()))
 }
 
 fn to_value(body: &impl Serialize) -> Value {

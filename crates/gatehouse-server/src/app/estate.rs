@@ -29,6 +29,12 @@ impl App {
                 let put = self.put_contract(name, contract).await;
                 count(put.map_err(failed(format!("contract {} of tenant {name}", contract.id)))?);
             }
+            for input in &wanted.accounts {
+                let account = &input.account.name;
+                let put = self.put_account(name, input).await;
+                let put = put.map_err(failed(format!("account {account} of tenant {name}")))?;
+                count(put.put);
+            }
         }
         tracing::info!(n_created, "estate applied");
         Ok(())

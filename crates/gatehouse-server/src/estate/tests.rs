@@ -24,7 +24,7 @@ tenants:
     .unwrap();
     let [demo, bare] = &estate.tenants[..] else { panic!("two tenants") };
     assert_eq!(bare.tenant.time_zone.as_str(), "UTC");
-    assert_eq!(bare.contracts, []);
+    assert_eq!((&bare.contracts, &bare.accounts), (&Vec::new(), &Vec::new()));
     let [by_use, prepaid] = &demo.contracts[..] else { panic!("two contracts") };
     assert_eq!(by_use.status, ContractStatus::Active);
     assert_eq!((by_use.start, by_use.end, by_use.n_accesses_max), (None, None, None));
@@ -91,4 +91,88 @@ fn a_key_that_is_there_twice_is_refused_in_our_words() {
     let error = error.to_string();
     assert!(error.contains("name") && error.contains("line 3"), "{error}");
     assert!(!error.contains("Options"), "{error}");
+}
+
+const WITH_ACCOUNTS: &str = r#"
+tenants:
+  - name: demo
+    pageNumberMax: 50
+    accounts:
+      - name: acme-eu
+        platform: ALPHA
+        connector: simulator
+        platformAccount: "${env:NEVER_HERE}"
+        settings: { baseUrl: "http://${env:HOST}:9700", deep: [{ path: "$${env:HOST}" }], n: 7 }
+        credentials: { token: "${env:TOKEN}", key: "${file:key}" }
+      - { name: bare, platform: BETA, connector: simulator, platformAccount: "1", settings: {} }
+"#;
+
+fn parse(text: &str) -> Result<Estate, BadEstate> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("key"), "of a file\n").unwrap();
+    let variable = |name: &str| match name {
+        "TOKEN" => Some("s3cret".into()),
+        "HOST" => Some("alpha.example".into()),
+        _ => None,
+    };
+    let surroundings = Surroundings { directory: dir.path().to_owned(), variable: &variable };
+    Estate::parse_in(&surroundings, "estate.yaml", text)
+}
+
+#[test]
+fn an_account_names_its_secrets_and_settings() {
+    let estate = parse(WITH_ACCOUNTS).unwrap();
+    let tenant = &estate.tenants[0];
+    assert_eq!(tenant.tenant.page_number_max, Some(50));
+    let [full, bare] = &tenant.accounts[..] else { panic!("two accounts") };
+    let settings = serde_json::to_string(&full.settings).unwrap();
+    let expected =
+        r#"{"baseUrl":"http://alpha.example:9700","deep":[{"path":"${env:HOST}"}],"n":7}"#;
+    assert_eq!(settings, expected);
+    assert_eq!(full.account.platform_account.as_str(), "${env:NEVER_HERE}", "only those two");
+    let credentials = full.credentials.as_ref().unwrap();
+    assert_eq!(credentials.names().collect::<Vec<_>>(), ["key", "token"]);
+    assert_eq!(credentials.reveal("token"), Some("s3cret"));
+    assert_eq!(credentials.reveal("key"), Some("of a file"));
+    assert_eq!(bare.credentials, None, "left out");
+    let shown = format!("{estate:?}");
+    assert!(shown.contains("acme-eu") && !shown.contains("s3cret") && !shown.contains("9700"));
+}
+
+#[test]
+fn what_is_wrong_with_an_account_is_named_without_its_secrets() {
+    let error = parse(
+        r#"
+tenants:
+  - name: demo
+    accounts:
+      - { name: a, platform: ALPHA, connector: c, platformAccount: "1", settings: {},
+          credentials: { token: "hunter2${env:NONE}", pin: 4711 } }
+      - { name: a, platform: ALPHA, connector: c, platformAccount: "1",
+          settings: { deep: [{ path: "${file:none}" }] } }
+      - { platform: alpha, connector: c, platformAccount: "1", settings: 7, credentials: hunter2 }
+"#,
+    );
+    insta::assert_snapshot!(error.unwrap_err().to_string(), @"
+    estate.yaml is not an estate:
+      tenants[0].accounts[0].credentials.token needs the variable NONE, which is not set
+      tenants[0].accounts[0].credentials.pin must be a string, not a number
+      tenants[0].accounts[1].settings.deep[0].path needs the file `none`, which can't be read: No such file or directory (os error 2)
+      tenants[0].accounts[1].name names `a` a second time in its tenant
+      tenants[0].accounts[2].name is missing
+      tenants[0].accounts[2].platform must begin with an upper-case letter or digit and hold only upper-case letters, digits and `_` of ASCII, at most 32 in all
+      tenants[0].accounts[2].settings must be an object, not a number
+      tenants[0].accounts[2].credentials must be an object, not a string
+    ");
+}
+
+#[test]
+fn a_file_is_read_with_what_lies_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("estate.yaml");
+    let text = WITH_ACCOUNTS.replace("${env:TOKEN}", "t").replace("http://${env:HOST}", "h");
+    std::fs::write(&path, text).unwrap();
+    assert!(Estate::load(&path).unwrap_err().to_string().contains("credentials.key"));
+    std::fs::write(dir.path().join("key"), "k").unwrap();
+    assert_eq!(Estate::load(&path).unwrap().tenants[0].accounts.len(), 2);
 }

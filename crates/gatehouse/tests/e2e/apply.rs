@@ -110,3 +110,109 @@ async fn errors_say_what_to_do() {
     let shown = said(&command.env("GATEHOUSE_URL", &server.url).output().unwrap());
     assert!(shown.contains("GATEHOUSE_TOKEN"), "{shown}");
 }
+
+const WITH_ACCOUNTS: &str = r#"
+tenants:
+  - name: fleet
+    accounts:
+      - name: a/eu
+        platform: ALPHA
+        connector: simulator
+        platformAccount: "100234"
+        settings: { baseUrl: "http://127.0.0.1:9700" }
+        credentials: { token: "${file:secrets/token}" }
+      - name: b
+        platform: BETA
+        connector: simulator
+        platformAccount: "7"
+        settings: { baseUrl: "http://127.0.0.1:9701" }
+"#;
+
+fn write_token(place: &Place, token: &str) {
+    std::fs::create_dir_all(place.path("secrets")).unwrap();
+    std::fs::write(place.path("secrets/token"), token).unwrap();
+}
+
+#[tokio::test]
+async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
+    for place in Place::each("accounts_are_made_so").await {
+        let server = place.serve();
+        let shown = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
+        let said_why = "tenants[0].accounts[0].credentials.token needs the file `secrets/token`";
+        assert!(shown.contains(said_why), "{shown}");
+
+        write_token(&place, "s3cret\n");
+        let dry = said(&apply(&place, &server, WITH_ACCOUNTS, &["--dry-run"]));
+        let first = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
+        assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(first, @r#"
+            + tenant fleet
+                name: "fleet"
+                timeZone: "UTC"
+            + account fleet/a/eu
+                name: "a/eu"
+                platform: "ALPHA"
+                connector: "simulator"
+                platformAccount: "100234"
+                settings: {"baseUrl":"http://127.0.0.1:9700"}
+                credentials: set
+            + account fleet/b
+                name: "b"
+                platform: "BETA"
+                connector: "simulator"
+                platformAccount: "7"
+                settings: {"baseUrl":"http://127.0.0.1:9701"}
+            3 changed, 0 unchanged
+            "#);
+        }
+        let again = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
+        assert_eq!(again, "0 changed, 3 unchanged\n", "{}", place.kind);
+        let dry = said(&apply(&place, &server, WITH_ACCOUNTS, &["--dry-run"]));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(dry, @"
+            ? account fleet/a/eu
+                credentials: whether these are others is known when they are sent
+            0 would change, 2 unchanged, 1 may change
+            ");
+        }
+
+        write_token(&place, "another\n");
+        let moved = WITH_ACCOUNTS.replace("9701", "9702");
+        let shown = said(&apply(&place, &server, &moved, &[]));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown, @r#"
+            ~ account fleet/a/eu
+                credentials: changed
+            ~ account fleet/b
+                settings: {"baseUrl":"http://127.0.0.1:9701"} → {"baseUrl":"http://127.0.0.1:9702"}
+            2 changed, 1 unchanged
+            "#);
+        }
+        let (_, accounts) =
+            server.json(reqwest::Method::GET, "/-/admin/tenants/fleet/accounts", None).await;
+        assert!(!accounts.to_string().contains("another"), "{accounts}");
+        assert_eq!(accounts[0]["hasCredentials"], true);
+
+        let fewer = "tenants: [{ name: fleet }]";
+        assert_eq!(said(&apply(&place, &server, fewer, &[])), "0 changed, 1 unchanged\n");
+        let pruned = "- account fleet/a/eu\n- account fleet/b\n";
+        let dry = said(&apply(&place, &server, fewer, &["--prune", "--dry-run"]));
+        assert_eq!(dry, format!("{pruned}2 would change, 1 unchanged\n"), "{}", place.kind);
+        let shown = said(&apply(&place, &server, fewer, &["--prune"]));
+        assert_eq!(shown, format!("{pruned}2 changed, 1 unchanged\n"), "{}", place.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_server_applies_accounts_when_it_starts() {
+    let place = Place::sqlite();
+    std::fs::write(place.path("estate.yaml"), WITH_ACCOUNTS).unwrap();
+    write_token(&place, "s3cret");
+    let mut server = place.serve_with(&["--estate", "estate.yaml"]);
+    server.token = place.token("*", "product:read");
+    let (status, accounts) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
+    assert_eq!(status, 200);
+    let expected = r#"[{"name":"a/eu","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"},{"name":"b","platform":"BETA","platformAccount":"7","health":"UNKNOWN"}]"#;
+    assert_eq!(accounts.to_string(), expected);
+}
