@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
-use gatehouse_core::{Account, ConnectorName, TenantName};
+use gatehouse_core::{Account, ConnectorName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 

@@ -1,5 +1,8 @@
 //! `--demo`: something to try at once.
 
+use std::net::Ipv4Addr;
+
+use gatehouse_connectors::simulator;
 use gatehouse_core::rights::Scope;
 use gatehouse_server::auth::Grant;
 use gatehouse_server::estate::Estate;
@@ -8,28 +11,63 @@ use gatehouse_server::serve::Server;
 const DEMO_ESTATE: &str = include_str!("../demo-estate.yaml");
 const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
-/// Adds the demo's tenants to an estate, beside what it names already.
-pub(crate) fn add_to(estate: &mut Estate) {
-    let demo =
-        Estate::parse("demo-estate.yaml", DEMO_ESTATE).expect("a test reads the demo estate");
-    for tenant in demo.tenants {
-        if estate.tenants.iter().all(|it| it.tenant.name != tenant.tenant.name) {
-            estate.tenants.push(tenant);
-        }
-    }
+/// The demo's tenant.
+const DEMO: &str = "demo";
+
+/// The platforms that the demo's tenant has accounts at.
+pub(crate) struct Demo {
+    platforms: Vec<simulator::Server>,
 }
 
-/// What to do next, with a token to do it.
-pub(crate) fn invitation(server: &Server, url: &str) -> String {
-    let grant = Grant {
-        subject: "demo".into(),
-        tenants: vec!["demo".into()],
-        scopes: [Scope::AccessRead, Scope::AccessWrite, Scope::AccessVerify, Scope::Admin].into(),
-        lifetime_seconds: LIFETIME_SECONDS,
-    };
-    let token = server.auth().issue(&grant, server.now());
-    format!(
-        r#"
+impl Demo {
+    /// Starts the demo's platforms, and adds its tenant to an estate. One that the estate names itself is left
+    /// as it is, and needs none.
+    pub(crate) fn add_to(estate: &mut Estate) -> Result<Self, String> {
+        if estate.tenants.iter().any(|it| it.tenant.name.as_str() == DEMO) {
+            return Ok(Self { platforms: Vec::new() });
+        }
+        let mut text = DEMO_ESTATE.to_owned();
+        let mut platforms = Vec::new();
+        for platform in simulator::Platform::usual() {
+            let here = (Ipv4Addr::LOCALHOST, 0).into();
+            let placeholder = format!("http://{}", platform.name);
+            let server = simulator::Server::start(platform, here).map_err(|cause| {
+                format!("the demo's platforms find no port to listen on: {cause}")
+            })?;
+            text = text.replace(&placeholder, &server.url());
+            platforms.push(server);
+        }
+        let demo = Estate::parse("demo-estate.yaml", &text).expect("a test reads the demo estate");
+        estate.tenants.extend(demo.tenants);
+        Ok(Self { platforms })
+    }
+
+    /// Stops the platforms.
+    pub(crate) async fn stop(self) {
+        for platform in self.platforms {
+            platform.stop().await;
+        }
+    }
+
+    /// What to do next, with a token to do it.
+    pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
+        let grant = Grant {
+            subject: "demo".into(),
+            tenants: vec![DEMO.into()],
+            scopes: [
+                Scope::AccessRead,
+                Scope::AccessWrite,
+                Scope::AccessVerify,
+                Scope::ProductRead,
+                Scope::Admin,
+            ]
+            .into(),
+            lifetime_seconds: LIFETIME_SECONDS,
+        };
+        let token = server.auth().issue(&grant, server.now());
+        let products = self.about_products();
+        format!(
+            r#"
 A demo tenant is there, `demo`, with the contracts C-PAYG (pay per use) and C-PRE (prepaid, a year
 from the first connection). In another terminal, with a token that is good for a day:
 
@@ -52,24 +90,50 @@ from the first connection). In another terminal, with a token that is good for a
   # what the tenant has: its accesses, any page of any filter, and the figures
   curl -si "$GATEHOUSE_URL/demo/access?contractId=C-PAYG&pageSize=10" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
   curl -s $GATEHOUSE_URL/demo/summary -H "Authorization: Bearer $GATEHOUSE_TOKEN"
-
+{products}
 To look at: {url}/-/docs (every operation, to read and to try; Authorize takes the token from above),
 {url}/-/openapi.json (the same for programs), {url}/-/ready
 "#
-    )
+        )
+    }
+
+    /// What to do with the platforms.
+    fn about_products(&self) -> String {
+        let [_, beta, _] = &self.platforms[..] else { return String::new() };
+        let broken = beta.url();
+        format!(
+            r#"
+It also has accounts at three simulated platforms, ALPHA, BETA and GAMMA:
+
+  # what is connected, on whose network: one page over four accounts, and how each account is
+  curl -s "$GATEHOUSE_URL/demo/product?pageSize=4&pageNumber=1" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+  curl -s $GATEHOUSE_URL/demo/account -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+
+  # one platform goes down: the others still answer, and `errors` names the account that is missing
+  curl -s -X PATCH {broken}/-/profile -d '{{"fault": "reset"}}'
+  curl -s "$GATEHOUSE_URL/demo/product?pageSize=4&pageNumber=1" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+
+  # it is back; after some seconds in which it is left alone, it is asked again
+  curl -s -X PUT {broken}/-/profile -d '{{}}'
+"#
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_demo_is_added_beside_what_is_there() {
+    #[tokio::test]
+    async fn the_demo_is_added_beside_what_is_there() {
         let mut estate = Estate { tenants: Vec::new() };
-        add_to(&mut estate);
-        let n_tenants = estate.tenants.len();
-        assert!(n_tenants > 0);
-        add_to(&mut estate);
-        assert_eq!(estate.tenants.len(), n_tenants);
+        let demo = Demo::add_to(&mut estate).unwrap();
+        assert_eq!((estate.tenants.len(), demo.platforms.len()), (1, 3));
+        // A tenant of that name is left as it is.
+        let before = estate.clone();
+        let again = Demo::add_to(&mut estate).unwrap();
+        assert_eq!(estate, before);
+        assert!(again.platforms.is_empty() && again.about_products().is_empty());
+        demo.stop().await;
     }
 }

@@ -10,7 +10,8 @@ use gatehouse_server::estate::Estate;
 use gatehouse_server::serve::{STOP_TIMEOUT, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{demo, logging};
+use crate::demo::Demo;
+use crate::logging;
 
 /// Where the settings come from; shared by the commands that read them.
 #[derive(Args)]
@@ -63,7 +64,7 @@ pub(crate) struct Serve {
     /// Apply an estate file at start
     #[arg(long, value_name = "FILE")]
     estate: Option<PathBuf>,
-    /// Add a demo tenant with contracts, and print a token and what to try
+    /// Add a demo tenant with contracts and simulated platforms, and print a token and what to try
     #[arg(long)]
     demo: bool,
     /// Show the settings without secrets, and stop
@@ -97,9 +98,11 @@ impl Serve {
             Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
             None => None,
         };
-        if self.demo {
-            demo::add_to(estate.get_or_insert_with(|| Estate { tenants: Vec::new() }));
-        }
+        let demo = if self.demo {
+            Some(Demo::add_to(estate.get_or_insert_with(|| Estate { tenants: Vec::new() }))?)
+        } else {
+            None
+        };
         // Before anything is answered: a signal that comes early must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
         let server = Server::start(config, estate.as_ref()).await.map_err(|why| why.to_string())?;
@@ -110,20 +113,23 @@ impl Serve {
             let address = address.map_err(|cause| cause.to_string())?;
             println!("operator listening on http://{address}");
         }
-        if self.demo {
+        if let Some(demo) = &demo {
             let mut reached = address;
             if reached.ip().is_unspecified() {
                 // Everywhere is a place to listen, not one to connect to.
                 reached.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
             }
             let url = format!("{scheme}://{reached}{}", config.base_path.as_str());
-            println!("{}", demo::invitation(&server, &url));
+            println!("{}", demo.invitation(&server, &url));
         }
         let stop = async {
             stop.await;
             let _ = asked.set(Instant::now());
         };
         server.run(stop).await;
+        if let Some(demo) = demo {
+            demo.stop().await;
+        }
         Ok(())
     }
 }
