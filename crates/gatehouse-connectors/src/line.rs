@@ -206,6 +206,10 @@ impl Line {
         let _permit = self.turn(ask).await.map_err(Mishap::before)?;
         let mut url = url.clone();
         for _ in 0..=REDIRECTS_MAX {
+            if Instant::now() >= ask.deadline {
+                let words = "there was no time left to ask the platform";
+                return Err(Mishap::before(Failure::new(FailureKind::Timeout, words)));
+            }
             let client = self.outside.client(&url).map_err(|why| {
                 let why = format!("the platform is not asked: {why}");
                 Mishap::before(Failure::new(FailureKind::Error, why))

@@ -18,6 +18,8 @@ impl Bucket {
     /// A full one, with room for one token at least.
     pub(super) fn new(per_second: f64, burst: u32, now: Instant) -> Self {
         let burst = f64::from(burst.max(1));
+        // What is no number lets nothing through, and what has no end stays one that can be counted with.
+        let per_second = if per_second.is_nan() { 0.0 } else { per_second.clamp(0.0, f64::MAX) };
         Self { per_second, burst, tokens: burst, at: now }
     }
 

@@ -1,1 +1,133 @@
+use proptest::prelude::*;
 
+use super::*;
+
+/// A breaker, a clock, and what both did: one letter for each call.
+///
+/// `.` works, `x` fails, `?` nobody waits, `s` ten seconds pass; out come `.`, `x`, `?` for calls that
+/// were made, and `-` for those that were not.
+fn run(steps: &str) -> (String, Circuit) {
+    let mut now = Instant::now();
+    let mut breaker = Breaker::default();
+    let mut made = String::new();
+    for step in steps.chars() {
+        let verdict = match step {
+            's' => {
+                now += OPEN_TIME;
+                continue;
+            }
+            '.' => Verdict::Works,
+            'x' => Verdict::Fails,
+            _ => Verdict::Unknown,
+        };
+        match breaker.admit(now) {
+            Ok(pass) => {
+                breaker.settle(pass, verdict, now);
+                made.push(step);
+            }
+            Err(_) => made.push('-'),
+        }
+    }
+    (made, breaker.circuit())
+}
+
+#[tokio::test]
+async fn the_circuit_opens_after_failures_in_a_row_and_closes_when_a_try_works() {
+    #[rustfmt::skip]
+    let cases = [
+        ("xxxx",            "xxxx",         Circuit::Closed),
+        ("xxxxx",           "xxxxx",        Circuit::Open),
+        ("xxxx.xxxx",       "xxxx.xxxx",    Circuit::Closed),
+        ("xx??xxx",         "xx??xxx",      Circuit::Open),
+        ("xxxxx..x",        "xxxxx---",     Circuit::Open),
+        ("xxxxxs..",        "xxxxx..",      Circuit::Closed),
+        ("xxxxxs.xxxx",     "xxxxx.xxxx",   Circuit::Closed),
+        ("xxxxxsx.",        "xxxxxx-",      Circuit::Open),
+        ("xxxxxsxs.",       "xxxxxx.",      Circuit::Closed),
+        ("xxxxxs?.",        "xxxxx?.",      Circuit::Closed),
+        ("xxxxxs??x.",      "xxxxx??x-",    Circuit::Open),
+    ];
+    for (steps, made, circuit) in cases {
+        assert_eq!(run(steps), (made.to_owned(), circuit), "{steps}");
+    }
+}
+
+/// One that has just opened.
+fn opened(now: Instant) -> Breaker {
+    let mut breaker = Breaker::default();
+    for _ in 0..FAILURES_MAX {
+        let pass = breaker.admit(now).unwrap();
+        breaker.settle(pass, Verdict::Fails, now);
+    }
+    breaker
+}
+
+#[tokio::test]
+async fn an_open_circuit_tells_for_how_long_still() {
+    let now = Instant::now();
+    let mut breaker = opened(now);
+    let left = OPEN_TIME - Duration::from_secs(3);
+    assert_eq!(breaker.admit(now + Duration::from_secs(3)), Err(Shut::For(left)));
+    assert_eq!(breaker.look(now + OPEN_TIME), Ok(()));
+}
+
+#[tokio::test]
+async fn only_one_call_finds_out() {
+    let now = Instant::now();
+    let mut breaker = opened(now);
+    let then = now + OPEN_TIME;
+    let probe = breaker.admit(then).unwrap();
+    assert_eq!(breaker.admit(then), Err(Shut::Probing));
+    assert_eq!(breaker.circuit(), Circuit::HalfOpen);
+    breaker.settle(probe, Verdict::Works, then);
+    assert!(breaker.admit(then).is_ok());
+}
+
+#[tokio::test]
+async fn calls_of_an_earlier_time_change_nothing() {
+    let now = Instant::now();
+    let mut breaker = Breaker::default();
+    let (early, late) = (breaker.admit(now).unwrap(), breaker.admit(now).unwrap());
+    for _ in 0..FAILURES_MAX {
+        let pass = breaker.admit(now).unwrap();
+        breaker.settle(pass, Verdict::Fails, now);
+    }
+    breaker.settle(early, Verdict::Works, now);
+    assert_eq!(breaker.circuit(), Circuit::Open);
+    let probe = breaker.admit(now + OPEN_TIME).unwrap();
+    breaker.settle(late, Verdict::Fails, now + OPEN_TIME);
+    assert_eq!(breaker.circuit(), Circuit::HalfOpen);
+    breaker.settle(probe, Verdict::Works, now + OPEN_TIME);
+    assert_eq!(breaker.circuit(), Circuit::Closed);
+}
+
+proptest! {
+    /// Whatever happens, in whichever order calls end: after a while of silence one call is let through,
+    /// as long as none is under way.
+    #[test]
+    fn nothing_blocks_for_ever(steps in proptest::collection::vec((0u8..4, 0usize..8), 0..200)) {
+        let mut now = Instant::now();
+        let mut breaker = Breaker::default();
+        let mut under_way = Vec::new();
+        for (step, which) in steps {
+            match step {
+                0 => under_way.extend(breaker.admit(now)),
+                1 => now += OPEN_TIME / 4,
+                _ if under_way.is_empty() => {}
+                2 => {
+                    let pass = under_way.swap_remove(which % under_way.len());
+                    breaker.settle(pass, Verdict::Fails, now);
+                }
+                _ => {
+                    let pass = under_way.swap_remove(which % under_way.len());
+                    let verdict = if which % 2 == 0 { Verdict::Works } else { Verdict::Unknown };
+                    breaker.settle(pass, verdict, now);
+                }
+            }
+        }
+        for pass in under_way {
+            breaker.settle(pass, Verdict::Unknown, now);
+        }
+        prop_assert!(breaker.admit(now + OPEN_TIME).is_ok());
+    }
+}

@@ -1,0 +1,218 @@
+//! A platform that plays what a test wants to see, over real connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+/// What is done with a request.
+#[derive(Clone)]
+pub(super) enum Play {
+    /// Sends this, then ends the connection.
+    Send(Vec<u8>),
+    /// Sends this, then resets the connection.
+    Reset(Vec<u8>),
+    /// Sends this, then nothing more.
+    Hang(Vec<u8>),
+    /// Sends this, and then a byte now and then, without end.
+    Trickle(Vec<u8>),
+    /// Sends this when it is allowed to.
+    Hold(Vec<u8>, Arc<Semaphore>),
+}
+
+/// An answer with a body and headers, each with its end of line.
+pub(super) fn reply(status: u16, headers: &str, body: &str) -> Play {
+    let length = body.len();
+    Play::Send(
+        format!(
+            "HTTP/1.1 {status} Whatever\r\nConnection: close\r\nContent-Length: {length}\r\n\
+             {headers}\r\n{body}"
+        )
+        .into_bytes(),
+    )
+}
+
+/// A platform on this machine. It is gone when it is dropped.
+pub(super) struct Platform {
+    pub(super) address: SocketAddr,
+    counts: Arc<Counts>,
+    requests: mpsc::UnboundedReceiver<String>,
+    task: JoinHandle<()>,
+}
+
+struct Counts {
+    requests: AtomicUsize,
+    under_way: AtomicUsize,
+    under_way_max: AtomicUsize,
+    /// One for each answer that was sent as far as it is.
+    sent: Semaphore,
+}
+
+impl Platform {
+    /// One that plays by the number of the request, counted from zero, and its head.
+    pub(super) async fn new(script: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Self {
+        Self::start(script, None).await
+    }
+
+    /// One that encrypts.
+    pub(super) async fn with_tls(
+        acceptor: TlsAcceptor,
+        script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(script, Some(acceptor)).await
+    }
+
+    async fn start(
+        script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
+        acceptor: Option<TlsAcceptor>,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (heard, requests) = mpsc::unbounded_channel();
+        let (script, counts) = (Arc::new(script), Counts::none());
+        let counting = Arc::clone(&counts);
+        let task = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (script, counts) = (Arc::clone(&script), Arc::clone(&counting));
+                let (heard, acceptor) = (heard.clone(), acceptor.clone());
+                connections.spawn(async move {
+                    let play = |head: String| {
+                        let nth = counts.requests.fetch_add(1, Ordering::SeqCst);
+                        let play = script(nth, &head);
+                        let _ = heard.send(head);
+                        play
+                    };
+                    match acceptor {
+                        None => serve(stream, play, &counts).await,
+                        Some(acceptor) => {
+                            // A client that trusts nobody goes away here.
+                            let Ok(stream) = acceptor.accept(stream).await else { return };
+                            serve(stream, play, &counts).await;
+                        }
+                    }
+                });
+            }
+        });
+        Self { address, counts, requests, task }
+    }
+
+    /// Where it is.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many requests have come.
+    pub(super) fn n_requests(&self) -> usize {
+        self.counts.requests.load(Ordering::SeqCst)
+    }
+
+    /// The most requests that were there at the same time.
+    pub(super) fn n_under_way_max(&self) -> usize {
+        self.counts.under_way_max.load(Ordering::SeqCst)
+    }
+
+    /// The head and body of the next request, when it comes.
+    pub(super) async fn request(&mut self) -> String {
+        self.requests.recv().await.unwrap()
+    }
+
+    /// Waits until an answer was sent as far as it is.
+    pub(super) async fn sent(&self) {
+        self.counts.sent.acquire().await.unwrap().forget();
+    }
+}
+
+impl Counts {
+    fn none() -> Arc<Self> {
+        let none = || AtomicUsize::new(0);
+        let sent = Semaphore::new(0);
+        Arc::new(Self { requests: none(), under_way: none(), under_way_max: none(), sent })
+    }
+}
+
+impl Drop for Platform {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
+    mut stream: S,
+    play: impl FnOnce(String) -> Play,
+    counts: &Counts,
+) {
+    let Some(head) = read(&mut stream).await else { return };
+    let n_under_way = counts.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+    counts.under_way_max.fetch_max(n_under_way, Ordering::SeqCst);
+    // The client may go away at any time.
+    match play(head) {
+        Play::Send(bytes) => {
+            counts.under_way.fetch_sub(1, Ordering::SeqCst);
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
+        }
+        Play::Reset(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            stream.reset();
+        }
+        Play::Hang(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            counts.sent.add_permits(1);
+            // Until the client is gone.
+            let _ = stream.read(&mut [0]).await;
+        }
+        Play::Trickle(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            let mut ticks = tokio::time::interval(Duration::from_millis(1));
+            while stream.write_all(b"1\r\n \r\n").await.is_ok() {
+                ticks.tick().await;
+            }
+        }
+        Play::Hold(bytes, allowed) => {
+            allowed.acquire().await.unwrap().forget();
+            counts.under_way.fetch_sub(1, Ordering::SeqCst);
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
+        }
+    }
+}
+
+/// A request, as far as its headers say.
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
+    let mut text = String::new();
+    loop {
+        let mut buffer = [0; 4096];
+        let n_bytes = stream.read(&mut buffer).await.ok().filter(|it| *it > 0)?;
+        text += std::str::from_utf8(&buffer[..n_bytes]).unwrap();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|it| it.strip_prefix("content-length: "));
+        if body.len() >= length.map_or(0, |it| it.parse().unwrap()) {
+            return Some(text);
+        }
+    }
+}
+
+/// A connection that can end without a goodbye.
+trait Resettable {
+    fn reset(self);
+}
+
+impl Resettable for TcpStream {
+    fn reset(self) {
+        self.set_zero_linger().unwrap();
+    }
+}
+
+impl Resettable for tokio_rustls::server::TlsStream<TcpStream> {
+    fn reset(self) {
+        self.into_inner().0.reset();
+    }
+}
