@@ -48,6 +48,9 @@ const COUNTRIES: [(&str, &str); 8] = [
     ("48", "260"),
 ];
 
+/// What the numbers of mobile telephones begin with, behind the country.
+const MOBILE: &str = "7";
+
 /// What the numbers of devices begin with: one for each model.
 const MODELS: [&str; 5] = ["35284110", "35693803", "86475204", "86183105", "01516100"];
 
@@ -154,7 +157,7 @@ impl<'a> Fleet<'a> {
                 (is_own && place < self.len()).then_some(place)
             }
             IdentifierKind::Msisdn if is_cellular => {
-                let digits = value.strip_prefix(self.country().0)?;
+                let digits = value.strip_prefix(self.country().0)?.strip_prefix(MOBILE)?;
                 let place = self.own(MSISDNS.invert(decimal(digits, 12)?)?)?;
                 self.has_msisdn(place).then_some(place)
             }
@@ -237,7 +240,7 @@ impl<'a> Fleet<'a> {
     }
 
     fn msisdn(&self, number: u64) -> String {
-        format!("{}{:012}", self.country().0, MSISDNS.apply(number))
+        format!("{}{MOBILE}{:012}", self.country().0, MSISDNS.apply(number))
     }
 }
 
