@@ -41,6 +41,26 @@ pub(super) struct Question<'a> {
     pub(super) authorization: Option<&'a str>,
 }
 
+/// Why a request is not answered as it would like to be.
+#[derive(Debug)]
+enum Refusal {
+    Unauthorized,
+    NotFound(String),
+    MethodNotAllowed,
+    BadRequest(String),
+}
+
+impl Refusal {
+    fn reply(self) -> Reply {
+        match self {
+            Self::Unauthorized => unauthorized(),
+            Self::NotFound(message) => error_reply(StatusCode::NOT_FOUND, &message),
+            Self::MethodNotAllowed => method_not_allowed("GET"),
+            Self::BadRequest(message) => bad_request(&message),
+        }
+    }
+}
+
 /// Answers a request, as far as an answer can be wrong by itself; what is wrong with the way that it comes is
 /// the server's.
 pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<'_>) -> Reply {
@@ -53,7 +73,7 @@ pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<
     }
     let mut reply = match find(platform, profile.fault, question) {
         Ok(reply) => reply,
-        Err(refusal) => return refusal,
+        Err(refusal) => return refusal.reply(),
     };
     if profile.fault == Misbehaviour::InvalidJson {
         let body = reply.body_mut();
@@ -62,22 +82,31 @@ pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<
     reply
 }
 
-fn find(platform: &Platform, fault: Misbehaviour, question: Question<'_>) -> Result<Reply, Reply> {
+fn find(
+    platform: &Platform,
+    fault: Misbehaviour,
+    question: Question<'_>,
+) -> Result<Reply, Refusal> {
     let token = question.authorization.and_then(bearer).filter(|it| platform.tokens.accept(it));
-    let fleet = Fleet::of(platform, token.ok_or_else(unauthorized)?);
+    let fleet = Fleet::of(platform, token.ok_or(Refusal::Unauthorized)?);
     let rest = question.path.strip_prefix(CONNECTIONS);
     let id = match rest {
         Some("") => None,
         Some(rest) if rest.len() > 1 && rest.starts_with('/') => Some(&rest[1..]),
-        _ => return Err(not_found(format!("there is nothing at {}", shortened(question.path)))),
+        _ => {
+            return Err(Refusal::NotFound(format!(
+                "there is nothing at {}",
+                shortened(question.path)
+            )));
+        }
     };
     if question.method != Method::GET {
-        return Err(method_not_allowed("GET"));
+        return Err(Refusal::MethodNotAllowed);
     }
-    let parameters = parameters(question.query).map_err(bad_request)?;
+    let parameters = parameters(question.query).map_err(Refusal::BadRequest)?;
     match id {
         Some(id) => read(&fleet, fault, id, &parameters),
-        None => match wanted(&parameters).map_err(bad_request)? {
+        None => match wanted(&parameters).map_err(Refusal::BadRequest)? {
             Some((kind, values)) => look_up(platform, &fleet, fault, kind, &values),
             None => list(platform, &fleet, fault, &parameters),
         },
@@ -216,8 +245,8 @@ fn list(
     fleet: &Fleet<'_>,
     fault: Misbehaviour,
     parameters: &Parameters,
-) -> Result<Reply, Reply> {
-    let Window { from, size } = window(platform, fleet, parameters).map_err(bad_request)?;
+) -> Result<Reply, Refusal> {
+    let Window { from, size } = window(platform, fleet, parameters).map_err(Refusal::BadRequest)?;
     let end = from.saturating_add(size).min(fleet.len());
     let connections = (from..end).map(|place| fleet.at(place)).collect();
     let found = match platform.paging {
@@ -239,9 +268,9 @@ fn look_up(
     fault: Misbehaviour,
     kind: IdentifierKind,
     values: &[&str],
-) -> Result<Reply, Reply> {
+) -> Result<Reply, Refusal> {
     if values.len() > platform.look_up_max as usize {
-        return Err(bad_request(format!(
+        return Err(Refusal::BadRequest(format!(
             "{} must name at most {}, not {}",
             parameter_of(kind),
             platform.look_up_max,
@@ -264,13 +293,13 @@ fn read(
     fault: Misbehaviour,
     id: &str,
     parameters: &Parameters,
-) -> Result<Reply, Reply> {
+) -> Result<Reply, Refusal> {
     if let Some((name, _)) = parameters.first() {
-        return Err(bad_request(format!("{} can't stand beside an id", shortened(name))));
+        return Err(Refusal::BadRequest(format!("{} can't stand beside an id", shortened(name))));
     }
     let id = percent_decode_str(id).decode_utf8_lossy();
     let place = fleet.place_of_id(&id).ok_or_else(|| {
-        not_found(format!("there is no connection `{}` in this account", shortened(&id)))
+        Refusal::NotFound(format!("there is no connection `{}` in this account", shortened(&id)))
     })?;
     let connection = fleet.at(place);
     Ok(match fault {
@@ -328,8 +357,8 @@ pub(super) fn json_reply<T: Serialize>(body: &T) -> Reply {
     reply
 }
 
-pub(super) fn bad_request(message: String) -> Reply {
-    error_reply(StatusCode::BAD_REQUEST, &message)
+pub(super) fn bad_request(message: &str) -> Reply {
+    error_reply(StatusCode::BAD_REQUEST, message)
 }
 
 pub(super) fn method_not_allowed(allowed: &'static str) -> Reply {
@@ -341,10 +370,6 @@ pub(super) fn throttled(profile: &Profile) -> Reply {
     let seconds = profile.retry_after_seconds.to_string();
     let reply = error_reply(StatusCode::TOO_MANY_REQUESTS, "asked too often: wait and try again");
     with_header(reply, RETRY_AFTER, &seconds)
-}
-
-fn not_found(message: String) -> Reply {
-    error_reply(StatusCode::NOT_FOUND, &message)
 }
 
 fn unauthorized() -> Reply {

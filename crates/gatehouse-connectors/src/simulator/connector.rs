@@ -254,10 +254,7 @@ struct PropertyBody {
 
 fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
     expect_ok(answer)?;
-    let body: PageBody = answer.json()?;
-    let connections = body.connections.into_iter().map(connection).collect::<Result<_, _>>()?;
-    let next = body.next.filter(|mark| !mark.is_empty());
-    Ok(PlatformPage { connections, next, total: body.total, is_last: false })
+    page(answer.json()?)
 }
 
 fn read_connection(answer: &Answer) -> Result<Option<Connection>, Failure> {
@@ -272,7 +269,13 @@ fn expect_ok(answer: &Answer) -> Result<(), Failure> {
     if answer.status == StatusCode::OK {
         return Ok(());
     }
-    Err(answer.failure(format!("the platform answered with status {}", answer.status.as_u16())))
+    Err(answer.failure(format!("the platform answered {}", answer.status.as_u16())))
+}
+
+fn page(body: PageBody) -> Result<PlatformPage, Failure> {
+    let connections = body.connections.into_iter().map(connection).collect::<Result<_, _>>()?;
+    let next = body.next.filter(|mark| !mark.is_empty());
+    Ok(PlatformPage { connections, next, total: body.total, is_last: false })
 }
 
 fn connection(body: ConnectionBody) -> Result<Connection, Failure> {

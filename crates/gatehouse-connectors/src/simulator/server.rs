@@ -187,7 +187,7 @@ async fn converse(stream: TcpStream, _place: OwnedSemaphorePermit, desk: Arc<Des
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| desk.respond(request));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_BYTES_MAX);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_header_size(HEAD_BYTES_MAX);
     let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut is_stopping = false;
     loop {
@@ -269,7 +269,7 @@ impl Desk {
                 let message = format!("a profile may have {PROFILE_BYTES_MAX} bytes");
                 return api::error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message);
             }
-            Ok(Err(_)) => return api::bad_request("the body broke off".to_owned()),
+            Ok(Err(_)) => return api::bad_request("the body broke off"),
             Err(_) => {
                 let message = "the body took too long";
                 return api::error_reply(StatusCode::REQUEST_TIMEOUT, message);
@@ -282,7 +282,7 @@ impl Desk {
                 *profile = changed;
                 api::json_reply(&changed.to_json())
             }
-            Err(faults) => api::bad_request(faults.join("; ")),
+            Err(faults) => api::bad_request(&faults.join("; ")),
         }
     }
 

@@ -140,7 +140,10 @@ fn a_connection_is_the_same_in_every_release() {
         shown(&alpha),
         r#"{"id":"3221e64f70","state":"in-use","connectivity":"cellular","iccid":"8948692742341277051","imsi":"260668864362168","msisdn":"487016466663624","imei":"861831058982261","properties":[{"name":"fleet","value":"harbour"}]}"#
     );
-    assert_eq!(shown(&gamma), "");
+    assert_eq!(
+        shown(&gamma),
+        r#"{"id":"382fd4c472","state":"in-use","connectivity":"satellite","serial":"SL-DF-7541681-61412-09","properties":[{"name":"site","value":"Leeds"},{"name":"label","value":"unit 6282"}]}"#
+    );
 }
 
 #[test]
