@@ -74,14 +74,15 @@ const ABOUT: &str = "Issues, checks, suspends and ends the credentials of a flee
     midnight in UTC.";
 
 /// What operations are sorted by.
-const TAGS: [(&str, &str); 10] = [
+const TAGS: [(&str, &str); 11] = [
     ("access", "Credentials of devices: making, listing, reading and changing them"),
     ("batch", "Many accesses at once, and the Tasks that follow them"),
     ("contract", "The tenant's contracts, which decide what its accesses are"),
     ("product", "The tenant's connections at external platforms"),
+    ("account", "The tenant's accounts at external platforms"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
-    ("admin", "What operators set up: tenants, their contracts and their clients"),
+    ("admin", "What operators set up: tenants, their contracts, accounts and clients"),
     ("operator", "What operators watch"),
     ("token", "Tokens for clients"),
     ("public", "What anyone may see of the server itself"),
@@ -97,6 +98,7 @@ fn tag(path: &str) -> &'static str {
         Some("access") => "access",
         Some("contract") => "contract",
         Some("product") => "product",
+        Some("account") => "account",
         Some("summary") => "summary",
         _ => "verify",
     }

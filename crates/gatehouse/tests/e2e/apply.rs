@@ -209,8 +209,7 @@ async fn a_server_applies_accounts_when_it_starts() {
     let place = Place::sqlite();
     std::fs::write(place.path("estate.yaml"), WITH_ACCOUNTS).unwrap();
     write_token(&place, "s3cret");
-    let mut server = place.serve_with(&["--estate", "estate.yaml"]);
-    server.token = place.token("*", "product:read");
+    let server = place.serve();
     let (status, accounts) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
     assert_eq!(status, 200);
     let expected = r#"[{"name":"a/eu","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"},{"name":"b","platform":"BETA","platformAccount":"7","health":"UNKNOWN"}]"#;

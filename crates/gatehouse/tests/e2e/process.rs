@@ -107,7 +107,7 @@ impl Place {
         let url = said.trim().strip_prefix("listening on ").map(str::to_owned);
         let url = url.unwrap_or_else(|| panic!("it did not start: {said} {}", self.log()));
         let client = Client::builder().timeout(std::time::Duration::from_secs(60)).build().unwrap();
-        let token = self.token("*", "access:read access:write access:verify admin");
+        let token = self.token("*", "access:read access:write access:verify product:read admin");
         Server { child, url, client, token, stdout }
     }
 

@@ -20,6 +20,8 @@ const MISPLACED: &str = "pw-misplaced-08";
 const OF_NOBODY: &str = "pw-of-nobody-09";
 const JUNK_TOKEN: &str = "junk-token-10";
 const IN_WRONG_TYPE: &str = "pw-in-a-form-11";
+const OF_ACCOUNT: [&str; 3] =
+    ["pw-of-account-13", "pw-of-account-in-number-14", "pw-of-account-later-15"];
 const OF_DATABASE: &str = "pw-of-database-12";
 
 /// The place with a password in its database's address; on SQLite there is none.
@@ -171,9 +173,33 @@ async fn use_them_all(server: &Server) -> Vec<String> {
     let contract = json!({"productOfferingId": "po", "billingModel": "PAY_PER_USE"});
     let (put, _) = status(Method::PUT, &format!("{tenant}/contracts/c"), Some(contract)).await;
     assert_eq!(put, 201);
-    for path in
-        ["/-/admin/tenants", &format!("{tenant}/contracts"), "/acme/contract", "/acme/summary"]
-    {
+    let [first, mistyped, later] = OF_ACCOUNT;
+    let account = |credentials: Value| {
+        json!({
+            "platform": "ALPHA", "connector": "simulator", "platformAccount": "100234",
+            "settings": {"baseUrl": "http://127.0.0.1:9700"}, "credentials": credentials,
+        })
+    };
+    for (credentials, expected) in [
+        (json!({"token": first}), 201),
+        (json!({"token": [mistyped]}), 400),
+        (json!({"token": "", mistyped.repeat(3): "x"}), 400),
+        (json!(mistyped), 400),
+        (json!({"token": later}), 200),
+    ] {
+        let path = format!("{tenant}/accounts/a");
+        let (put, body) = status(Method::PUT, &path, Some(account(credentials))).await;
+        assert_eq!(put, expected, "{body}");
+        assert!(OF_ACCOUNT.iter().all(|it| !body.to_string().contains(it)), "{body}");
+    }
+    for path in [
+        "/-/admin/tenants",
+        &format!("{tenant}/contracts"),
+        &format!("{tenant}/accounts"),
+        "/acme/contract",
+        "/acme/account",
+        "/acme/summary",
+    ] {
         assert_eq!(server.json(Method::GET, path, None).await.0, 200, "{path}");
     }
     assert_eq!(server.ask(Method::DELETE, tenant, None).await.status(), 204);
@@ -196,7 +222,7 @@ async fn use_them_all(server: &Server) -> Vec<String> {
         generated,
         &forged,
     ];
-    of_clients.extend(used.into_iter().chain(IN_BASIC).map(str::to_owned));
+    of_clients.extend(used.into_iter().chain(IN_BASIC).chain(OF_ACCOUNT).map(str::to_owned));
     of_clients
 }
 

@@ -166,6 +166,54 @@ async fn every_field_of_a_contract_and_of_a_tenant() {
 }
 
 #[tokio::test]
+async fn every_field_of_an_account() {
+    let gate = Gatehouse::new().await;
+    let path = "/-/admin/tenants/acme/accounts/x";
+    let long = format!("\"{}\"", "x".repeat(129));
+    let long_word = format!("\"{}\"", "A".repeat(33));
+    let names = ["\"\"", "\"\\u0000\"", &long];
+    let platforms = ["\"\"", "\"alpha\"", "\"_A\"", "\"A-B\"", "\"\u{c4}\"", &long_word];
+    let connectors = ["\"\"", "\"Simulator\"", "\"-a\"", "\"a.b\"", &long];
+    let objects = ["\"\"", "\"x\""];
+    let all: [(&str, &[&str]); 7] = [
+        ("name", &names),
+        ("platform", &platforms),
+        ("connector", &connectors),
+        ("platformAccount", &names),
+        ("settings", &objects),
+        ("credentials", &objects),
+        ("hasCredentials", &objects),
+    ];
+    let good = [
+        ("platform", "\"ALPHA\""),
+        ("connector", "\"simulator\""),
+        ("platformAccount", "\"1\""),
+        ("settings", "{}"),
+    ];
+    for (field, more) in all {
+        let is_wrong = |value: &&str| match field {
+            "settings" | "credentials" => *value != "{}",
+            "hasCredentials" => *value != "true",
+            _ => true,
+        };
+        let others = good.iter().filter(|(name, _)| *name != field);
+        let others: String = others.map(|(name, it)| format!(r#""{name}": {it}, "#)).collect();
+        for value in WRONG_TYPES.into_iter().filter(is_wrong).chain(more.iter().copied()) {
+            let body = format!(r#"{{{others}"{field}": {value}}}"#);
+            assert_refused(&gate, "PUT", path, &body, field).await;
+        }
+        let twice = format!(r#"{{"{field}": 0, "{field}": 0}}"#);
+        assert_refused(&gate, "PUT", path, &twice, field).await;
+    }
+    let good: Vec<String> = good.iter().map(|(name, it)| format!(r#""{name}": {it}"#)).collect();
+    for value in WRONG_TYPES.into_iter().chain(["\"\""]) {
+        let body = format!(r#"{{{}, "credentials": {{"token": {value}}}}}"#, good.join(", "));
+        assert_refused(&gate, "PUT", path, &body, "credentials.token").await;
+    }
+    assert_eq!(gate.get(path).await.status, 404, "nothing was written");
+}
+
+#[tokio::test]
 async fn bodies_that_are_no_objects() {
     let gate = Gatehouse::new().await;
     let deep = "[".repeat(10_000);

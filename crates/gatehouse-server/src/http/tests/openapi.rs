@@ -98,7 +98,7 @@ async fn the_schema_of_every_body_is_what_is_read() {
             let properties: BTreeSet<String> =
                 alternatives.iter().flat_map(|it| keys(&it["properties"])).collect();
             let path = resource.path.replace("{tenantName}", "acme").replace("{accessId}", id);
-            let path = path.replace("{contractId}", "payg");
+            let path = path.replace("{contractId}", "payg").replace("{accountName}", "one");
             let mut body: serde_json::Map<String, Value> =
                 properties.iter().map(|it| (it.clone(), Value::Array(vec![]))).collect();
             body.insert("doesNotExist".into(), 1.into());
@@ -334,6 +334,12 @@ async fn answers_of_a_life_are_in_the_document() {
     let (access, _) = gate.create(body).await;
     let (accesses, one) = ("/{tenantName}/access", "/{tenantName}/access/{accessId}");
     let contract = "/-/admin/tenants/{tenantName}/contracts/{contractId}";
+    let account = "/-/admin/tenants/{tenantName}/accounts/{accountName}";
+    let accounts = "/-/admin/tenants/{tenantName}/accounts";
+    let eu = "/-/admin/tenants/acme/accounts/eu";
+    let reached = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
+                      "settings": {"baseUrl": "http://127.0.0.1:9700", "deep": [1.5, true, {"a": "b"}]},
+                      "credentials": {"token": "t"}}"#;
     let full = r#"{"productOfferingId": "o", "billingModel": "PREPAID", "validityPeriod": "PT1.5H",
                    "startDateTime": "0000-01-01", "endDateTime": "2028-01-01T00:00:00+02:00",
                    "maxAccesses": 1}"#;
@@ -361,6 +367,12 @@ async fn answers_of_a_life_are_in_the_document() {
         (contract,   "PUT",    new,                             full,                                 201),
         (contract,   "GET",    new,                             "",                                   200),
         ("/{tenantName}/contract", "GET", "/acme/contract",     "",                                   200),
+        (account,    "PUT",    eu,                              reached,                              201),
+        (account,    "PUT",    eu,                              reached,                              200),
+        (account,    "GET",    eu,                              "",                                   200),
+        (accounts,   "GET",    "/-/admin/tenants/acme/accounts", "",                                  200),
+        ("/{tenantName}/account", "GET", "/acme/account",       "",                                   200),
+        (account,    "DELETE", eu,                              "",                                   204),
         (contract,   "DELETE", new,                             "",                                   204),
     ];
     for (route, method, address, body, status) in cases {

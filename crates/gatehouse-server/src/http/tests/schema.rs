@@ -28,6 +28,7 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
                 "array" => value.is_array(),
                 "string" => value.is_string(),
                 "integer" => value.is_u64() || value.is_i64(),
+                "number" => value.is_number(),
                 "boolean" => value.is_boolean(),
                 other => panic!("{at}: the type {other} is not known here"),
             },
@@ -48,9 +49,23 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
                 says.as_array().unwrap().iter().all(|name| it.contains_key(name.as_str().unwrap()))
             }),
             "additionalProperties" => {
-                assert_eq!(says, &Value::Bool(false), "{at}");
                 let known = &schema["properties"];
-                value.as_object().is_none_or(|it| it.keys().all(|name| known.get(name).is_some()))
+                let fields = value.as_object().into_iter().flatten();
+                let mut others = fields.filter(|(name, _)| known.get(name).is_none()).peekable();
+                if *says == Value::Bool(false) {
+                    others.peek().is_none()
+                } else {
+                    others.for_each(|(name, value)| {
+                        hold(document, says, value, &format!("{at}/{name}"), found);
+                    });
+                    true
+                }
+            }
+            "propertyNames" => {
+                for name in value.as_object().into_iter().flat_map(|it| it.keys()) {
+                    hold(document, says, &name.as_str().into(), &format!("{at}/{name}"), found);
+                }
+                true
             }
             "properties" => {
                 for (name, schema) in says.as_object().unwrap() {
@@ -83,12 +98,18 @@ fn what_is_wrong_is_found() {
         "properties": {
             "x": {"$ref": "#/a"}, "n": {"type": "integer", "minimum": 1},
             "l": {"type": "array", "items": {"enum": ["A"]}},
+            "o": {
+                "type": "object", "maxProperties": 1, "propertyNames": {"maxLength": 1},
+                "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "boolean"}]},
+            },
         },
     });
     for (value, n_faults) in [
         (r#"{"x": "éé", "n": 1, "l": ["A"]}"#, 0),
         (r#"{"x": "ééé", "n": 0, "l": ["A", "B"]}"#, 3),
         (r#"{"x": 1, "n": 1.5, "y": 1}"#, 3),
+        (r#"{"x": "", "o": {"é": 1.5}}"#, 0),
+        (r#"{"x": "", "o": {"é": true, "éé": null}}"#, 3),
         ("{}", 1),
         ("[]", 1),
     ] {

@@ -3,7 +3,7 @@
 use gatehouse_core::ids::{CONNECTOR_CHARS_MAX, PLATFORM_CHARS_MAX};
 use serde_json::{Value, json};
 
-use super::{described, name, object};
+use super::{described, name, object, reference};
 use crate::estate::{
     CREDENTIAL_BYTES_MAX, CREDENTIAL_NAME_CHARS_MAX, CREDENTIALS_MAX, SETTINGS_BYTES_MAX,
 };
@@ -27,9 +27,9 @@ pub(super) fn accounts() -> Value {
             },
             "platformAccount": platform_account(),
             "settings": {
-                "type": "object",
+                "type": "object", "additionalProperties": reference("Setting"),
                 "description": format!(
-                    "How the platform is reached: what the connector asks for, without null. At most \
+                    "How the platform is reached: what the connector asks for. At most \
                      {SETTINGS_BYTES_MAX} bytes as JSON."
                 ),
             },
@@ -45,11 +45,13 @@ pub(super) fn accounts() -> Value {
     new["hasCredentials"]["description"] = "As it is shown; may stand here and says nothing".into();
     new["credentials"] = json!({
         "type": "object", "maxProperties": CREDENTIALS_MAX,
-        "description": format!(
-            "What it proves itself with, by name: at most {CREDENTIALS_MAX} strings of 1 to \
-             {CREDENTIAL_BYTES_MAX} bytes, whose names have 1 to {CREDENTIAL_NAME_CHARS_MAX} characters. \
-             Sealed, and never shown. Left out: those that it has. Empty: none."
-        ),
+        "propertyNames": {"minLength": 1, "maxLength": CREDENTIAL_NAME_CHARS_MAX},
+        "additionalProperties": {
+            "type": "string", "minLength": 1, "maxLength": CREDENTIAL_BYTES_MAX,
+            "description": format!("A secret, of at most {CREDENTIAL_BYTES_MAX} bytes in UTF-8"),
+        },
+        "description": "What it proves itself with, by name: sealed, and never shown. Left out: what it has \
+            already. Empty: none.",
     });
     let mut changed = set_up();
     changed["changed"] = json!({
@@ -57,6 +59,14 @@ pub(super) fn accounts() -> Value {
         "description": "The fields that are different now, credentials among them",
     });
     json!({
+        "Setting": {
+            "description": "A setting: anything but null",
+            "anyOf": [
+                {"type": "string"}, {"type": "number"}, {"type": "boolean"},
+                {"type": "array", "items": reference("Setting")},
+                {"type": "object", "additionalProperties": reference("Setting")},
+            ],
+        },
         "NewAccount": described(
             object(&required, new),
             "An account exactly as it is to be; credentials that are left out are kept",
