@@ -143,14 +143,14 @@ impl Problem {
     }
 
     pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {
-        let body = self.body(correlation_id);
+        let body = self.wire(correlation_id);
         let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
         reply.headers.extend(self.headers);
         reply
     }
 
-    /// The body, also where it stands in a list of them.
-    pub(crate) fn body<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
+    /// What goes on the wire, alone or in a list of them.
+    pub(crate) fn wire<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
         let trouble = self.trouble.as_deref();
         let said = trouble.and_then(|trouble| trouble.failure.said.as_ref());
         ProblemBody {
@@ -172,9 +172,9 @@ impl Problem {
         }
     }
 
-    /// The body, where it is part of another.
-    pub(crate) fn fields(&self, correlation_id: &str) -> Map<String, Value> {
-        match serde_json::to_value(self.body(correlation_id)) {
+    /// The same, for who adds something to it.
+    pub(crate) fn body(&self, correlation_id: &str) -> Map<String, Value> {
+        match serde_json::to_value(self.wire(correlation_id)) {
             Ok(Value::Object(fields)) => fields,
             _ => unreachable!("a problem is plain data, and an object"),
         }

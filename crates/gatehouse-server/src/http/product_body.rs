@@ -109,7 +109,7 @@ impl<'a> View<'a> {
     pub(crate) fn envelope(self, products: &'a [Product], errors: &'a [Problem]) -> Envelope<'a> {
         Envelope {
             entities: products.iter().map(|product| self.product(product)).collect(),
-            errors: errors.iter().map(|problem| problem.body(self.correlation_id)).collect(),
+            errors: errors.iter().map(|problem| problem.wire(self.correlation_id)).collect(),
             correlation_id: self.correlation_id,
         }
     }

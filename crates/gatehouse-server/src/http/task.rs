@@ -338,7 +338,7 @@ fn error_body(item: FailedItem, task: &Task) -> Map<String, Value> {
 
 /// The problem of something that failed in a Task: it belongs to the request that the Task came with.
 fn problem_of(trouble: gatehouse_core::Trouble, task: &Task) -> Map<String, Value> {
-    Problem::from(trouble).fields(&task.correlation_id)
+    Problem::from(trouble).body(&task.correlation_id)
 }
 
 const PLAIN: &str = "bodies are plain data";

@@ -9,7 +9,7 @@ const CARD: &str = "8944500102000000012";
 /// The faults of a body that is refused, by name and reason.
 fn refused(body: &Value) -> Vec<String> {
     let problem = read(body.to_string().as_bytes()).map(|_| ()).unwrap_err();
-    let fields = problem.fields("c-1");
+    let fields = problem.body("c-1");
     assert_eq!(fields["status"], 400);
     let params = fields["invalidParams"].as_array().unwrap();
     let line = |it: &Value| format!("{} {}", it["name"], it["reason"]).replace('"', "");
@@ -17,14 +17,14 @@ fn refused(body: &Value) -> Vec<String> {
 }
 
 fn accepted(body: &Value) -> Asked {
-    read(body.to_string().as_bytes()).map_err(|problem| problem.fields("c-1")).unwrap()
+    read(body.to_string().as_bytes()).map_err(|problem| problem.body("c-1")).unwrap()
 }
 
 /// Everything that is wrong, as status, type and detail.
 fn told(asked: Asked, mut finding: Finding) -> Vec<String> {
     let problems = asked.problems(&mut finding);
     let line = |problem: &Problem| {
-        let fields = problem.fields("c-1");
+        let fields = problem.body("c-1");
         let text = |name: &str| fields[name].as_str().unwrap().to_owned();
         format!("{} {}: {}", fields["status"], text("type"), text("detail"))
     };

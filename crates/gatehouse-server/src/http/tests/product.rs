@@ -6,22 +6,71 @@ use insta::assert_snapshot;
 
 #[tokio::test]
 async fn a_tenant_without_accounts_has_pages_without_products() {
-    for gate in Gatehouse::on_each("a_tenant_without_accounts").await {
-        let seen = gate.get("/acme/product?pageNumber=2&pageSize=10&platform=ALPHA").await;
-        assert_snapshot!(seen.whole(), @r#"
-        206
-        content-type: application/json
-        link: <http://gate.example/acme/product?platform=ALPHA&pageNumber=2&pageSize=10>;rel="self", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="first", <http://gate.example/acme/product?platform=ALPHA&pageNumber=3&pageSize=10>;rel="next", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="prev"
-        x-correlation-id: <correlation>
-        content-length: 82
+    let gate = Gatehouse::new().await;
+    let seen = gate.get("/acme/product?pageNumber=2&pageSize=10&platform=ALPHA").await;
+    assert_snapshot!(seen.whole(), @r#"
+    206
+    content-type: application/json
+    link: <http://gate.example/acme/product?platform=ALPHA&pageNumber=2&pageSize=10>;rel="self", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="first", <http://gate.example/acme/product?platform=ALPHA&pageNumber=3&pageSize=10>;rel="next", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="prev"
+    x-correlation-id: <correlation>
+    content-length: 82
 
-        {
-          "entities": [],
-          "errors": [],
-          "correlationId": "<correlation>"
+    {
+      "entities": [],
+      "errors": [],
+      "correlationId": "<correlation>"
+    }
+    "#);
+}
+
+/// An account whose credentials nobody can open.
+async fn damage(gate: &Gatehouse, name: &str) {
+    let account = gatehouse_core::Account {
+        platform: "ALPHA".parse().unwrap(),
+        name: name.parse().unwrap(),
+        connector: "simulator".parse().unwrap(),
+        platform_account: "100234".parse().unwrap(),
+    };
+    let (tenant, store) = ("acme".parse().unwrap(), &gate.gate.site.app.store);
+    store.put_account(&tenant, &account, "{}", Some(b"not sealed")).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_account_that_cannot_be_read_fails_as_its_platform_would() {
+    for gate in Gatehouse::on_each("an_account_that_cannot_be_read").await {
+        for name in ["two", "one"] {
+            damage(&gate, name).await;
         }
-        "#);
-        assert_eq!(gate.get("/acme/product/ALPHA-1").await.status, 404, "{}", gate.kind);
+        let list = gate.get("/acme/product?pageSize=1&pageNumber=1").await;
+        let json = list.json();
+        let told: Vec<_> =
+            json["errors"].as_array().unwrap().iter().map(|it| &it["status"]).collect();
+        assert_eq!(
+            (list.status, told),
+            (206, vec![&400.into(), &502.into(), &502.into()]),
+            "{}",
+            gate.kind
+        );
+        assert_eq!(json["errors"][0]["title"], "Small page size");
+        assert_eq!(json["errors"][1]["relatedParty"][0]["name"], "one", "in the order of accounts");
+        assert_eq!(json["errors"][2]["relatedParty"][0]["name"], "two");
+        let one =
+            gate.get("/acme/product?pageSize=1&pageNumber=1&relatedParty.name=two").await.json();
+        assert_eq!(one["errors"].as_array().map(Vec::len), Some(1), "{one}");
+        let none = gate.get("/acme/product?pageSize=1&pageNumber=1&platform=BETA").await.json();
+        assert_eq!(none["errors"].as_array().map(Vec::len), Some(0), "{none}");
+
+        // Whether it has these is not known. That nobody has the last one is.
+        let body = r#"{"iccidList": ["8944500102000000012"],
+                       "iotConnectionProductIdList": ["ALPHA-1", "BETA-1"]}"#;
+        let json = gate.post("/acme/product/find", body).await.json();
+        let told: Vec<_> =
+            json["errors"].as_array().unwrap().iter().map(|it| &it["status"]).collect();
+        assert_eq!(told, [&502.into(), &502.into(), &Value::from(404)], "{}", gate.kind);
+
+        let seen = gate.get("/acme/product/ALPHA-1").await;
+        assert_eq!((seen.status, seen.json()["title"].as_str()), (502, Some("Platform error")));
+        assert_eq!(gate.get("/acme/product/BETA-1").await.status, 404, "{}", gate.kind);
     }
 }
 
