@@ -14,6 +14,7 @@ mod list;
 mod metrics;
 mod negotiation;
 mod openapi;
+mod platform;
 mod product;
 mod public;
 mod rate;

@@ -1,0 +1,438 @@
+//! Products of simulated platforms: whole answers, from the client's request to the platform's call.
+
+use std::collections::BTreeSet;
+
+use gatehouse_connectors::simulator::{Misbehaviour, Platform, Profile, Server};
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+/// Connections of each account.
+const N_CONNECTIONS: u32 = 7;
+
+/// Tenant `acme` with two accounts at ALPHA and one at BETA (which shows check digits) and at GAMMA (which has
+/// satellites, and marks for pages) each.
+struct World {
+    gate: Gatehouse,
+    alpha: Server,
+    beta: Server,
+    gamma: Server,
+}
+
+/// The accounts, in their order, and the platforms that they are at.
+const ACCOUNTS: [(&str, &str); 4] =
+    [("one", "ALPHA"), ("two", "ALPHA"), ("three", "BETA"), ("four", "GAMMA")];
+
+impl World {
+    async fn new() -> Self {
+        Self::around(Gatehouse::new().await).await
+    }
+
+    async fn around(gate: Gatehouse) -> Self {
+        let [alpha, beta, gamma] = Platform::usual().map(|platform| {
+            let platform = Platform {
+                n_connections: N_CONNECTIONS,
+                page_size_max: 3,
+                look_up_max: 2,
+                ..platform
+            };
+            Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap()
+        });
+        let world = Self { gate, alpha, beta, gamma };
+        for (name, platform) in ACCOUNTS {
+            let (server, paging) = match platform {
+                "ALPHA" => (&world.alpha, "page"),
+                "BETA" => (&world.beta, "offset"),
+                _ => (&world.gamma, "cursor"),
+            };
+            let body = json!({
+                "platform": platform, "connector": "simulator", "platformAccount": format!("no. {name}"),
+                "settings": {"baseUrl": server.url(), "paging": paging, "pageSizeMax": 3, "lookUpMax": 2},
+                "credentials": {"token": format!("token-of-{name}")},
+            });
+            let path = format!("/-/admin/tenants/acme/accounts/{name}");
+            let seen = world.gate.put(&path, &body.to_string()).await;
+            assert_eq!(seen.status, 201, "{}", seen.body);
+        }
+        world
+    }
+
+    /// A page of products.
+    async fn list(&self, query: &str) -> Value {
+        let seen = self.gate.get(&format!("/acme/product?{query}")).await;
+        assert_eq!(seen.status, 206, "{query}: {}", seen.body);
+        seen.json()
+    }
+
+    /// All products that pass a filter, in the order of accounts.
+    async fn all(&self, filter: &str) -> Vec<Value> {
+        let page = self.list(&format!("{filter}&pageSize=1000&pageNumber=1")).await;
+        assert_eq!(page["errors"], json!([]), "{filter}");
+        page["entities"].as_array().unwrap().clone()
+    }
+
+    async fn find(&self, body: &Value) -> Value {
+        let seen = self.gate.post("/acme/product/find", &body.to_string()).await;
+        assert_eq!(seen.status, 200, "{}", seen.body);
+        seen.json()
+    }
+}
+
+fn ids(products: &[Value]) -> Vec<&str> {
+    products.iter().map(|it| it["id"].as_str().unwrap()).collect()
+}
+
+fn entities(envelope: &Value) -> Vec<&str> {
+    ids(envelope["entities"].as_array().unwrap())
+}
+
+/// The accounts that products are of.
+fn accounts(envelope: &Value) -> Vec<&str> {
+    let products = envelope["entities"].as_array().unwrap();
+    products.iter().map(|it| it["relatedParty"][0]["name"].as_str().unwrap()).collect()
+}
+
+/// The statuses of what is wrong, in order.
+fn errors(envelope: &Value) -> Vec<u64> {
+    let errors = envelope["errors"].as_array().unwrap();
+    errors.iter().map(|it| it["status"].as_u64().unwrap()).collect()
+}
+
+/// The first value that a product has of a kind.
+fn number<'p>(product: &'p Value, kind: &str) -> Option<&'p str> {
+    let all = product["productCharacteristic"].as_array().unwrap();
+    all.iter().find(|it| it["name"] == kind)?["value"].as_str()
+}
+
+#[tokio::test]
+async fn a_page_of_products_is_shown_whole() {
+    let world = World::new().await;
+    let seen = world.gate.get("/acme/product?pageSize=1&pageNumber=7&relatedParty.name=two").await;
+    assert_snapshot!(seen.whole(), @r#"
+    206
+    content-type: application/json
+    link: <http://gate.example/acme/product?relatedParty.name=two&pageNumber=7&pageSize=1>;rel="self", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=1&pageSize=1>;rel="first", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=8&pageSize=1>;rel="next", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=6&pageSize=1>;rel="prev"
+    x-correlation-id: <correlation>
+    content-length: 691
+
+    {
+      "entities": [
+        {
+          "id": "ALPHA-8d7b09a287",
+          "href": "http://gate.example/acme/product/ALPHA-8d7b09a287",
+          "status": "SUSPENDED",
+          "connectivityType": "CELLULAR",
+          "productCharacteristic": [
+            {
+              "name": "PLATFORM",
+              "value": "ALPHA"
+            },
+            {
+              "name": "ICCID",
+              "value": "8948692043543454071"
+            },
+            {
+              "name": "IMSI",
+              "value": "260683504447167"
+            },
+            {
+              "name": "MSISDN",
+              "value": "48335591158101"
+            },
+            {
+              "name": "IMEI",
+              "value": "861831059351755"
+            },
+            {
+              "name": "PLATFORM_STATUS",
+              "value": "paused"
+            }
+          ],
+          "relatedParty": [
+            {
+              "name": "two",
+              "characteristic": [
+                {
+                  "name": "PLATFORM_ACCOUNT",
+                  "value": "no. two"
+                }
+              ],
+              "role": "customer"
+            }
+          ],
+          "customProperty": [
+            {
+              "name": "site",
+              "value": "Rotterdam"
+            }
+          ],
+          "@type": "IoTConnection"
+        }
+      ],
+      "errors": [],
+      "correlationId": "<correlation>"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn following_next_meets_every_product_once() {
+    for gate in Gatehouse::on_each("following_next_meets_every").await {
+        let world = World::around(gate).await;
+        let mut path = "/acme/product?pageSize=11&pageNumber=1&fields=relatedParty".to_owned();
+        let mut met = Vec::new();
+        loop {
+            let seen = world.gate.get(&path).await;
+            let page = seen.json();
+            assert_eq!((seen.status, errors(&page)), (206, vec![]), "{path}");
+            let found: Vec<String> = entities(&page).into_iter().map(str::to_owned).collect();
+            // Eleven for four accounts are two for each.
+            assert!(found.len() <= 8, "{path}: {}", found.len());
+            if found.is_empty() {
+                break;
+            }
+            met.extend(found);
+            let link = seen.header("link").unwrap();
+            let next = link.split(", ").find_map(|it| it.strip_suffix(">;rel=\"next\"")).unwrap();
+            path = next.strip_prefix("<http://gate.example").unwrap().to_owned();
+            assert!(path.contains("fields=relatedParty"), "{path}");
+        }
+        let different: BTreeSet<&String> = met.iter().collect();
+        assert_eq!((met.len(), different.len()), (28, 28), "{}", world.gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn accounts_share_a_page_in_their_order() {
+    let world = World::new().await;
+    #[rustfmt::skip]
+    let cases = [
+        // what is asked for                                // the accounts of the products
+        ("pageSize=4&pageNumber=1",                         "one two three four"),
+        ("pageSize=7&pageNumber=7",                         "one two three four"),
+        ("pageSize=8&pageNumber=2",                         "one one two two three three four four"),
+        ("pageSize=9&pageNumber=4",                         "one two three four"),
+        ("pageSize=8&pageNumber=5",                         ""),
+        ("pageSize=3&pageNumber=1&platform=ALPHA",          "one two"),
+        ("pageSize=3&pageNumber=1&platform=BETA",           "three three three"),
+        ("pageSize=4&pageNumber=1&platform=BETA;platform=GAMMA", "three three four four"),
+        ("pageSize=2&pageNumber=1&platform=GAMMA&relatedParty.name=four", "four four"),
+        ("pageSize=2&pageNumber=1&platform=ALPHA&relatedParty.name=four", ""),
+        ("pageSize=2&pageNumber=1&platform=ALPHA&platform=BETA", ""),
+        ("pageSize=2&pageNumber=1&platform=alpha",          ""),
+    ];
+    for (query, expected) in cases {
+        let page = world.list(query).await;
+        assert_eq!(
+            (accounts(&page).join(" "), errors(&page)),
+            (expected.into(), vec![]),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_smaller_than_the_accounts_is_trimmed_and_says_so() {
+    let world = World::new().await;
+    let page = world.list("pageSize=3&pageNumber=2").await;
+    assert_eq!(accounts(&page), ["one", "two", "three"]);
+    let error = &page["errors"][0];
+    assert_eq!(
+        (&error["type"], &error["title"]),
+        (&"Bad Request".into(), &"Small page size".into())
+    );
+    assert_eq!(
+        error["detail"],
+        "not all items could be retrieved because the requested pageSize (3) is less than the number of \
+         configured accounts (4)"
+    );
+    assert_eq!(errors(&page), [400]);
+}
+
+#[tokio::test]
+async fn filters_leave_the_products_that_pass() {
+    let world = World::new().await;
+    let all = world.all("").await;
+    let (first, last) = (&all[0], &all[27]);
+    let property = all.iter().find_map(|it| it["customProperty"].get(0)).unwrap();
+    let (name, value) = (property["name"].as_str().unwrap(), property["value"].as_str().unwrap());
+    let having = |wanted: &dyn Fn(&Value) -> bool| {
+        let has =
+            |it: &&Value| it["customProperty"].as_array().is_some_and(|all| all.iter().any(wanted));
+        ids(&all.iter().filter(has).cloned().collect::<Vec<_>>()).join(" ")
+    };
+    let encoded =
+        |text: &str| percent_encoding::utf8_percent_encode(text, crate::http::SEGMENT).to_string();
+    let (iccid, imsi) = (number(first, "ICCID").unwrap(), number(&all[9], "IMSI").unwrap());
+    let serial = number(last, "SERIAL_NUMBER").unwrap();
+    let (one, ten, end) = (ids(&all)[0], ids(&all)[9], ids(&all)[27]);
+    let cases = [
+        (format!("customProperty.name={}", encoded(name)), having(&|it| it["name"] == name)),
+        (format!("customProperty.value={}", encoded(value)), having(&|it| it["value"] == value)),
+        (
+            format!(
+                "customProperty.name={}&customProperty.value={}",
+                encoded(name),
+                encoded(value)
+            ),
+            having(&|it| it["name"] == name && it["value"] == value),
+        ),
+        (format!("ICCID={iccid}"), one.to_owned()),
+        (format!("iccid={iccid}&imsi={imsi}&SERIALNUMBER={serial}"), format!("{one} {ten} {end}")),
+        (format!("iccid={iccid}&platform=BETA"), String::new()),
+        (format!("iccid={iccid};relatedParty.name=two&imsi={imsi}"), format!("{one} {ten}")),
+        ("iccid=8900000000000000000".to_owned(), String::new()),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(ids(&world.all(&filter).await).join(" "), expected, "{filter}");
+    }
+}
+
+#[tokio::test]
+async fn every_address_leads_to_its_product() {
+    let world = World::new().await;
+    for product in world.all("").await {
+        let path = product["href"].as_str().unwrap().strip_prefix("http://gate.example").unwrap();
+        let seen = world.gate.get(path).await;
+        assert_eq!((seen.status, &seen.json()), (200, &product));
+    }
+    let seen = world.gate.get("/acme/product/ALPHA-unknown").await;
+    assert_eq!((seen.status, seen.json()["title"].as_str()), (404, Some("Not found")));
+}
+
+#[tokio::test]
+async fn products_are_found_by_whatever_they_carry() {
+    for gate in Gatehouse::on_each("products_are_found_by_whatever").await {
+        let world = World::around(gate).await;
+        let all = world.all("").await;
+        let with = |kind: &str| {
+            all.iter().filter_map(|it| number(it, kind)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        for (list, kind) in [
+            ("iccidList", "ICCID"),
+            ("imsiList", "IMSI"),
+            ("msisdnList", "MSISDN"),
+            ("terminalSNList", "SERIAL_NUMBER"),
+        ] {
+            let found = world.find(&json!({list: with(kind)})).await;
+            let expected: Vec<Value> =
+                all.iter().filter(|it| number(it, kind).is_some()).cloned().collect();
+            assert!(expected.len() > 3, "{kind}");
+            assert_eq!(found["entities"], json!(expected), "{} {kind}", world.gate.kind);
+            assert_eq!(found["errors"], json!([]), "{kind}");
+        }
+        // One product that three numbers lead to comes once; a card is found in either form.
+        let beta = &all[14];
+        let iccid = number(beta, "ICCID").unwrap();
+        assert_eq!(iccid.len(), 20);
+        let found = world
+            .find(&json!({
+                "iccidList": [&iccid[..19]], "imsiList": [number(beta, "IMSI")],
+                "iotConnectionProductIdList": [beta["id"], all[0]["id"]],
+            }))
+            .await;
+        assert_eq!(entities(&found), [ids(&all)[0], ids(&all)[14]]);
+        let unknown = json!({
+            "iccidList": ["8900000000000000000"], "imsiList": ["999990000000000"],
+            "iotConnectionProductIdList": ["ALPHA-unknown", "DELTA-1"],
+        });
+        assert_eq!(errors(&world.find(&unknown).await), [404, 404, 404]);
+    }
+}
+
+#[tokio::test]
+async fn a_platform_that_fails_takes_nothing_from_the_others() {
+    let world = World::new().await;
+    let all = world.all("").await;
+    world.alpha.set_profile(Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() });
+    let page = world.list("pageSize=4&pageNumber=1").await;
+    assert_eq!((accounts(&page), errors(&page)), (vec!["three", "four"], vec![502, 502]));
+    let error = &page["errors"][0];
+    assert_eq!(error["externalErrors"][0]["status"], 401);
+    assert_eq!(
+        error["relatedParty"],
+        json!([{
+            "name": "one", "role": "customer", "characteristic": [
+                {"name": "PLATFORM", "value": "ALPHA"}, {"name": "PLATFORM_ACCOUNT", "value": "no. one"},
+            ],
+        }])
+    );
+    assert!(!page.to_string().contains("token-of"), "{page}");
+
+    // What ALPHA might have is not missing, what only others could have is.
+    let body = json!({
+        "iccidList": [number(&all[0], "ICCID"), "1"],
+        "terminalSNList": [number(&all[27], "SERIAL_NUMBER")],
+        "iotConnectionProductIdList": [all[0]["id"], "BETA-unknown", all[14]["id"]],
+    });
+    let found = world.find(&body).await;
+    assert_eq!(entities(&found), [ids(&all)[14], ids(&all)[27]]);
+    assert_eq!(errors(&found), [400, 502, 502, 404]);
+
+    let read = async |at: usize| {
+        let seen = world.gate.get(&format!("/acme/product/{}", ids(&all)[at])).await;
+        (seen.status, seen.json()["relatedParty"][0]["name"].as_str() == Some("one"))
+    };
+    assert_eq!(read(0).await, (502, true));
+    assert_eq!(read(14).await, (200, false));
+}
+
+#[tokio::test]
+async fn a_platform_that_wants_to_be_left_alone_says_for_how_long() {
+    let world = World::new().await;
+    let profile =
+        Profile { fault: Misbehaviour::Throttled, retry_after_seconds: 30, ..Profile::default() };
+    world.gamma.set_profile(profile);
+    let page = world.list("pageSize=4&pageNumber=1").await;
+    assert_eq!((accounts(&page), errors(&page)), (vec!["one", "two", "three"], vec![429]));
+    let seen = world.gate.get("/acme/product/GAMMA-1").await;
+    assert_eq!((seen.status, seen.json()["title"].as_str()), (429, Some("Platform throttled")));
+    let seconds: u64 = seen.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=30).contains(&seconds), "{seconds}");
+}
+
+#[tokio::test]
+async fn a_platform_that_is_silent_is_waited_for_no_longer_than_is_set() {
+    let mut config = Config::default();
+    config.platforms.deadline = "100ms".parse().unwrap();
+    let world = World::around(Gatehouse::with(config).await).await;
+    world.gamma.set_profile(Profile { fault: Misbehaviour::Hang, ..Profile::default() });
+    let page = world.list("pageSize=4&pageNumber=1&platform=GAMMA").await;
+    assert_eq!(
+        (errors(&page), &page["errors"][0]["title"]),
+        (vec![504], &"Platform too slow".into())
+    );
+    assert_eq!(world.gate.get("/acme/product/GAMMA-1").await.status, 504);
+}
+
+#[tokio::test]
+async fn an_account_is_asked_as_it_is_set_up_by_now() {
+    let world = World::new().await;
+    let before = world.all("platform=BETA").await;
+    let path = "/-/admin/tenants/acme/accounts/three";
+    let other = r#"{"platform": "BETA", "connector": "simulator", "platformAccount": "other",
+                    "settings": {"baseUrl": "URL", "paging": "offset", "pageSizeMax": 3}, "credentials": {"token": "another"}}"#;
+    world.gate.put(path, &other.replace("URL", &world.beta.url())).await;
+    let after = world.all("platform=BETA").await;
+    assert_eq!(after[0]["relatedParty"][0]["characteristic"][0]["value"], "other");
+    assert!(
+        ids(&after).iter().all(|id| !ids(&before).contains(id)),
+        "another token, other connections"
+    );
+    assert_eq!(world.gate.delete(path).await.status, 204);
+    assert!(world.all("platform=BETA").await.is_empty());
+    assert_eq!(world.gate.get(&format!("/acme/product/{}", ids(&after)[0])).await.status, 404);
+}
+
+#[tokio::test]
+async fn tenants_see_their_own_accounts_alone() {
+    let world = World::new().await;
+    let of_acme = world.all("").await;
+    let page = world.gate.get("/rival/product?pageSize=10&pageNumber=1").await.json();
+    assert_eq!((entities(&page), errors(&page)), (vec![], vec![]));
+    assert_eq!(world.gate.get(&format!("/rival/product/{}", ids(&of_acme)[0])).await.status, 404);
+    let body = json!({"iotConnectionProductIdList": ids(&of_acme)}).to_string();
+    let found = world.gate.post("/rival/product/find", &body).await.json();
+    assert_eq!((entities(&found).len(), errors(&found).len()), (0, 28));
+}
