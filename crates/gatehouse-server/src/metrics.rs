@@ -1,8 +1,8 @@
 //! What the server measures of itself, as Prometheus reads it.
 //!
-//! Store, vault and auth keep their own figures; here are those of connections, requests and the process,
-//! and the one registry that shows all of them. No label grows with what clients send: there is no
-//! tenant in here, no subject, no path and no identifier.
+//! Store, vault, platforms and auth keep their own figures; here are those of connections, requests and the
+//! process, and the one registry that shows all of them. No label grows with what clients send: there is no
+//! tenant in here, no subject, no path and no identifier, but for accounts, which operators set up.
 
 mod connections;
 mod process;
