@@ -203,7 +203,7 @@ impl Line {
         secrets: &Secrets,
     ) -> Result<Answer, Mishap> {
         self.look(Instant::now()).map_err(|failure| self.not_made(failure))?;
-        let _permit = self.turn(ask).await.map_err(Mishap::before)?;
+        let _permit = self.turn(ask).await.map_err(|failure| self.not_made(failure))?;
         let mut url = url.clone();
         for _ in 0..=REDIRECTS_MAX {
             if Instant::now() >= ask.deadline {
@@ -232,16 +232,7 @@ impl Line {
 
     /// Whether the platform may be asked at a time, as far as can be foreseen.
     fn look(&self, now: Instant) -> Result<(), Failure> {
-        let standing = self.standing();
-        if let Some(until) = standing.quiet_until
-            && now < until
-        {
-            let left = until - now;
-            let words =
-                format!("the platform wants to be left alone for another {}", seconds(left));
-            return Err(Failure::new(FailureKind::Throttled, words).with_retry_after(Some(left)));
-        }
-        standing.breaker.look(now).map_err(|shut| standing.shut(shut))
+        self.standing().look(now)
     }
 
     /// Waits for one of the calls that may run at once.
@@ -285,21 +276,12 @@ impl Line {
     fn begin(&self, ask: Ask) -> Result<Call<'_>, Failure> {
         let now = Instant::now();
         let mut standing = self.standing();
-        match standing.breaker.admit(now) {
-            Ok(pass) => {
-                self.meter.show(standing.breaker.circuit());
-                let in_flight = self.meter.in_flight();
-                let deadline = ask.deadline;
-                Ok(Call {
-                    line: self,
-                    pass: Some(pass),
-                    began: now,
-                    deadline,
-                    _in_flight: in_flight,
-                })
-            }
-            Err(shut) => Err(standing.shut(shut)),
-        }
+        // Things may have changed while it waited for its turn.
+        standing.look(now)?;
+        let pass = standing.breaker.admit(now).map_err(|shut| standing.shut(shut))?;
+        self.meter.show(standing.breaker.circuit());
+        let (deadline, in_flight) = (ask.deadline, self.meter.in_flight());
+        Ok(Call { line: self, pass: Some(pass), began: now, deadline, _in_flight: in_flight })
     }
 
     /// Where an answer leads to instead, if that is where this line may follow.
@@ -334,8 +316,7 @@ impl Line {
     fn not_made(&self, failure: Failure) -> Mishap {
         match failure.kind {
             FailureKind::Open => self.meter.count(Outcome::Refused),
-            FailureKind::Throttled => self.meter.count_throttled(),
-            _ => {}
+            _ => self.meter.count_throttled(),
         }
         Mishap::before(failure)
     }
@@ -347,6 +328,18 @@ impl Line {
 }
 
 impl Standing {
+    fn look(&self, now: Instant) -> Result<(), Failure> {
+        if let Some(until) = self.quiet_until
+            && now < until
+        {
+            let left = until - now;
+            let words =
+                format!("the platform wants to be left alone for another {}", seconds(left));
+            return Err(Failure::new(FailureKind::Throttled, words).with_retry_after(Some(left)));
+        }
+        self.breaker.look(now).map_err(|shut| self.shut(shut))
+    }
+
     /// Why a call is not let through, and for how long still.
     fn shut(&self, shut: Shut) -> Failure {
         let why = &self.why;

@@ -36,7 +36,7 @@ impl Outside {
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
         let builder = || {
-            adapt(Client::builder())
+            Client::builder()
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
                 .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
@@ -53,8 +53,8 @@ impl Outside {
         };
         Ok(Self {
             allow_insecure_urls,
-            here: builder().no_proxy().build()?,
-            elsewhere: builder().build()?,
+            here: adapt(builder().no_proxy()).build()?,
+            elsewhere: adapt(builder()).build()?,
         })
     }
 

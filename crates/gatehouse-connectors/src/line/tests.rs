@@ -32,15 +32,31 @@ fn short() -> Ask {
 }
 
 fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
+    let base = BaseUrl::parse(url, true).unwrap();
+    let (_, meter) = metered();
+    Line::new(Arc::new(outside), base, limits, meter, vec![Zeroizing::new(SECRET.to_owned())])
+}
+
+/// The figures of an account, and where they are shown.
+fn metered() -> (Registry, AccountMeter) {
+    let (meter, registry) = (Meter::new(), Registry::new());
+    meter.register(&registry).unwrap();
     let account = Account {
         platform: "ALPHA".parse().unwrap(),
         name: "acme-eu".parse().unwrap(),
         connector: "simulator".parse().unwrap(),
         platform_account: "100234".parse().unwrap(),
     };
-    let meter = Meter::new().account(&"demo".parse().unwrap(), &account);
-    let base = BaseUrl::parse(url, false).unwrap();
-    Line::new(Arc::new(outside), base, limits, meter, vec![Zeroizing::new(SECRET.to_owned())])
+    (registry, meter.account(&"demo".parse().unwrap(), &account))
+}
+
+/// A figure of the only account: with this name behind `gatehouse_platform_`, and this in its labels.
+fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
+    let shown = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let name = format!("gatehouse_platform_{name}{{");
+    let line = shown.lines().find(|it| it.starts_with(&name) && it.contains(label));
+    let value = line.and_then(|it| it.rsplit(' ').next()?.parse().ok());
+    value.unwrap_or_else(|| panic!("no {name} {label} in {shown}"))
 }
 
 fn line(url: &str) -> Line {
@@ -205,6 +221,39 @@ async fn a_platform_that_is_not_there_is_told_in_plain_words() {
     let failure = get(&line, patient()).await.unwrap_err();
     let expected = "the platform can't be reached: the connection was refused";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
+}
+
+/// A name server that says this of every name, or nothing.
+#[derive(Clone, Copy)]
+struct Names(Option<std::net::IpAddr>);
+
+impl reqwest::dns::Resolve for Names {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let found = self.0;
+        Box::pin(async move {
+            let found = found.ok_or_else(|| std::io::Error::other("no such name"))?;
+            let allowed = resolver::allowed(name.as_str(), vec![found])?;
+            let places = allowed.into_iter().map(|it| std::net::SocketAddr::new(it, 0));
+            Ok(Box::new(places) as reqwest::dns::Addrs)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
+    let cases = [
+        (None, "its name can't be resolved"),
+        (Some([127, 0, 0, 1]), "its name leads to this machine, where nothing is asked"),
+        (Some([169, 254, 1, 1]), "its name leads to a link-local address, where nothing is asked"),
+    ];
+    for (found, words) in cases {
+        let names = Names(found.map(Into::into));
+        let outside = Outside::build(true, |it| it.no_proxy().dns_resolver(names)).unwrap();
+        let line = line_with(outside, "http://platform.example", UNLIMITED);
+        let failure = get(&line, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
+        assert_eq!(failure.kind, FailureKind::Error);
+    }
 }
 
 #[tokio::test]
@@ -495,11 +544,49 @@ async fn a_platform_that_complains_is_there() {
 #[tokio::test]
 async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
-    let line = line(&platform.url());
+    let mut line = line(&platform.url());
+    let (registry, meter) = metered();
+    line.meter = meter;
     for _ in 0..2 {
         assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 503);
     }
     assert_eq!(platform.n_requests(), 5);
+    assert_eq!(figure(&registry, "circuit", ""), 2);
+    // Nobody waited for a try that was not to be.
+    assert_eq!(figure(&registry, "calls_total", "refused"), 0);
+    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(figure(&registry, "calls_total", "refused"), 1);
+}
+
+#[tokio::test]
+async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
+    let platform = Platform::new(|_, _| reply(503, "", "")).await;
+    let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
+    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let answer = get(&line, patient()).await.unwrap();
+    assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, 2));
+}
+
+#[tokio::test]
+async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
+    let allowed = Arc::new(Semaphore::new(0));
+    let Play::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
+    let hold = Play::Hold(busy, Arc::clone(&allowed));
+    let mut platform = Platform::new(move |_, _| hold.clone()).await;
+    let limits = Limits { calls_at_once: 1, ..UNLIMITED };
+    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let (mut first, mut second) =
+        (Box::pin(get(&line, patient())), Box::pin(get(&line, patient())));
+    tokio::select! {
+        biased;
+        _ = &mut first => panic!("the platform holds its answer"),
+        _ = &mut second => panic!("there is one turn"),
+        _ = platform.request() => allowed.add_permits(1),
+    }
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap().status.as_u16(), 429);
+    assert_eq!(second.unwrap_err().kind, FailureKind::Throttled);
+    assert_eq!(platform.n_requests(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -635,35 +722,28 @@ async fn calls_are_counted_by_what_came_of_them() {
         _ => Play::Hang(Vec::new()),
     })
     .await;
-    let (meter, registry) = (Meter::new(), Registry::new());
-    meter.register(&registry).unwrap();
-    let account = Account {
-        platform: "ALPHA".parse().unwrap(),
-        name: "acme-eu".parse().unwrap(),
-        connector: "simulator".parse().unwrap(),
-        platform_account: "100234".parse().unwrap(),
-    };
     let mut line = line(&platform.url());
-    line.meter = meter.account(&"demo".parse().unwrap(), &account);
+    let (registry, meter) = metered();
+    line.meter = meter;
     for _ in 0..3 {
         let _ = get(&line, patient()).await;
     }
     pass(QUIET_MAX).await;
     let _ = get(&line, short()).await;
-    let shown = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
-    let figure = |name: &str, label: &str| {
-        let is_it = |it: &&str| it.starts_with(name) && it.contains(label);
-        let line = shown.lines().find(is_it).unwrap_or_else(|| panic!("{name} {label}: {shown}"));
-        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
-    };
-    let calls = ["ok", "error", "timeout", "throttled", "refused"]
-        .map(|it| figure("gatehouse_platform_calls_total", &format!("outcome=\"{it}\"")));
+    let calls = ["ok", "error", "timeout", "throttled", "refused"];
+    let calls = calls.map(|it| figure(&registry, "calls_total", &format!("outcome=\"{it}\"")));
     assert_eq!(calls, [1, 1, 1, 2, 0]);
-    assert_eq!(figure("gatehouse_platform_retries_total", ""), 2);
-    assert_eq!(figure("gatehouse_platform_throttled_total", ""), 1);
-    assert_eq!(figure("gatehouse_platform_call_duration_seconds_count", ""), 5);
-    assert_eq!(figure("gatehouse_platform_calls_in_flight", ""), 0);
-    assert_eq!(figure("gatehouse_platform_circuit", ""), 0);
+    #[rustfmt::skip]
+    let others = [
+        ("retries_total",               2),
+        ("throttled_total",             1),
+        ("call_duration_seconds_count", 5),
+        ("calls_in_flight",             0),
+        ("circuit",                     0),
+    ];
+    for (name, expected) in others {
+        assert_eq!(figure(&registry, name, ""), expected, "{name}");
+    }
 }
 
 #[tokio::test]

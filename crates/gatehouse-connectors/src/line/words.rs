@@ -74,10 +74,7 @@ fn certificate(why: &str) -> String {
     format!("the platform can't be reached: {why}")
 }
 
-/// An error and all that is behind it, also what [`io::Error`] keeps out of the chain.
+/// An error and all that is behind it.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&it| {
-        let inner = it.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        inner.map(|it| it as &(dyn Error + 'static)).or_else(|| it.source())
-    })
+    std::iter::successors(Some(error), |&it| it.source())
 }
