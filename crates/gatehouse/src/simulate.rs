@@ -8,6 +8,7 @@ use gatehouse_connectors::simulator::{PagingKind, Platform, Server};
 use gatehouse_core::PlatformName;
 use gatehouse_core::product::Connectivity;
 use gatehouse_server::config::Duration;
+use tokio::task::JoinSet;
 
 use crate::serve::stop_signal;
 
@@ -101,19 +102,15 @@ fn read_platform(text: &str, platform: &mut Platform) -> Result<(), String> {
             format!("{name}: `{part}` must be an option and its value, such as kind=offset")
         })?;
         let read = match option {
-            "kind" => PagingKind::named(value)
-                .ok_or_else(|| one_of(&PagingKind::ALL.map(PagingKind::as_str), value))
+            "kind" => word(value, PagingKind::ALL.map(|it| (it.as_str(), it)))
                 .map(|it| platform.paging = it),
-            "connectivity" => match value {
-                "cellular" => Ok(platform.connectivity = Connectivity::Cellular),
-                "satellite" => Ok(platform.connectivity = Connectivity::Satellite),
-                _ => Err(one_of(&["cellular", "satellite"], value)),
-            },
-            "check-digit" => match value {
-                "yes" => Ok(platform.shows_check_digit = true),
-                "no" => Ok(platform.shows_check_digit = false),
-                _ => Err(one_of(&["yes", "no"], value)),
-            },
+            "connectivity" => {
+                let known =
+                    [("cellular", Connectivity::Cellular), ("satellite", Connectivity::Satellite)];
+                word(value, known).map(|it| platform.connectivity = it)
+            }
+            "check-digit" => word(value, [("yes", true), ("no", false)])
+                .map(|it| platform.shows_check_digit = it),
             "latency" => milliseconds(value).map(|it| platform.profile.latency_ms = it),
             "connections" => number(value).map(|it| platform.n_connections = it),
             "page-size-max" => number(value).map(|it| platform.page_size_max = it),
@@ -126,8 +123,12 @@ fn read_platform(text: &str, platform: &mut Platform) -> Result<(), String> {
     Ok(())
 }
 
-fn one_of(words: &[&str], value: &str) -> String {
-    format!("must be one of {}, not `{value}`", words.join(", "))
+/// What a word stands for.
+fn word<T: Copy, const N: usize>(text: &str, known: [(&str, T); N]) -> Result<T, String> {
+    let found = known.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| {
+        format!("must be one of {}, not `{text}`", known.map(|(word, _)| word).join(", "))
+    })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
@@ -169,9 +170,8 @@ async fn simulate(platforms: Vec<Platform>, addresses: &[SocketAddr]) -> Result<
     }
     println!("{}", invitation(&servers));
     stop.await;
-    for server in servers {
-        server.stop().await;
-    }
+    let mut stopping: JoinSet<()> = servers.into_iter().map(Server::stop).collect();
+    while stopping.join_next().await.is_some() {}
     Ok(())
 }
 
@@ -204,7 +204,7 @@ list:
   curl -s -H 'Authorization: Bearer {token}' '{url}/v1/connections?{first}'
 make it fail:
   curl -s -X PATCH {url}/-/profile -d '{{"fault": "hang"}}'
-make it slow, and let every fifth request fail:
+make it slow, and let one request in five fail:
   curl -s -X PATCH {url}/-/profile -d '{{"fault": "none", "latencyMs": 300, "errorPercent": 20}}'
 make it well again:
   curl -s -X PUT {url}/-/profile -d '{{}}'
@@ -221,13 +221,14 @@ fn account(server: &Server, n: usize) -> String {
     let (url, kind) = (server.url(), paging.as_str());
     format!(
         r#"      - name: {}
-        platform: {name}
+        platform: {}
         connector: simulator
         platformAccount: "{}"
         settings: {{ baseUrl: "{url}", paging: {kind}, pageSizeMax: {page_size_max}, lookUpMax: {look_up_max} }}
         credentials: {{ token: {} }}
 "#,
         yaml(&name.as_str().to_lowercase()),
+        yaml(name.as_str()),
         100_001 + n,
         yaml(&token(server)),
     )

@@ -23,6 +23,7 @@ mod process;
 mod search;
 mod secrets;
 mod serve;
+mod simulate;
 mod slow_reader;
 mod socket;
 mod tls;
