@@ -1,19 +1,25 @@
 //! `gatehouse doctor`: looks at settings, keys, store, clock and issuers, changes nothing, and says what to do.
 
+use std::sync::Arc;
+
 use clap::Args;
-use gatehouse_core::Timestamp;
+use gatehouse_connectors::Platforms;
+use gatehouse_core::{PageRequest, Timestamp};
+use gatehouse_server::app::{App, Error};
 use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_store::{Clock, Store, StoreError};
+use prometheus::Registry;
 
 use crate::serve::Settings;
 
 /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Also count every access anew and compare with what is written down; takes a while
+    /// Also count every access anew and compare with what is written down, and open every account; takes a
+    /// while
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
@@ -115,6 +121,11 @@ impl Doctor {
         if let Err(why) = self.examine_store(&store, &place, findings).await {
             findings.wrong(&advice(&place, &why));
         }
+        if self.deep
+            && let Err(why) = examine_accounts(config, clock, &store, findings).await
+        {
+            findings.wrong(&advice(&place, &why));
+        }
         store.close().await;
     }
 
@@ -157,6 +168,59 @@ impl Doctor {
             }
         }
         Ok(())
+    }
+}
+
+/// Accounts that are looked at together.
+const PAGE_SIZE: u64 = 100;
+
+/// Whether what is kept of every account can be opened, and is what its connector asks for. Platforms are
+/// not asked.
+async fn examine_accounts(
+    config: &Config,
+    clock: Clock,
+    store: &Store,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let (found, newest) = store.schema_versions().await?;
+    // What is wrong with the schema or the master key has been told.
+    let Ok(vault) = keys::open_vault(config, store).await else { return Ok(()) };
+    if found < newest {
+        return Ok(());
+    }
+    let platforms = Arc::new(Platforms::new(config.platforms.options(), &Registry::new()));
+    let app = App::new(store.clone(), Arc::new(vault), clock, config.tasks.clone(), platforms);
+    for tenant in store.every_tenant().await? {
+        let name = &tenant.name;
+        let (mut n_accounts, mut n_wrong) = (0, 0);
+        for number in 1.. {
+            let request = PageRequest { number, size: PAGE_SIZE };
+            let Some(page) = store.accounts_page(name, request).await? else { break };
+            for kept in &page.items {
+                n_accounts += 1;
+                if let Err(why) = app.check_account(name, kept) {
+                    n_wrong += 1;
+                    let (account, why) = (&kept.account.name, explained(&why));
+                    findings.wrong(&format!("tenant {name}, account {account}: {why}"));
+                }
+            }
+            if number >= request.last(page.total) {
+                break;
+            }
+        }
+        if n_accounts > 0 && n_wrong == 0 {
+            let s = if n_accounts == 1 { "" } else { "s" };
+            findings.good(&format!("tenant {name}: {n_accounts} account{s} can be opened"));
+        }
+    }
+    Ok(())
+}
+
+/// Why an account is of no use, and what to do.
+fn explained(why: &Error) -> String {
+    match why {
+        Error::Unfit(_) => why.to_string(),
+        _ => "what is kept of it can't be opened: put it again, with its credentials".to_owned(),
     }
 }
 

@@ -54,7 +54,7 @@ impl App {
         let AccountInput { account, settings, credentials } = input;
         let kept = self.store.account(tenant, &account.name).await?;
         let had = kept.as_ref().map(|kept| self.open_account(tenant, kept));
-        self.check_account(input, had.as_ref())?;
+        self.check_input(input, had.as_ref())?;
         // What is the same as before is kept letter by letter: sealed again, it would look different.
         let is_same = |is_same: &dyn Fn(&(Settings, Credentials)) -> bool| {
             had.as_ref().is_some_and(|had| had.as_ref().is_ok_and(is_same))
@@ -119,8 +119,15 @@ impl App {
         Ok((settings, credentials))
     }
 
-    /// Whether the connector can do with what the account says, and with what it will have.
-    fn check_account(
+    /// Whether an account that is kept can still be opened, and its connector can do with it. Nothing is asked
+    /// of its platform.
+    pub fn check_account(&self, tenant: &TenantName, kept: &KeptAccount) -> Result<(), Error> {
+        let (settings, credentials) = self.open_account(tenant, kept)?;
+        self.check(&kept.account, &settings, &credentials)
+    }
+
+    /// Whether the connector can do with what the account is to be, and with what it keeps.
+    fn check_input(
         &self,
         input: &AccountInput,
         had: Option<&Result<(Settings, Credentials), Error>>,
@@ -139,8 +146,16 @@ impl App {
             }
             (None, None) => &none,
         };
-        let catalog = self.platforms.catalog();
-        let faults = catalog.faults(&input.account.connector, &input.settings, credentials);
+        self.check(&input.account, &input.settings, credentials)
+    }
+
+    fn check(
+        &self,
+        account: &Account,
+        settings: &Settings,
+        credentials: &Credentials,
+    ) -> Result<(), Error> {
+        let faults = self.platforms.catalog().faults(&account.connector, settings, credentials);
         if faults.is_empty() {
             return Ok(());
         }

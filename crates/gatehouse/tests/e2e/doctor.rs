@@ -125,3 +125,38 @@ async fn a_doctor_finds_what_does_not_agree() {
     let expected = "WRONG  tenant acme: accesses of the contract payg: written down is 7";
     assert!(said(&output).contains(expected), "{}", said(&output));
 }
+
+#[tokio::test]
+async fn a_doctor_opens_every_account() {
+    for place in Place::each("doctor_opens_every_account").await {
+        let server = place.serve();
+        let body = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
+            "settings": {"baseUrl": "http://127.0.0.1:9700"}, "credentials": {"token": "s3cret"}}"#;
+        for name in ["a", "b"] {
+            let path = format!("/-/admin/tenants/acme/accounts/{name}");
+            assert_eq!(server.json(Method::PUT, &path, Some(body)).await.0, 201);
+        }
+        let healthy = place.run(&["doctor", "--deep"]);
+        assert!(healthy.status.success(), "{}: {}", place.kind, said(&healthy));
+        let shown = said(&healthy);
+        assert!(shown.contains("ok     tenant acme: 2 accounts can be opened"), "{shown}");
+        assert!(!said(&place.run(&["doctor"])).contains("accounts"), "it takes a while");
+        drop(server);
+        // No rule of ours gives one account the credentials of another.
+        let sql = "UPDATE account SET credentials = \
+                   (SELECT credentials FROM account WHERE name = 'a') WHERE name = 'b'";
+        match &place.database_url {
+            Some(url) => gatehouse_testing::execute(url, sql).await,
+            None => {
+                let database = place.path("gatehouse-data/gatehouse.db");
+                rusqlite::Connection::open(database).unwrap().execute_batch(sql).unwrap();
+            }
+        }
+        let output = place.run(&["doctor", "--deep"]);
+        let shown = said(&output);
+        assert!(!output.status.success() && shown.contains("1 thing is wrong"), "{shown}");
+        let expected = "WRONG  tenant acme, account b: what is kept of it can't be opened: put it \
+                        again, with its credentials";
+        assert!(shown.contains(expected), "{}: {shown}", place.kind);
+    }
+}
