@@ -28,7 +28,7 @@ pub(crate) struct Problem {
     kind: &'static str,
     title: &'static str,
     detail: Box<str>,
-    invalid: Vec<Fault>,
+    invalid: Box<[Fault]>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What RFC 6749 calls it, where that matters.
     oauth: Option<OAuthError>,
@@ -45,7 +45,7 @@ impl Problem {
             kind: status.canonical_reason().unwrap_or("Error"),
             title,
             detail: detail.into().into_boxed_str(),
-            invalid: Vec::new(),
+            invalid: Box::default(),
             headers: Vec::new(),
             oauth: None,
             trouble: None,
@@ -61,7 +61,7 @@ impl Problem {
     /// Fields or parameters that are at fault.
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
         let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
-        Self { invalid: faults, ..problem }
+        Self { invalid: faults.into(), ..problem }
     }
 
     /// A page that is too small to hold something of every account.
