@@ -11,7 +11,6 @@ use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_store::{Clock, Store, StoreError};
-use prometheus::Registry;
 
 use crate::serve::Settings;
 
@@ -188,7 +187,13 @@ async fn examine_accounts(
     if found < newest {
         return Ok(());
     }
-    let platforms = Arc::new(Platforms::new(config.platforms.options(), &Registry::new()));
+    let platforms = match Platforms::new(config.platforms.options()) {
+        Ok(platforms) => Arc::new(platforms),
+        Err(why) => {
+            findings.wrong(&why.to_string());
+            return Ok(());
+        }
+    };
     let app = App::new(store.clone(), Arc::new(vault), clock, config.tasks.clone(), platforms);
     for tenant in store.every_tenant().await? {
         let name = &tenant.name;
