@@ -85,6 +85,10 @@ impl Connector for SimulatorConnector {
 
     fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>> {
         Box::pin(async move {
+            // In an address these two lead elsewhere, however they are written.
+            if matches!(local_id, "" | "." | "..") {
+                return Ok(None);
+            }
             let answer = self.get(ask, &format!("/v1/connections/{}", encoded(local_id))).await?;
             read_connection(&answer)
         })

@@ -89,19 +89,33 @@ pub(super) struct ShownProperty {
 }
 
 /// The connections of one account.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fleet<'a> {
     platform: &'a Platform,
     /// What is drawn for the whole platform.
     origin: u64,
     account: u64,
+    /// What its ICCIDs, IMSIs and MSISDNs begin with.
+    card: String,
+    network: String,
+    telephone: String,
 }
 
 impl<'a> Fleet<'a> {
     /// Those that a token shows: always the same.
     pub(super) fn of(platform: &'a Platform, token: &str) -> Self {
-        let origin = draw_for(platform.seed, platform.name.as_str());
-        Self { platform, origin, account: draw_for(origin, token) % ACCOUNTS }
+        let origin = platform.origin();
+        let account = draw_for(origin, token) % ACCOUNTS;
+        let (country, mobile_country) =
+            COUNTRIES[(draw(origin, 1) % COUNTRIES.len() as u64) as usize];
+        Self {
+            platform,
+            origin,
+            account,
+            card: format!("89{country}{:03}", draw(origin, 2) % 1000),
+            network: format!("{mobile_country}{:02}", account / ACCOUNTS_OF_NETWORK),
+            telephone: format!("{country}{MOBILE}"),
+        }
     }
 
     /// How many there are.
@@ -146,18 +160,18 @@ impl<'a> Fleet<'a> {
         match kind {
             IdentifierKind::Iccid if is_cellular => {
                 let card = gatehouse_core::identifier::key(kind, value);
-                let digits = card.strip_prefix(self.card_prefix().as_str())?;
+                let digits = card.strip_prefix(&self.card)?;
                 self.own(ICCIDS.invert(decimal(digits, 12)?)?)
             }
             IdentifierKind::Imsi if is_cellular => {
-                let digits = value.strip_prefix(self.network().as_str())?;
+                let digits = value.strip_prefix(&self.network)?;
                 let number = SUBSCRIBERS.invert(decimal(digits, 10)?)?;
                 let is_own = number / PLACES == self.account % ACCOUNTS_OF_NETWORK;
                 let place = number % PLACES;
                 (is_own && place < self.len()).then_some(place)
             }
             IdentifierKind::Msisdn if is_cellular => {
-                let digits = value.strip_prefix(self.country().0)?.strip_prefix(MOBILE)?;
+                let digits = value.strip_prefix(&self.telephone)?;
                 let place = self.own(MSISDNS.invert(decimal(digits, 12)?)?)?;
                 self.has_msisdn(place).then_some(place)
             }
@@ -201,29 +215,17 @@ impl<'a> Fleet<'a> {
         (number / PLACES == self.account && place < self.len()).then_some(place)
     }
 
-    fn country(&self) -> (&'static str, &'static str) {
-        COUNTRIES[(draw(self.origin, 1) % COUNTRIES.len() as u64) as usize]
-    }
-
-    fn card_prefix(&self) -> String {
-        format!("89{}{:03}", self.country().0, draw(self.origin, 2) % 1000)
-    }
-
     fn iccid(&self, number: u64) -> String {
-        let mut iccid = format!("{}{:012}", self.card_prefix(), ICCIDS.apply(number));
+        let mut iccid = format!("{}{:012}", self.card, ICCIDS.apply(number));
         if self.platform.shows_check_digit {
             iccid.extend(luhn_digit(&iccid));
         }
         iccid
     }
 
-    fn network(&self) -> String {
-        format!("{}{:02}", self.country().1, self.account / ACCOUNTS_OF_NETWORK)
-    }
-
     fn imsi(&self, place: u64) -> String {
         let number = self.account % ACCOUNTS_OF_NETWORK * PLACES + place;
-        format!("{}{:010}", self.network(), SUBSCRIBERS.apply(number))
+        format!("{}{:010}", self.network, SUBSCRIBERS.apply(number))
     }
 
     fn imei(&self, place: u64, chance: u64) -> String {
@@ -240,7 +242,7 @@ impl<'a> Fleet<'a> {
     }
 
     fn msisdn(&self, number: u64) -> String {
-        format!("{}{MOBILE}{:012}", self.country().0, MSISDNS.apply(number))
+        format!("{}{:012}", self.telephone, MSISDNS.apply(number))
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use gatehouse_core::PlatformName;
 use gatehouse_core::product::Connectivity;
 
+use super::draw::draw_for;
 use super::profile::{LATENCY_MS_MAX, Profile};
 
 /// Most connections in an account.
@@ -77,6 +78,11 @@ impl Platform {
                 ..Self::default()
             },
         ]
+    }
+
+    /// What everything about the platform is drawn from: two of one seed have nothing in common.
+    pub(super) fn origin(&self) -> u64 {
+        draw_for(self.seed, self.name.as_str())
     }
 
     /// Says which number is out of bounds, if one is.

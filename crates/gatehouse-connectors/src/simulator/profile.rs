@@ -124,14 +124,14 @@ impl Misbehaviour {
 
 impl Profile {
     /// How long the answer to a request is held back. Requests are counted, so that runs repeat.
-    pub(super) fn latency(&self, seed: u64, n_request: u64) -> Duration {
-        let more = draw(seed ^ 0x1a7e, n_request) % (u64::from(self.latency_jitter_ms) + 1);
+    pub(super) fn latency(&self, origin: u64, n_request: u64) -> Duration {
+        let more = draw(origin ^ 0x1a7e, n_request) % (u64::from(self.latency_jitter_ms) + 1);
         Duration::from_millis(u64::from(self.latency_ms) + more)
     }
 
     /// Whether a request is one of those that fail.
-    pub(super) fn fails(&self, seed: u64, n_request: u64) -> bool {
-        draw(seed ^ 0xfa11, n_request) % 100 < u64::from(self.error_percent)
+    pub(super) fn fails(&self, origin: u64, n_request: u64) -> bool {
+        draw(origin ^ 0xfa11, n_request) % 100 < u64::from(self.error_percent)
     }
 
     /// The profile as it is written on the wire.

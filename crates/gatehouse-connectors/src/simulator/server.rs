@@ -63,9 +63,13 @@ pub struct Server {
 #[derive(Debug)]
 struct Desk {
     platform: Platform,
+    /// What is drawn for each request comes from here.
+    origin: u64,
     profile: Mutex<Profile>,
     throttle: Mutex<Throttle>,
     n_requests: AtomicU64,
+    /// Every connection takes one.
+    places: Arc<Semaphore>,
     /// No more is taken in; what is under way may finish.
     stopping: CancellationToken,
     /// Nothing may finish any more.
@@ -90,7 +94,9 @@ impl Server {
         let address = socket.local_addr()?;
         let desk = Arc::new(Desk {
             profile: Mutex::new(platform.profile),
+            origin: platform.origin(),
             platform,
+            places: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             throttle: Mutex::default(),
             n_requests: AtomicU64::new(0),
             stopping: CancellationToken::new(),
@@ -158,10 +164,9 @@ impl Drop for Server {
 }
 
 async fn accept(socket: TcpListener, desk: Arc<Desk>, tasks: TaskTracker) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await;
+            let place = Arc::clone(&desk.places).acquire_owned().await;
             let place = place.expect("nobody closes the semaphore");
             socket.accept().await.map(|(stream, _)| (stream, place))
         };
@@ -218,8 +223,8 @@ impl Desk {
             return Ok(whole(self.show_profile(request).await));
         }
         let n_request = self.n_requests.fetch_add(1, Ordering::Relaxed);
-        let (profile, seed) = (*self.profile(), self.platform.seed);
-        let latency = profile.latency(seed, n_request);
+        let profile = *self.profile();
+        let latency = profile.latency(self.origin, n_request);
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
         }
@@ -234,7 +239,7 @@ impl Desk {
         if !lock(&self.throttle).take(Instant::now(), profile.throttle_per_second) {
             return Ok(whole(api::throttled(&profile)));
         }
-        if profile.fails(seed, n_request) {
+        if profile.fails(self.origin, n_request) {
             let message = "this request is one of those that fail";
             return Ok(whole(api::error_reply(profile.error_status, message)));
         }

@@ -136,9 +136,12 @@ async fn totals_come_from_those_who_count() {
 }
 
 #[tokio::test]
-async fn nothing_to_look_up_is_not_asked_for() {
+async fn what_cannot_be_there_is_not_asked_for() {
     let (server, connector) = pair(Platform::default());
     assert_eq!(connector.look_up(patient(), IdentifierKind::Imsi, &[]).await, Ok(Vec::new()));
+    for nowhere in ["", ".", ".."] {
+        assert_eq!(connector.read(patient(), nowhere).await, Ok(None), "{nowhere}");
+    }
     assert_eq!(server.requests(), 0);
 }
 

@@ -181,6 +181,18 @@ async fn a_hanging_platform_says_nothing_until_it_ends() {
 }
 
 #[tokio::test]
+async fn who_goes_away_while_it_hangs_leaves_its_place() {
+    let server = with_fault(Misbehaviour::Hang);
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
+    until(|| server.requests() == 1).await;
+    // The one that is being waited for has its place already.
+    assert_eq!(server.desk.places.available_permits(), CONNECTIONS_MAX - 2);
+    drop(stream);
+    until(|| server.desk.places.available_permits() == CONNECTIONS_MAX - 1).await;
+}
+
+#[tokio::test]
 async fn a_connection_is_closed_without_an_answer() {
     let server = with_fault(Misbehaviour::Reset);
     assert_eq!(raw(&server, RAW_LIST).await, "");
