@@ -4,6 +4,7 @@ mod fake;
 mod find;
 mod list;
 mod model;
+mod simulated;
 mod walk;
 
 use std::sync::Arc;
