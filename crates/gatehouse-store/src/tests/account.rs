@@ -3,7 +3,7 @@ use crate::{AccountPut, KeptAccount, Put, PutAccountRefused};
 use gatehouse_core::account::ACCOUNTS_MAX;
 use gatehouse_core::{Account, AccountName, PageRequest};
 
-fn account(platform: &str, name: &str) -> Account {
+pub(super) fn account(platform: &str, name: &str) -> Account {
     Account {
         platform: platform.parse().unwrap(),
         name: name.parse().unwrap(),

@@ -115,6 +115,10 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         let next = store.next_due(&[crate::DueKind::Ends]).await.unwrap();
         assert_eq!(next, Some(day(1).plus_milliseconds(60_000)), "{kind}");
         store.create_access(&acme(), new("c2", "u5")).await.unwrap().unwrap();
+        assert_eq!(store.tenant(&acme()).await.unwrap().unwrap().page_number_max, None);
+        assert_eq!(store.accounts(&acme()).await.unwrap(), Some(Vec::new()), "{kind}");
+        let account = super::account::account("ALPHA", "a");
+        store.put_account(&acme(), &account, "{}", None).await.unwrap().unwrap();
         assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }
