@@ -171,3 +171,24 @@ fn a_fleet_is_as_mixed_as_a_real_one() {
     let imeis: HashSet<_> = all.iter().filter_map(|it| it.imei.as_ref()).collect();
     assert_eq!(imeis.len(), all.iter().filter(|it| it.imei.is_some()).count());
 }
+
+#[test]
+fn what_no_connection_shows_leads_nowhere() {
+    let cellular = platform(1, 1000, Connectivity::Cellular);
+    let fleet = Fleet::of(&cellular, "t");
+    let silent = (0..1000).find(|place| fleet.at(*place).msisdn.is_none()).unwrap();
+    let never_given = fleet.msisdn(fleet.number(silent));
+    assert_eq!(fleet.place_of(IdentifierKind::Msisdn, &never_given), None);
+    let serial = serial(fleet.number(5));
+    assert_eq!(fleet.place_of(IdentifierKind::SerialNumber, &serial), None, "no satellites here");
+
+    let satellite = platform(1, 1000, Connectivity::Satellite);
+    let fleet = Fleet::of(&satellite, "t");
+    let serial = fleet.at(5).serial.unwrap();
+    assert_eq!(fleet.place_of(IdentifierKind::SerialNumber, &serial), Some(5));
+    let (rest, check) = serial.split_at(serial.len() - 2);
+    let wrong = format!("{rest}{:02}", (check.parse::<u64>().unwrap() + 1) % SERIAL_CHECK);
+    assert_eq!(fleet.place_of(IdentifierKind::SerialNumber, &wrong), None);
+    let iccid = fleet.iccid(fleet.number(5));
+    assert_eq!(fleet.place_of(IdentifierKind::Iccid, &iccid), None, "no cards here");
+}

@@ -301,7 +301,7 @@ async fn who_asks_too_often_is_told_to_wait() {
     assert!(status().await.starts_with("HTTP/1.1 200 OK"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stopping_finishes_what_is_under_way_and_frees_the_address() {
     let profile = Profile { latency_ms: 100, ..Profile::default() };
     let server = start(Platform { profile, ..Platform::default() });
