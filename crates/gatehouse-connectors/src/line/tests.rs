@@ -13,6 +13,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 use self::platform::{Platform, Play, reply};
+use super::call::CHANCE_MIN;
+use super::standing::QUIET_MAX;
 use super::*;
 use crate::failure::{SAID_BYTES_MAX, Said};
 use crate::meter::Meter;
@@ -375,9 +377,13 @@ async fn an_answer_has_a_largest_size() {
 
 #[tokio::test]
 async fn redirects_are_followed_on_the_platform_itself() {
-    let mut platform = Platform::new(|nth, _| match nth {
+    let mut platform = Platform::new(|nth, head| match nth {
         0 => reply(302, "Location: /a?b\r\n", ""),
-        1 => reply(308, "Location: c\r\n", ""),
+        1 => reply(308, "Location: c#d\r\n", ""),
+        2 => {
+            let host = head.lines().find_map(|it| it.strip_prefix("host: ")).unwrap();
+            reply(307, &format!("Location: http://eve:eve@{host}/e\r\n"), "")
+        }
         _ => reply(200, "", "there"),
     })
     .await;
@@ -385,9 +391,10 @@ async fn redirects_are_followed_on_the_platform_itself() {
     headers.insert(AUTHORIZATION, "Bearer t".parse().unwrap());
     let answer = line(&platform.url()).get(patient(), "/x", headers).await.unwrap();
     assert_eq!(&answer.body[..], b"there");
-    for path in ["/x", "/a?b", "/c"] {
+    for path in ["/x", "/a?b", "/c", "/e"] {
         let request = platform.request().await;
         assert!(request.starts_with(&format!("GET {path} HTTP")), "{request}");
+        assert_eq!(request.matches("authorization: ").count(), 1, "{request}");
         assert!(request.contains("authorization: Bearer t\r\n"), "{request}");
     }
 }
@@ -420,7 +427,7 @@ async fn redirects_elsewhere_are_not_followed() {
 async fn redirects_have_an_end() {
     let platform = Platform::new(|_, _| reply(301, "Location: /again\r\n", "")).await;
     let failure = get(&line(&platform.url()), patient()).await.unwrap_err();
-    assert_eq!(failure.detail, "the platform redirects more than 3 times");
+    assert_eq!(failure.detail, "the platform answered 301 and redirects more than 3 times");
     assert_eq!(platform.n_requests(), 4);
 }
 

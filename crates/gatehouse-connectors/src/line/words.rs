@@ -21,9 +21,6 @@ pub(super) fn trouble(error: reqwest::Error) -> Trouble {
     let error = error.without_url();
     let passing = |words: String| Trouble { words, is_passing: true, is_timeout: false };
     let lasting = |words: String| Trouble { words, is_passing: false, is_timeout: false };
-    if error.is_builder() {
-        return lasting("the request can't be sent".into());
-    }
     if let Some(nowhere) = causes(&error).find_map(|it| it.downcast_ref::<NowhereToGo>()) {
         return lasting(format!("the platform can't be reached: {nowhere}"));
     }

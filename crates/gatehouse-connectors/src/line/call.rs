@@ -1,0 +1,213 @@
+//! One call: a request that is sent once, and what it shows of the platform.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use http::StatusCode;
+use reqwest::{Client, Url};
+use tokio::time::{Instant, timeout_at};
+
+use super::breaker::{Pass, Verdict};
+use super::secrets::Secrets;
+use super::standing::Standing;
+use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Request, words};
+use crate::connector::Ask;
+use crate::failure::{Failure, FailureKind};
+use crate::meter::{AccountMeter, InFlight, Outcome};
+
+/// A call that had less time than this and got no answer says nothing about the platform.
+pub(super) const CHANCE_MIN: Duration = Duration::from_millis(250);
+
+const NO_ANSWER: &str = "the platform did not answer in time";
+
+/// A call under way. One that nobody waits for any more is given up, and holds up no other.
+pub(super) struct Call<'a> {
+    standing: &'a Mutex<Standing>,
+    meter: &'a AccountMeter,
+    pass: Option<Pass>,
+    began: Instant,
+    deadline: Instant,
+    _in_flight: InFlight,
+}
+
+impl<'a> Call<'a> {
+    /// Begins one, if the platform may be asked.
+    pub(super) fn begin(
+        ask: Ask,
+        standing: &'a Mutex<Standing>,
+        meter: &'a AccountMeter,
+    ) -> Result<Self, Failure> {
+        let began = Instant::now();
+        let mut locked = self::standing(standing);
+        let pass = Some(locked.admit(began)?);
+        meter.show(locked.circuit());
+        let (deadline, in_flight) = (ask.deadline, meter.in_flight());
+        Ok(Self { standing, meter, pass, began, deadline, _in_flight: in_flight })
+    }
+
+    /// Takes what came of it.
+    pub(super) fn end(mut self, result: Result<Answer, Mishap>) -> Result<Answer, Mishap> {
+        match &result {
+            Ok(answer) => self.answered(answer),
+            Err(mishap) => {
+                let is_timeout = mishap.failure.kind == FailureKind::Timeout;
+                let outcome = if is_timeout { Outcome::Timeout } else { Outcome::Error };
+                self.settle(outcome, mishap.verdict, &mishap.failure.detail);
+            }
+        }
+        result
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        let status = answer.status;
+        let (outcome, verdict) = match status {
+            StatusCode::TOO_MANY_REQUESTS => (Outcome::Throttled, Verdict::Works),
+            // There is no such thing: an answer like any other.
+            StatusCode::NOT_FOUND => (Outcome::Ok, Verdict::Works),
+            _ if status.is_server_error() => (Outcome::Error, Verdict::Fails),
+            _ if status.is_client_error() => (Outcome::Error, Verdict::Works),
+            _ => (Outcome::Ok, Verdict::Works),
+        };
+        if status == StatusCode::TOO_MANY_REQUESTS
+            && let Some(quiet) = answer.retry_after()
+        {
+            standing(self.standing).keep_quiet(quiet, Instant::now());
+        }
+        self.settle(outcome, verdict, &format!("it answered {}", status.as_u16()));
+    }
+
+    fn settle(&mut self, outcome: Outcome, verdict: Verdict, why: &str) {
+        let now = self.let_go(verdict, why);
+        self.meter.observe(outcome, now - self.began);
+    }
+
+    /// Gives the pass back.
+    fn let_go(&mut self, verdict: Verdict, why: &str) -> Instant {
+        let now = Instant::now();
+        if let Some(pass) = self.pass.take() {
+            let mut standing = standing(self.standing);
+            standing.settle(pass, verdict, why, now);
+            self.meter.show(standing.circuit());
+        }
+        now
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if self.pass.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        // Whoever waited may have looked at the clock before this line did.
+        if now >= self.deadline {
+            self.settle(Outcome::Timeout, blame(now - self.began), NO_ANSWER);
+        } else {
+            self.let_go(Verdict::Unknown, NO_ANSWER);
+        }
+    }
+}
+
+/// A try that came to nothing.
+pub(super) struct Mishap {
+    pub(super) failure: Failure,
+    /// Whether the platform was asked at all.
+    pub(super) is_made: bool,
+    /// Whether another try may come to something.
+    pub(super) is_passing: bool,
+    /// What it says about the platform.
+    verdict: Verdict,
+}
+
+impl Mishap {
+    /// The platform was not asked.
+    pub(super) fn before(failure: Failure) -> Self {
+        Self { failure, is_made: false, is_passing: false, verdict: Verdict::Unknown }
+    }
+
+    /// The platform is there, and would do the same again.
+    pub(super) fn lasting(failure: Failure) -> Self {
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Works }
+    }
+
+    /// The platform took longer than there was time.
+    fn late(words: impl Into<String>, began: Instant) -> Self {
+        let verdict = blame(began.elapsed());
+        let failure = Failure::new(FailureKind::Timeout, words);
+        Self { failure, is_made: true, is_passing: false, verdict }
+    }
+
+    /// The platform could not be reached, or broke off.
+    fn broken(error: reqwest::Error, secrets: &Secrets) -> Self {
+        let trouble = words::trouble(error);
+        let kind = if trouble.is_timeout { FailureKind::Timeout } else { FailureKind::Error };
+        // The words may repeat what the platform sent.
+        let words = secrets.clean(trouble.words.as_bytes(), DETAIL_BYTES_MAX);
+        let failure = Failure::new(kind, words);
+        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict: Verdict::Fails }
+    }
+}
+
+/// Sends a request and reads all of its answer.
+pub(super) async fn exchange(
+    ask: Ask,
+    client: &Client,
+    request: &Request,
+    url: &Url,
+    secrets: &Secrets,
+) -> Result<Answer, Mishap> {
+    let began = Instant::now();
+    let too_large = || {
+        let mib = ANSWER_BYTES_MAX >> 20;
+        let words = format!("the platform answered with more than {mib} MiB");
+        Mishap::lasting(Failure::new(FailureKind::Error, words))
+    };
+    let mut sent = client.request(request.method.clone(), url.clone());
+    sent = sent.headers(request.headers.clone());
+    if !request.body.is_empty() || !request.method.is_safe() {
+        sent = sent.body(request.body.clone());
+    }
+    let sent = sent.build().map_err(|_| {
+        let words = "the request can't be written as HTTP";
+        Mishap::before(Failure::new(FailureKind::Error, words))
+    })?;
+    let response = timeout_at(ask.deadline, client.execute(sent)).await;
+    let response = response.map_err(|_| Mishap::late(NO_ANSWER, began))?;
+    let mut response = response.map_err(|error| Mishap::broken(error, secrets))?;
+    let announced = response.content_length().unwrap_or_default();
+    if announced > ANSWER_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    let mut body = BytesMut::new();
+    loop {
+        let chunk = timeout_at(ask.deadline, response.chunk()).await.map_err(|_| {
+            let n_bytes = body.len();
+            let words =
+                format!("the platform did not finish its answer in time: {n_bytes} bytes came");
+            Mishap::late(words, began)
+        })?;
+        let Some(chunk) = chunk.map_err(|error| Mishap::broken(error, secrets))? else { break };
+        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer {
+        status: response.status(),
+        headers: std::mem::take(response.headers_mut()),
+        body: body.freeze(),
+        secrets: secrets.clone(),
+    })
+}
+
+/// What it says about a platform that it gave no answer in so much time.
+fn blame(waited: Duration) -> Verdict {
+    if waited >= CHANCE_MIN { Verdict::Fails } else { Verdict::Unknown }
+}
+
+/// What the calls so far have shown.
+pub(super) fn standing(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+    // Nothing panics while it is held, and every state of it is sound.
+    standing.lock().unwrap_or_else(PoisonError::into_inner)
+}
