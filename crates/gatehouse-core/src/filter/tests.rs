@@ -194,14 +194,20 @@ fn the_seeds_of_the_fuzzer_hold() {
 }
 
 fn says_the_same_when_printed(query: &str) {
-    let expression = Expression::parse(query, &VOCABULARY);
+    for vocabulary in [&VOCABULARY, &super::product::VOCABULARY] {
+        says_the_same_to(query, vocabulary);
+    }
+}
+
+fn says_the_same_to(query: &str, vocabulary: &Vocabulary) {
+    let expression = Expression::parse(query, vocabulary);
     let printed = expression.filter.to_string();
-    let again = Expression::parse(&printed, &VOCABULARY);
+    let again = Expression::parse(&printed, vocabulary);
     assert_eq!(again.filter, expression.filter, "{query:?} printed as {printed:?}");
     assert!(again.ignored.is_empty() && again.request.is_empty(), "{printed:?}");
     assert!(printed.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
     // Links keep what the client wrote: it must go on meaning the same.
-    let kept = Expression::parse(&expression.kept, &VOCABULARY);
+    let kept = Expression::parse(&expression.kept, vocabulary);
     assert_eq!(kept.filter, expression.filter, "{query:?} kept as {:?}", expression.kept);
     assert_eq!(kept.request, []);
     let names = |expression: &Expression| {
