@@ -24,6 +24,9 @@ const LOOK_UP_DEFAULT: u32 = 100;
 /// Most characters of a token.
 const TOKEN_CHARS_MAX: usize = 4096;
 
+/// Characters of a value that a fault repeats.
+const VALUE_CHARS_MAX: usize = 64;
+
 /// All but what needs no encoding anywhere in an address.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -159,7 +162,7 @@ fn read_paging(value: &Value) -> Result<PagingKind, String> {
         let names = PagingKind::ALL.map(PagingKind::as_str).join(", ");
         match value {
             Value::String(word) => {
-                let shown: String = word.chars().take(64).collect();
+                let shown: String = word.chars().take(VALUE_CHARS_MAX).collect();
                 format!("must be one of {names}, not `{shown}`")
             }
             other => format!("must be one of {names}, not {}", kind(other)),

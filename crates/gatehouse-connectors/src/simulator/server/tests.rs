@@ -317,6 +317,20 @@ async fn stopping_finishes_what_is_under_way_and_frees_the_address() {
     assert_eq!(again.address(), address);
 }
 
+#[tokio::test(start_paused = true)]
+async fn stopping_cuts_off_what_takes_too_long() {
+    let server = with_fault(Misbehaviour::Trickle);
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
+    let mut answer = vec![0];
+    stream.read_exact(&mut answer).await.unwrap();
+    server.stop().await;
+    let _ = stream.read_to_end(&mut answer).await;
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(!answer.ends_with("0\r\n\r\n"), "the last chunk did not come: {answer}");
+}
+
 #[tokio::test]
 async fn what_is_dropped_ends() {
     let server = with_fault(Misbehaviour::Hang);
