@@ -377,13 +377,9 @@ async fn an_answer_has_a_largest_size() {
 
 #[tokio::test]
 async fn redirects_are_followed_on_the_platform_itself() {
-    let mut platform = Platform::new(|nth, head| match nth {
+    let mut platform = Platform::new(|nth, _| match nth {
         0 => reply(302, "Location: /a?b\r\n", ""),
         1 => reply(308, "Location: c#d\r\n", ""),
-        2 => {
-            let host = head.lines().find_map(|it| it.strip_prefix("host: ")).unwrap();
-            reply(307, &format!("Location: http://eve:eve@{host}/e\r\n"), "")
-        }
         _ => reply(200, "", "there"),
     })
     .await;
@@ -391,12 +387,25 @@ async fn redirects_are_followed_on_the_platform_itself() {
     headers.insert(AUTHORIZATION, "Bearer t".parse().unwrap());
     let answer = line(&platform.url()).get(patient(), "/x", headers).await.unwrap();
     assert_eq!(&answer.body[..], b"there");
-    for path in ["/x", "/a?b", "/c", "/e"] {
+    for path in ["/x", "/a?b", "/c"] {
         let request = platform.request().await;
         assert!(request.starts_with(&format!("GET {path} HTTP")), "{request}");
-        assert_eq!(request.matches("authorization: ").count(), 1, "{request}");
         assert!(request.contains("authorization: Bearer t\r\n"), "{request}");
     }
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_say_who_asks() {
+    let mut platform = Platform::new(|nth, head| {
+        let host = head.lines().find_map(|it| it.strip_prefix("host: ")).unwrap();
+        let location = format!("Location: http://eve:eve@{host}/a\r\n");
+        if nth == 0 { reply(307, &location, "") } else { reply(200, "", "") }
+    })
+    .await;
+    assert!(get(&line(&platform.url()), patient()).await.is_ok());
+    platform.request().await;
+    let request = platform.request().await;
+    assert!(request.starts_with("GET /a HTTP") && !request.contains("authorization"), "{request}");
 }
 
 #[tokio::test]
