@@ -28,11 +28,12 @@ pub struct Outside {
 impl Outside {
     /// Makes the clients. Nothing is asked yet.
     pub fn new(allow_insecure_urls: bool) -> Result<Self, reqwest::Error> {
-        Self::build(allow_insecure_urls, |builder| builder)
+        Self::build(allow_insecure_urls, Resolver::of_machine(), |builder| builder)
     }
 
     pub(super) fn build(
         allow_insecure_urls: bool,
+        resolver: Resolver,
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
         let builder = || {
@@ -49,7 +50,7 @@ impl Outside {
                 .no_brotli()
                 .no_zstd()
                 .no_deflate()
-                .dns_resolver(Resolver)
+                .dns_resolver(resolver)
         };
         Ok(Self {
             allow_insecure_urls,

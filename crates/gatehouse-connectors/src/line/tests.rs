@@ -14,6 +14,7 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 use self::platform::{Platform, Play, reply};
 use super::call::CHANCE_MIN;
+use super::resolver::{Names, Resolver};
 use super::standing::QUIET_MAX;
 use super::*;
 use crate::failure::{SAID_BYTES_MAX, Said};
@@ -225,33 +226,33 @@ async fn a_platform_that_is_not_there_is_told_in_plain_words() {
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
 }
 
-/// A name server that says this of every name, or nothing.
-#[derive(Clone, Copy)]
-struct Names(Option<std::net::IpAddr>);
-
-impl reqwest::dns::Resolve for Names {
-    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let found = self.0;
-        Box::pin(async move {
-            let found = found.ok_or_else(|| std::io::Error::other("no such name"))?;
-            let allowed = resolver::allowed(name.as_str(), vec![found])?;
-            let places = allowed.into_iter().map(|it| std::net::SocketAddr::new(it, 0));
-            Ok(Box::new(places) as reqwest::dns::Addrs)
-        })
-    }
-}
-
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
-    let cases = [
-        (None, "its name can't be resolved"),
-        (Some([127, 0, 0, 1]), "its name leads to this machine, where nothing is asked"),
-        (Some([169, 254, 1, 1]), "its name leads to a link-local address, where nothing is asked"),
+    let cases: [(&str, Names, &str); 4] = [
+        (
+            "platform.example",
+            |_| Box::pin(async { Err(std::io::Error::other("no such name")) }),
+            "its name can't be resolved",
+        ),
+        (
+            "platform.example",
+            |_| Box::pin(async { Ok(vec![[127, 0, 0, 1].into()]) }),
+            "its name leads to this machine, where nothing is asked",
+        ),
+        (
+            "platform.example",
+            |_| Box::pin(async { Ok(vec![[169, 254, 169, 254].into(), [0, 0, 0, 0].into()]) }),
+            "its name leads to a link-local address, where nothing is asked",
+        ),
+        (
+            "localhost",
+            |_| Box::pin(async { Ok(vec![[192, 0, 2, 1].into()]) }),
+            "its name leads to another machine, where nothing is asked",
+        ),
     ];
-    for (found, words) in cases {
-        let names = Names(found.map(Into::into));
-        let outside = Outside::build(true, |it| it.no_proxy().dns_resolver(names)).unwrap();
-        let line = line_with(outside, "http://platform.example", UNLIMITED);
+    for (host, ask, words) in cases {
+        let outside = Outside::build(true, Resolver { ask }, |it| it.no_proxy()).unwrap();
+        let line = line_with(outside, &format!("http://{host}"), UNLIMITED);
         let failure = get(&line, patient()).await.unwrap_err();
         assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
         assert_eq!(failure.kind, FailureKind::Error);
@@ -491,7 +492,7 @@ async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, Line) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let platform = Platform::with_tls(acceptor, |_, _| reply(200, "", "{}")).await;
     let trusted = reqwest::Certificate::from_der(certificate.der()).unwrap();
-    let outside = Outside::build(false, |builder| {
+    let outside = Outside::build(false, Resolver::of_machine(), |builder| {
         if is_trusted { builder.tls_certs_only([trusted.clone()]) } else { builder }
     });
     let url = format!("https://{}", platform.address);
