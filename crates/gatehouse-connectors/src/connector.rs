@@ -4,6 +4,7 @@
 //! [`crate::Line`]. It never retries, counts, remembers or waits for its turn: that is done around it.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use gatehouse_core::{Connection, IdentifierKind};
 use tokio::time::Instant;
@@ -18,6 +19,17 @@ pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send 
 pub struct Ask {
     /// When the answer is no longer worth having.
     pub deadline: Instant,
+}
+
+/// How much later than the deadline everything is over, whatever a connector does. Who keeps to the deadline
+/// can say what it was waiting for.
+const GRACE: Duration = Duration::from_millis(100);
+
+impl Ask {
+    /// When whoever didn't keep to the deadline is left.
+    pub(crate) fn end(self) -> Instant {
+        self.deadline + GRACE
+    }
 }
 
 /// Speaks to one account.

@@ -48,7 +48,7 @@ where
     {
         loop {
             let (flight, is_own) = self.board(question, &set_off);
-            match timeout_at(ask.deadline, flight).await {
+            match timeout_at(ask.end(), flight).await {
                 // Who joined late has more time than who set off.
                 Ok(Err(failure))
                     if failure.kind == FailureKind::Timeout

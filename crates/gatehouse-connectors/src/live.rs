@@ -185,7 +185,7 @@ impl LiveAccount {
             Ok(connector) => {
                 // A defect in one connector is that account's failure, not everybody's.
                 let asking = AssertUnwindSafe(question(connector)).catch_unwind();
-                match timeout_at(ask.deadline, asking).await {
+                match timeout_at(ask.end(), asking).await {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_panic)) => {
                         tracing::error!(account = %self.account.name, "a connector panicked");

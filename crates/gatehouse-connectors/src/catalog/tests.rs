@@ -31,6 +31,10 @@ fn every_fault_of_an_account_is_told_at_once() {
     begins(4, "settings.colour is not a setting of this connector");
     assert_eq!(told.len(), 5);
     assert_eq!(faults(json!({})), ["settings.baseUrl is missing"]);
+    for no_text in [json!(5), json!(null)] {
+        let told = faults(json!({"baseUrl": no_text}));
+        assert!(told[0].starts_with("settings.baseUrl must be a string, not "), "{told:?}");
+    }
 }
 
 #[test]

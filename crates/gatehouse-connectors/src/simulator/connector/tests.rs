@@ -49,7 +49,6 @@ fn pair(platform: Platform) -> (Server, SimulatorConnector) {
 fn connected(server: &Server) -> SimulatorConnector {
     let Platform { paging, page_size_max, look_up_max, .. } = server.platform();
     let settings = settings(json!({
-        "baseUrl": server.url(),
         "paging": paging.as_str(),
         "pageSizeMax": page_size_max,
         "lookUpMax": look_up_max,
@@ -197,7 +196,7 @@ fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
         read_account(&self::settings(settings), &credentials(&[("token", TOKEN)])).unwrap().0
     };
     let searched = |values_max| LookUp::Searched { values_max };
-    let least = read(json!({ "baseUrl": "http://127.0.0.1:1" }));
+    let least = read(json!({}));
     assert_eq!(least.paging, Paging::Numbered { size_max: 100 });
     assert_eq!(IdentifierKind::ALL.map(|kind| least.look_up(kind)), [searched(100); 4]);
     for (name, paging) in [
@@ -205,7 +204,7 @@ fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
         ("offset", Paging::Offset { size_max: 1000 }),
         ("cursor", Paging::Cursor { size_max: 1000 }),
     ] {
-        let all = json!({ "baseUrl": "u", "paging": name, "pageSizeMax": 1000, "lookUpMax": 1 });
+        let all = json!({ "paging": name, "pageSizeMax": 1000, "lookUpMax": 1 });
         let capabilities = read(all);
         assert_eq!(capabilities.paging, paging);
         assert_eq!(capabilities.iccid, searched(1));
@@ -218,24 +217,20 @@ fn all_that_is_wrong_with_an_account_is_said_at_once_without_its_secrets() {
         let faults = check(&self::settings(settings), &credentials(secrets));
         faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect()
     };
-    let good = json!({ "baseUrl": "http://127.0.0.1:9700" });
+    let good = json!({});
     assert_eq!(said(good.clone(), &[("token", TOKEN)]), Vec::<String>::new());
-    assert_eq!(
-        said(json!({}), &[]),
-        ["settings.baseUrl is missing", "credentials.token is missing"]
-    );
+    assert_eq!(said(json!({}), &[]), ["credentials.token is missing"]);
     assert_eq!(
         said(
-            json!({ "baseUrl": 5, "paging": "pages", "pageSizeMax": 0, "lookUpMax": "9", "x": 1 }),
+            json!({ "paging": "pages", "pageSizeMax": 0, "lookUpMax": "9", "x": 1 }),
             &[("token", "two words"), ("key", "hidden")],
         ),
         [
-            "settings.baseUrl must be a string, not a number",
             "settings.paging must be one of page, offset, cursor, not `pages`",
             "settings.pageSizeMax must be a whole number, 1 to 1000, not 0",
             "settings.lookUpMax must be a whole number, 1 to 100, not a string",
-            "settings.x is not a setting of this connector; it may have baseUrl, paging, \
-             pageSizeMax, lookUpMax",
+            "settings.x is not a setting of this connector; it may have baseUrl, callsAtOnce, \
+             callsPerSecond, paging, pageSizeMax, lookUpMax",
             "credentials.key is not a credential of this connector; it has token",
             "credentials.token must have 1 to 4096 visible characters of ASCII",
         ]
@@ -247,7 +242,6 @@ fn all_that_is_wrong_with_an_account_is_said_at_once_without_its_secrets() {
         ("lookUpMax", json!(100), true),
         ("lookUpMax", json!(101), false),
         ("paging", json!(null), false),
-        ("baseUrl", json!(null), false),
     ] {
         let mut settings = self::settings(good.clone());
         settings.insert(setting.to_owned(), value.clone());
@@ -263,7 +257,7 @@ fn all_that_is_wrong_with_an_account_is_said_at_once_without_its_secrets() {
 
 #[test]
 fn a_connector_does_not_show_its_token() {
-    let settings = settings(json!({ "baseUrl": "http://127.0.0.1:9700" }));
+    let settings = settings(json!({}));
     let connector = SimulatorConnector::new(
         line("http://127.0.0.1:9700"),
         &settings,
