@@ -40,6 +40,10 @@ impl List {
             Self::Ids => "iotConnectionProductIdList",
         }
     }
+
+    fn name_at(self, position: usize) -> String {
+        format!("{}[{position}]", self.name())
+    }
 }
 
 /// What a request looks for.
@@ -62,10 +66,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
         let given = body.optional(it.name(), list);
         is_empty &= given.as_ref().is_none_or(Vec::is_empty);
         for (position, item) in given.unwrap_or_default().into_iter().enumerate() {
-            let name = format!("{}[{position}]", it.name());
             match text(item) {
-                Ok(text) => items.push((it, name, text)),
-                Err(reason) => body.fault(&name, reason),
+                Ok(text) => items.push((it, position, text)),
+                Err(reason) => body.fault(&it.name_at(position), reason),
             }
         }
     }
@@ -80,10 +83,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
 
 impl Asked {
     /// Each item once, in the order in which they come first.
-    fn of(items: Vec<(List, String, String)>) -> Self {
+    fn of(items: Vec<(List, usize, String)>) -> Self {
         let mut asked = Self::default();
         let mut seen = HashSet::new();
-        for (list, name, text) in items {
+        for (list, position, text) in items {
             let parsed = Item::parse(list, &text);
             let key = match &parsed {
                 Ok(Item::Identifier(identifier)) => identifier.key().to_owned(),
@@ -95,7 +98,9 @@ impl Asked {
             match parsed {
                 Ok(Item::Identifier(identifier)) => asked.wanted.identifiers.push(identifier),
                 Ok(Item::Id(id)) => asked.wanted.ids.push(id),
-                Err(reason) => asked.malformed.push(Fault { name, reason }),
+                Err(reason) => {
+                    asked.malformed.push(Fault { name: list.name_at(position), reason });
+                }
             }
         }
         asked.n_items = seen.len();

@@ -120,6 +120,29 @@ async fn every_field_of_a_check() {
 }
 
 #[tokio::test]
+async fn every_field_of_a_search() {
+    let gate = Gatehouse::new().await;
+    let path = "/acme/product/find";
+    let lists =
+        ["iccidList", "imsiList", "msisdnList", "terminalSNList", "iotConnectionProductIdList"];
+    assert_refused(&gate, "POST", path, "{}", "body").await;
+    for list in lists {
+        for value in ["null", "7", "true", "{}", "\"x\"", "1.5"] {
+            assert_refused(&gate, "POST", path, &format!(r#"{{"{list}": {value}}}"#), list).await;
+        }
+        for item in WRONG_TYPES {
+            let body = format!(r#"{{"{list}": ["x", {item}]}}"#);
+            assert_refused(&gate, "POST", path, &body, &format!("{list}[1]")).await;
+        }
+        assert_refused(&gate, "POST", path, &format!(r#"{{"{list}": []}}"#), "body").await;
+        let twice = format!(r#"{{"{list}": ["x"], "{list}": ["x"]}}"#);
+        assert_refused(&gate, "POST", path, &twice, list).await;
+        let beside = format!(r#"{{"{list}": ["x"], "{}": ["x"]}}"#, list.to_lowercase());
+        assert_refused(&gate, "POST", path, &beside, &list.to_lowercase()).await;
+    }
+}
+
+#[tokio::test]
 async fn every_field_of_a_contract_and_of_a_tenant() {
     let gate = Gatehouse::new().await;
     let contract = "/-/admin/tenants/acme/contracts/x";

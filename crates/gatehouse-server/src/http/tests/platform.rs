@@ -108,47 +108,25 @@ fn number<'p>(product: &'p Value, kind: &str) -> Option<&'p str> {
 #[tokio::test]
 async fn a_page_of_products_is_shown_whole() {
     let world = World::new().await;
-    let seen = world.gate.get("/acme/product?pageSize=1&pageNumber=7&relatedParty.name=two").await;
-    assert_snapshot!(seen.whole(), @r#"
+    let query =
+        "pageSize=1&pageNumber=7&relatedParty.name=two&fields=href,connectivityType,relatedParty";
+    let seen = world.gate.get(&format!("/acme/product?{query}")).await;
+    // What a simulated connection is called is the simulation's own business.
+    let json = seen.json();
+    let (_, local_id) = entities(&json)[0].split_once('-').unwrap();
+    assert_snapshot!(seen.whole().replace(local_id, "<local>"), @r#"
     206
     content-type: application/json
-    link: <http://gate.example/acme/product?relatedParty.name=two&pageNumber=7&pageSize=1>;rel="self", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=1&pageSize=1>;rel="first", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=8&pageSize=1>;rel="next", <http://gate.example/acme/product?relatedParty.name=two&pageNumber=6&pageSize=1>;rel="prev"
+    link: <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=7&pageSize=1>;rel="self", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=1&pageSize=1>;rel="first", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=8&pageSize=1>;rel="next", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=6&pageSize=1>;rel="prev"
     x-correlation-id: <correlation>
-    content-length: 691
+    content-length: 311
 
     {
       "entities": [
         {
-          "id": "ALPHA-8d7b09a287",
-          "href": "http://gate.example/acme/product/ALPHA-8d7b09a287",
-          "status": "SUSPENDED",
+          "id": "ALPHA-<local>",
+          "href": "http://gate.example/acme/product/ALPHA-<local>",
           "connectivityType": "CELLULAR",
-          "productCharacteristic": [
-            {
-              "name": "PLATFORM",
-              "value": "ALPHA"
-            },
-            {
-              "name": "ICCID",
-              "value": "8948692043543454071"
-            },
-            {
-              "name": "IMSI",
-              "value": "260683504447167"
-            },
-            {
-              "name": "MSISDN",
-              "value": "48335591158101"
-            },
-            {
-              "name": "IMEI",
-              "value": "861831059351755"
-            },
-            {
-              "name": "PLATFORM_STATUS",
-              "value": "paused"
-            }
-          ],
           "relatedParty": [
             {
               "name": "two",
@@ -160,14 +138,7 @@ async fn a_page_of_products_is_shown_whole() {
               ],
               "role": "customer"
             }
-          ],
-          "customProperty": [
-            {
-              "name": "site",
-              "value": "Rotterdam"
-            }
-          ],
-          "@type": "IoTConnection"
+          ]
         }
       ],
       "errors": [],
