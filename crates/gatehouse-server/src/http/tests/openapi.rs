@@ -226,7 +226,7 @@ fn everything_is_described() {
 }
 
 /// Holds an answer against what the document says about it: status, headers, body.
-fn hold(document: &Value, path: &str, method: &str, seen: &Seen) {
+pub(super) fn hold(document: &Value, path: &str, method: &str, seen: &Seen) {
     let item = &document["paths"][path];
     let operation = match item.get(method.to_ascii_lowercase()) {
         Some(operation) => operation,

@@ -6,7 +6,10 @@ use gatehouse_connectors::simulator::{Misbehaviour, Platform, Profile, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
+use super::openapi::hold;
 use super::*;
+use crate::http::openapi::document;
+use crate::http::routes;
 
 /// Connections of each account.
 const N_CONNECTIONS: u32 = 7;
@@ -347,6 +350,40 @@ async fn a_platform_that_fails_takes_nothing_from_the_others() {
     };
     assert_eq!(read(0).await, (502, true));
     assert_eq!(read(14).await, (200, false));
+}
+
+#[tokio::test]
+async fn what_platforms_have_and_how_they_fail_is_in_the_document() {
+    let world = World::new().await;
+    let document = document(&routes::table(), &Config::default().limits);
+    let all = world.all("").await;
+    let (list, find) = ("/{tenantName}/product", "/{tenantName}/product/find");
+    let read = "/{tenantName}/product/{productId}";
+    let search = json!({
+        "iotConnectionProductIdList": ids(&all), "terminalSNList": ["SL-DF-unknown", "?"],
+    });
+    let one = format!("/acme/product/{}", ids(&all)[0]);
+    let profile = |fault| Profile { fault, ..Profile::default() };
+    for (fault, status) in [
+        (Misbehaviour::None, 200),
+        (Misbehaviour::Unauthorized, 502),
+        (Misbehaviour::Throttled, 429),
+    ] {
+        world.alpha.set_profile(profile(fault));
+        for query in ["pageSize=1&pageNumber=1", "pageSize=4&pageNumber=1&fields=none"] {
+            let seen = world.gate.get(&format!("/acme/product?{query}")).await;
+            hold(&document, list, "GET", &seen);
+        }
+        hold(
+            &document,
+            find,
+            "POST",
+            &world.gate.post("/acme/product/find", &search.to_string()).await,
+        );
+        let seen = world.gate.get(&one).await;
+        assert_eq!(seen.status, status, "{}", seen.body);
+        hold(&document, read, "GET", &seen);
+    }
 }
 
 #[tokio::test]
