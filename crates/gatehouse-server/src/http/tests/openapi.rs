@@ -338,7 +338,7 @@ async fn answers_of_a_life_are_in_the_document() {
     let accounts = "/-/admin/tenants/{tenantName}/accounts";
     let eu = "/-/admin/tenants/acme/accounts/eu";
     let reached = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
-                      "settings": {"baseUrl": "http://127.0.0.1:9700", "deep": [1.5, true, {"a": "b"}]},
+                      "settings": {"baseUrl": "http://127.0.0.1:9700", "callsPerSecond": 1.5, "paging": "cursor"},
                       "credentials": {"token": "t"}}"#;
     let full = r#"{"productOfferingId": "o", "billingModel": "PREPAID", "validityPeriod": "PT1.5H",
                    "startDateTime": "0000-01-01", "endDateTime": "2028-01-01T00:00:00+02:00",
