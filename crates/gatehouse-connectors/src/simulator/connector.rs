@@ -125,18 +125,19 @@ fn read_account(
         let reason = "is not a credential of this connector; it has token";
         fault(format!("credentials.{name}"), reason.to_owned());
     }
-    let headers = match credentials.reveal("token").map(token_headers) {
-        Some(Some(headers)) => headers,
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    // Whoever has none may ask all the same: what becomes of it is the platform's to say.
+    match credentials.reveal("token").map(bearer) {
+        Some(Some(authorization)) => {
+            headers.insert(AUTHORIZATION, authorization);
+        }
         Some(None) => {
-            let reason = format!("must have 1 to {TOKEN_CHARS_MAX} visible characters of ASCII");
+            let reason = format!("must have 1 to {TOKEN_CHARS_MAX} printable characters of ASCII");
             fault("credentials.token".to_owned(), reason);
-            HeaderMap::new()
         }
-        None => {
-            fault("credentials.token".to_owned(), "is missing".to_owned());
-            HeaderMap::new()
-        }
-    };
+        None => {}
+    }
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -178,17 +179,14 @@ fn read_number(value: &Value, max: u32) -> Result<u32, String> {
     })
 }
 
-fn token_headers(token: &str) -> Option<HeaderMap> {
-    let is_visible = token.bytes().all(|b| b.is_ascii_graphic());
-    if !is_visible || !(1..=TOKEN_CHARS_MAX).contains(&token.len()) {
+fn bearer(token: &str) -> Option<HeaderValue> {
+    let is_printable = token.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    if !is_printable || !(1..=TOKEN_CHARS_MAX).contains(&token.len()) {
         return None;
     }
     let mut authorization = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
     authorization.set_sensitive(true);
-    let mut headers = HeaderMap::new();
-    headers.insert(AUTHORIZATION, authorization);
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    Some(headers)
+    Some(authorization)
 }
 
 // What is asked for.

@@ -126,6 +126,17 @@ impl App {
         self.check(&kept.account, &settings, &credentials)
     }
 
+    /// Whether an account can be put as given. Nothing is asked of its platform, and nothing is changed.
+    pub async fn check_account_input(
+        &self,
+        tenant: &TenantName,
+        input: &AccountInput,
+    ) -> Result<(), Error> {
+        let kept = self.store.account(tenant, &input.account.name).await?;
+        let had = kept.as_ref().map(|kept| self.open_account(tenant, kept));
+        self.check_input(input, had.as_ref())
+    }
+
     /// Whether the connector can do with what the account is to be, and with what it keeps.
     fn check_input(
         &self,

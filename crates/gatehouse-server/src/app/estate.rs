@@ -18,6 +18,15 @@ pub struct NotApplied {
 impl App {
     /// Makes each object that the estate names exactly as it says, and deletes nothing.
     pub async fn apply_estate(&self, estate: &Estate) -> Result<(), NotApplied> {
+        // What can be seen to be wrong is seen before anything is made.
+        for wanted in &estate.tenants {
+            for input in &wanted.accounts {
+                self.check_account_input(&wanted.tenant.name, input).await.map_err(|cause| {
+                    let (account, tenant) = (&input.account.name, &wanted.tenant.name);
+                    NotApplied { object: format!("account {account} of tenant {tenant}"), cause }
+                })?;
+            }
+        }
         let mut n_created = 0;
         let mut count = |put| n_created += usize::from(put == Put::Created);
         for wanted in &estate.tenants {

@@ -215,3 +215,17 @@ async fn a_server_applies_accounts_when_it_starts() {
     let expected = r#"[{"name":"a/eu","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"},{"name":"b","platform":"BETA","platformAccount":"7","health":"UNKNOWN"}]"#;
     assert_eq!(accounts.to_string(), expected);
 }
+
+#[tokio::test]
+async fn a_server_makes_nothing_of_an_estate_with_an_account_that_cannot_be() {
+    let place = Place::sqlite();
+    let estate = WITH_ACCOUNTS.replace("127.0.0.1:9701", "169.254.169.254");
+    std::fs::write(place.path("estate.yaml"), estate).unwrap();
+    write_token(&place, "s3cret");
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
+    let shown = said(&command.output().unwrap());
+    assert!(shown.contains("account b of tenant fleet: settings.baseUrl must be"), "{shown}");
+    let server = place.serve_with(&[]);
+    let (status, _) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
+    assert_eq!(status, 404, "no part of it was made");
+}

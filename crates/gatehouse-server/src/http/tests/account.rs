@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 const ADMIN: &str = "/-/admin/tenants/acme/accounts";
 
-const SECRET: &str = "correct-horse-battery-staple";
+const SECRET: &str = "correct horse battery staple";
 
 /// The body of an account on a platform, with other fields behind those that it needs.
 fn account(platform: &str, more: &str) -> String {
@@ -90,9 +90,11 @@ async fn an_answer_says_what_changed_and_never_a_secret() {
         };
         let says = |changed: &str, has: &str| (changed.to_owned(), has.to_owned());
         let first = with_secret("ALPHA");
-        let other = first.replace(SECRET, "another-secret");
-        assert_eq!(changed(&first).await, says("null", "true"), "{}", gate.kind);
+        let other = first.replace(SECRET, "another secret");
+        let none = account("ALPHA", r#", "credentials": {}"#);
+        assert_eq!(changed(&account("ALPHA", "")).await, says("null", "false"), "{}", gate.kind);
         for (body, expected) in [
+            (&first, says(r#"["credentials"]"#, "true")),
             (&first, says("[]", "true")),
             (&account("ALPHA", ""), says("[]", "true")),
             (&with_secret("BETA"), says(r#"["platform"]"#, "true")),
@@ -101,7 +103,8 @@ async fn an_answer_says_what_changed_and_never_a_secret() {
                 says(r#"["platform","settings","credentials"]"#, "true"),
             ),
             (&other.replace("9700", "9701"), says("[]", "true")),
-            (&other, says(r#"["settings"]"#, "true")),
+            (&none, says(r#"["settings","credentials"]"#, "false")),
+            (&none, says("[]", "false")),
         ] {
             assert_eq!(changed(body).await, expected, "{}: {body}", gate.kind);
         }
@@ -118,10 +121,12 @@ async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
         assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
         gate.put(&path, &account("BETA", r#", "credentials": {"token": "another"}"#)).await;
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
-        // None at all is not what the connector asks for, and leaves what there is.
-        let none = gate.put(&path, &account("BETA", r#", "credentials": {}"#)).await;
-        assert_eq!((none.status, none.invalid()), (400, vec!["credentials.token".into()]));
+        // What the connector knows no use for is refused, and leaves what there is.
+        let odd = gate.put(&path, &account("BETA", r#", "credentials": {"key": "k"}"#)).await;
+        assert_eq!((odd.status, odd.invalid()), (400, vec!["credentials.key".into()]));
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
+        assert_eq!(gate.put(&path, &account("BETA", r#", "credentials": {}"#)).await.status, 200);
+        assert_eq!(gate.credentials("a").await, [], "{}", gate.kind);
     }
 }
 
