@@ -222,7 +222,8 @@ async fn a_server_makes_nothing_of_an_estate_with_an_account_that_cannot_be() {
     let estate = WITH_ACCOUNTS.replace("127.0.0.1:9701", "169.254.169.254");
     std::fs::write(place.path("estate.yaml"), estate).unwrap();
     write_token(&place, "s3cret");
-    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
+    let mut command =
+        place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
     let shown = said(&command.output().unwrap());
     assert!(shown.contains("account b of tenant fleet: settings.baseUrl must be"), "{shown}");
     let server = place.serve_with(&[]);
