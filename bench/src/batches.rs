@@ -8,18 +8,15 @@ mod bare;
 mod batch;
 mod hashing;
 mod load;
-mod report;
-
-pub(crate) use report::Report;
 
 use std::time::{Duration, Instant};
 
 use self::bare::Bare;
 use self::batch::Caller;
-use self::report::Line;
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
+use crate::lines::Line;
 use crate::measure::{micros, percentile};
 use crate::options::Options;
 use crate::server::{Place, Server};

@@ -1,9 +1,9 @@
-//! The bench: what lists cost on a running server, with few accesses and with very many; and how long
-//! batches take, and what they do to others.
+//! The bench: what lists cost on a running server, with few accesses and with very many; how long batches
+//! take, and what they do to others; and what is added to the time that platforms take for their products.
 //!
 //! This file is the whole course of measuring lists; `cases.rs` says what is measured, `docs/performance.md`
-//! why it is done so. `batches.rs` is the course of the other. `cargo xtask bench` builds everything and
-//! starts it.
+//! why it is done so. `batches.rs` and `products.rs` are the courses of the others. `cargo xtask bench` builds
+//! everything and starts it.
 
 mod batches;
 mod cases;
@@ -13,8 +13,10 @@ mod failure;
 mod fill;
 mod filled;
 mod fleet;
+mod lines;
 mod measure;
 mod options;
+mod products;
 mod report;
 mod server;
 mod summary;
@@ -47,8 +49,15 @@ fn run(options: Options) -> Result<(), Failure> {
         Subject::Lists => measure_lists(&database, options),
         Subject::Batches { n_passwords } => {
             let lines = batches::run(&database, options, n_passwords)?;
-            let report = batches::Report { about: about(&database, options), lines };
+            let report = lines::Report { about: about(&database, options), lines };
             let name = format!("batches-{}", options.store.as_str());
+            publish(&name, &report.markdown(), &report.json(), options)?;
+            conclude(report.n_missed(), options)
+        }
+        Subject::Products => {
+            let lines = products::run(options)?;
+            let report = lines::Report { about: products::about(options), lines };
+            let name = format!("products-{}", options.store.as_str());
             publish(&name, &report.markdown(), &report.json(), options)?;
             conclude(report.n_missed(), options)
         }

@@ -22,6 +22,10 @@ const ROWS_BEFORE_BATCHES_QUICK: u64 = 100_000;
 const BATCH_ROUNDS: usize = 5;
 const BATCH_ROUNDS_QUICK: usize = 1;
 
+/// How often products are asked for in each way.
+const PRODUCT_ROUNDS: usize = 15;
+const PRODUCT_ROUNDS_QUICK: usize = 3;
+
 /// Chosen passwords in a batch: some twenty seconds of hashing on two cores.
 const PASSWORDS: u32 = 2_000;
 
@@ -51,6 +55,8 @@ pub(crate) enum Subject {
         /// Chosen passwords in those that bring some.
         n_passwords: u32,
     },
+    /// Products of simulated platforms, on an empty store.
+    Products,
 }
 
 /// Where the accesses are kept.
@@ -74,7 +80,7 @@ impl StoreKind {
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Failure> {
     let mut words = words;
     let (mut quick, mut strict, mut rows, mut store) = (false, false, None, StoreKind::Sqlite);
-    let (mut batches, mut n_passwords) = (false, PASSWORDS);
+    let (mut batches, mut products, mut n_passwords) = (false, false, PASSWORDS);
     while let Some(word) = words.next() {
         let mut value = || {
             words.next().ok_or_else(|| Failure::Usage(format!("`{word}` needs a value behind it")))
@@ -85,22 +91,38 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
             "--rows" => rows = Some(parse_rows(&value()?)?),
             "--store" => store = parse_store(&value()?)?,
             "--batches" => batches = true,
+            "--products" => products = true,
             "--passwords" => n_passwords = parse_passwords(&value()?)?,
             unknown => {
                 return Err(Failure::Usage(format!(
                     "no option `{unknown}`; use --quick, --strict, --rows, --store, \
-                     --batches or --passwords"
+                     --batches, --passwords or --products"
                 )));
             }
         }
     }
-    let (usual_rows, n_rounds) = match (batches, quick) {
-        (false, false) => (LARGE_ROWS, ROUNDS),
-        (false, true) => (LARGE_ROWS_QUICK, ROUNDS_QUICK),
-        (true, false) => (ROWS_BEFORE_BATCHES, BATCH_ROUNDS),
-        (true, true) => (ROWS_BEFORE_BATCHES_QUICK, BATCH_ROUNDS_QUICK),
+    let subject = match (batches, products) {
+        (false, false) => Subject::Lists,
+        (true, false) => Subject::Batches { n_passwords },
+        (false, true) if store == StoreKind::Sqlite && rows.is_none() => Subject::Products,
+        (false, true) => {
+            let why = "--products needs no accesses and is measured on SQLite; \
+                       leave --rows and --store away";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        (true, true) => {
+            let why = "--batches and --products are measured one at a time; leave one away";
+            return Err(Failure::Usage(why.to_owned()));
+        }
     };
-    let subject = if batches { Subject::Batches { n_passwords } } else { Subject::Lists };
+    let (usual_rows, n_rounds) = match (subject, quick) {
+        (Subject::Lists, false) => (LARGE_ROWS, ROUNDS),
+        (Subject::Lists, true) => (LARGE_ROWS_QUICK, ROUNDS_QUICK),
+        (Subject::Batches { .. }, false) => (ROWS_BEFORE_BATCHES, BATCH_ROUNDS),
+        (Subject::Batches { .. }, true) => (ROWS_BEFORE_BATCHES_QUICK, BATCH_ROUNDS_QUICK),
+        (Subject::Products, false) => (0, PRODUCT_ROUNDS),
+        (Subject::Products, true) => (0, PRODUCT_ROUNDS_QUICK),
+    };
     Ok(Options { quick, strict, large_rows: rows.unwrap_or(usual_rows), n_rounds, store, subject })
 }
 

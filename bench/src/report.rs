@@ -132,10 +132,11 @@ pub(crate) fn layout(rows: &[Vec<String>]) -> String {
 /// The ratio, beside its goal where there is one.
 pub(crate) fn show(comparison: &Comparison) -> String {
     let Comparison { ratio, goal } = comparison;
+    // A goal is shown as it is written in code: 1.5, 2.0, 1.15.
     match goal {
         None => format!("{ratio:.2}"),
-        Some(goal) if comparison.is_missed() => format!("**{ratio:.2} > {goal:.1}**"),
-        Some(goal) => format!("{ratio:.2} ≤ {goal:.1}"),
+        Some(goal) if comparison.is_missed() => format!("**{ratio:.2} > {goal:?}**"),
+        Some(goal) => format!("{ratio:.2} ≤ {goal:?}"),
     }
 }
 

@@ -29,9 +29,14 @@ impl Place {
 
     /// Lets a server make the schema and the tenant with its contracts.
     pub(crate) fn found(&self) -> Result<(), Failure> {
+        self.found_with(&estate_text())
+    }
+
+    /// Lets a server make the schema and what an estate names.
+    pub(crate) fn found_with(&self, text: &str) -> Result<(), Failure> {
         let estate = self.directory.join("estate.yaml");
         std::fs::create_dir_all(&self.directory)
-            .and_then(|()| std::fs::write(&estate, estate_text()))
+            .and_then(|()| std::fs::write(&estate, text))
             .map_err(|cause| Failure::Trouble(format!("{}: {cause}", self.directory.display())))?;
         self.start(Some(&estate))?.stop()
     }
@@ -43,8 +48,13 @@ impl Place {
 
     /// A token for the tenant's accesses, with these scopes.
     pub(crate) fn issue_token(&self, scopes: &str) -> Result<String, Failure> {
+        self.issue_token_for(TENANT, scopes)
+    }
+
+    /// A token for a tenant, `*` for all, with these scopes.
+    pub(crate) fn issue_token_for(&self, tenant: &str, scopes: &str) -> Result<String, Failure> {
         let mut command = self.command("token");
-        command.args(["--tenant", TENANT, "--scope", scopes, "--ttl", "12h"]);
+        command.args(["--tenant", tenant, "--scope", scopes, "--ttl", "12h"]);
         let output = command.stderr(Stdio::inherit()).output().map_err(|cause| {
             Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
         })?;

@@ -18,7 +18,8 @@ Commands:
   bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
                            --store sqlite or postgres, --strict fails where a goal is missed;
-                           --batches measures batches instead, with --passwords N chosen ones
+                           --batches measures batches instead, with --passwords N chosen ones;
+                           --products measures products of simulated platforms instead
   fuzz [SECONDS]           try to break the readers of text, for a minute unless said otherwise;
                            needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
@@ -114,7 +115,7 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         match word.as_str() {
-            "--quick" | "--strict" | "--batches" => {}
+            "--quick" | "--strict" | "--batches" | "--products" => {}
             "--passwords" => {
                 let n = rest.next().and_then(|n| n.parse::<u32>().ok());
                 n.filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
@@ -138,10 +139,15 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
             unknown => {
                 return Err(Failure::Usage(format!(
                     "`bench` has no option `{unknown}`; use --quick, --rows N, --store sqlite, \
-                     --store postgres, --batches, --passwords N or --strict"
+                     --store postgres, --batches, --passwords N, --products or --strict"
                 )));
             }
         }
+    }
+    let is_there = |option: &str| words.iter().any(|word| word == option);
+    if is_there("--products") && ["--batches", "--rows", "--store"].into_iter().any(is_there) {
+        let why = "`--products` goes without `--batches`, `--rows` and `--store`";
+        return Err(wrong(why, "--products"));
     }
     Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
@@ -204,6 +210,7 @@ mod tests {
             ("bench --store sqlite --rows 1000000", false),
             ("bench --rows 1000000 --store postgres", true),
             ("bench --batches --passwords 10000", false),
+            ("bench --products --quick", false),
         ] {
             let arguments = line.split(' ').skip(1).map(String::from).collect();
             assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
@@ -231,6 +238,7 @@ mod tests {
             ("fuzz 0", "cargo xtask fuzz 600"),
             ("bench --store mysql", "sqlite or postgres"),
             ("bench --passwords 0", "--passwords 10000"),
+            ("bench --products --store postgres", "cargo xtask bench --products"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),
         ] {

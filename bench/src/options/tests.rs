@@ -32,6 +32,13 @@ fn batches_are_measured_in_place_of_lists() {
 }
 
 #[test]
+fn products_are_measured_without_accesses() {
+    let options = parse_line("--products").unwrap();
+    assert_eq!((options.subject, options.large_rows), (Subject::Products, 0));
+    assert!(parse_line("--products --quick").unwrap().n_rounds < options.n_rounds);
+}
+
+#[test]
 fn wrong_use_says_what_would_be_right() {
     for (line, advice) in [
         ("--fast", "use --quick"),
@@ -41,6 +48,9 @@ fn wrong_use_says_what_would_be_right() {
         ("--rows 20001", "a multiple of 10000"),
         ("--store mysql", "sqlite or postgres"),
         ("--passwords 0", "1 to 100000"),
+        ("--products --batches", "leave one away"),
+        ("--products --store postgres", "leave --rows and --store away"),
+        ("--products --rows 20000", "leave --rows and --store away"),
     ] {
         let what = parse_line(line).unwrap_err();
         assert!(what.contains(advice), "{line}: {what}");

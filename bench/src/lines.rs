@@ -1,4 +1,4 @@
-//! What batches came to, for people and for programs.
+//! Figures, each beside its yardstick and its goal, for people and for programs.
 
 use serde_json::{Value, json};
 
@@ -13,13 +13,14 @@ pub(crate) struct Report {
     pub(crate) lines: Vec<Line>,
 }
 
-/// Something that was measured, beside its yardstick.
+/// Something that was measured, beside its yardstick where it has one.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     what: String,
     unit: &'static str,
     measured: f64,
-    yardstick: f64,
+    yardstick: Option<f64>,
+    /// With the yardstick; without one, the figure itself and what it may be.
     comparison: Comparison,
 }
 
@@ -36,8 +37,28 @@ impl Line {
             what: what.to_owned(),
             unit,
             measured: of(|it| it.0),
-            yardstick: of(|it| it.1),
+            yardstick: Some(of(|it| it.1)),
             comparison: Comparison { ratio: of(|it| it.0 / it.1), goal },
+        }
+    }
+
+    /// Sums up rounds of a figure that is good or bad by itself.
+    pub(crate) fn alone(
+        what: &str,
+        unit: &'static str,
+        rounds: Vec<f64>,
+        goal: Option<f64>,
+    ) -> Self {
+        let measured = median(rounds);
+        let comparison = Comparison { ratio: measured, goal };
+        Self { what: what.to_owned(), unit, measured, yardstick: None, comparison }
+    }
+
+    /// The columns of figures.
+    fn figures(&self) -> [String; 3] {
+        match self.yardstick {
+            Some(yardstick) => [figure(self.measured), figure(yardstick), show(&self.comparison)],
+            None => [show(&self.comparison), String::new(), String::new()],
         }
     }
 }
@@ -52,10 +73,8 @@ impl Report {
     pub(crate) fn markdown(&self) -> String {
         let head = ["what", "unit", "measured", "yardstick", "ratio"].map(str::to_owned).to_vec();
         let rows = self.lines.iter().map(|line| {
-            let figures = [line.measured, line.yardstick].map(figure);
             let mut row = vec![line.what.clone(), line.unit.to_owned()];
-            row.extend(figures);
-            row.push(show(&line.comparison));
+            row.extend(line.figures());
             row
         });
         let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
@@ -73,8 +92,8 @@ impl Report {
                 "what": line.what,
                 "unit": line.unit,
                 "measured": hundredths(line.measured),
-                "yardstick": hundredths(line.yardstick),
-                "ratio": hundredths(line.comparison.ratio),
+                "yardstick": line.yardstick.map(hundredths),
+                "ratio": line.yardstick.map(|_| hundredths(line.comparison.ratio)),
                 "goal": line.comparison.goal,
             })
         });
