@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use gatehouse_core::{Product, ProductId};
 
 use crate::connector::Ask;
@@ -100,7 +101,8 @@ impl<'w> Search<'w> {
             .collect();
         let asking =
             asked.iter().map(|(at, targets)| seek(&self.roster.accounts[*at], ask, targets));
-        let sightings = join_all(asking).await;
+        // An answer concerns its own account: the others are not looked at again for it.
+        let sightings: Vec<Sighting> = asking.collect::<FuturesOrdered<_>>().collect().await;
         for ((at, _), sighting) in asked.iter().zip(sightings) {
             for (_, targets) in &sighting.seen {
                 for n in targets {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::page;
 use gatehouse_core::window::Window;
@@ -35,7 +36,8 @@ impl Platforms {
         let part = Window::of(PageRequest { number: page.number, size: share.size });
         let asking =
             matching.iter().map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
-        let answers = join_all(asking).await;
+        // An answer concerns its own account: the others are not looked at again for it.
+        let answers: Vec<Got> = asking.collect::<FuturesOrdered<_>>().collect().await;
 
         let roster = self.memory.roster(accounts);
         let mut listing = Listing {

@@ -11,8 +11,9 @@ use super::resolver::Resolver;
 /// How long a connection may take to come about, its encryption included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most connections to one host that are kept for later.
-const IDLE_CONNECTIONS_MAX: usize = 16;
+/// Most connections to one host that are kept for later: as many as an account may use at once unless it says
+/// otherwise. Were they fewer, every rush would close most of its connections and the next one open them again.
+const IDLE_CONNECTIONS_MAX: usize = 128;
 
 /// What all lines share: clients, and what is allowed.
 pub struct Outside {
