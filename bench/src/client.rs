@@ -10,8 +10,11 @@ use crate::failure::Failure;
 /// A request that takes longer than this has hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 
-/// A page of a thousand products has a fifth of this. What isn't needed of it is never touched.
+/// A page of a thousand products has a fifth of this.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// Room for an answer at first; there may be a thousand connections.
+const ANSWER_BYTES: usize = 16 << 10;
 
 /// A connection to a server.
 pub(crate) struct Client {
@@ -41,7 +44,7 @@ impl Client {
                 Ok(stream)
             })
             .map_err(|cause| Failure::Trouble(format!("no connection to the server: {cause}")))?;
-        Ok(Self { stream, buffer: vec![0; ANSWER_BYTES_MAX], sent_at: Instant::now() })
+        Ok(Self { stream, buffer: vec![0; ANSWER_BYTES], sent_at: Instant::now() })
     }
 
     /// Sends a request, whole, and waits for its answer.
@@ -81,6 +84,9 @@ impl Client {
     }
 
     fn read_more(&mut self, n_read: usize) -> io::Result<usize> {
+        if n_read == self.buffer.len() && n_read < ANSWER_BYTES_MAX {
+            self.buffer.resize(n_read * 2, 0);
+        }
         match self.stream.read(&mut self.buffer[n_read..])? {
             0 => Err(io::Error::other("the connection ended, or the answer is too long")),
             n => Ok(n),

@@ -9,7 +9,7 @@ mod asking;
 mod simulation;
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::asking::{Asker, Expected, Page, ask};
 use self::simulation::{N_CONNECTIONS, OTHER_TOKEN, OWN_TOKEN, Paging, Platform, ROUND_TRIP};
@@ -39,6 +39,7 @@ const GOAL_PAGE: f64 = 1.15;
 
 /// Pages that are asked for at once, and how many times longer than one they may take together.
 const N_AT_ONCE: u64 = 100;
+const N_AT_ONCE_FEW: u64 = 10;
 const GOAL_AT_ONCE: f64 = 1.5;
 
 /// Cards that are looked for at once, and how many round trips that may take. Every second one is there.
@@ -84,8 +85,11 @@ pub(crate) fn run(options: Options) -> Result<Vec<Line>, Failure> {
 
     let mut lines = Vec::new();
     lines.push(one_page(&asker, mixed, options.n_rounds)?);
-    lines.push(at_once(&asker, NUMBERED, "platforms with page numbers", options.n_rounds)?);
-    lines.push(at_once(&asker, MIXED, "three with marks that are known", options.n_rounds)?);
+    for (tenant, platforms, how) in
+        [(NUMBERED, numbered, "page numbers"), (MIXED, mixed, "three with known marks")]
+    {
+        lines.extend(at_once(&asker, &server, tenant, platforms, how, options.n_rounds)?);
+    }
     lines.push(at_once_without_marks(&asker, options.n_rounds)?);
     lines.extend(find(&asker, &simulation, mixed, options.n_rounds)?);
     lines.extend(one_hangs(&asker, mixed, options.n_rounds.min(HANGING_ROUNDS_MAX))?);
@@ -170,20 +174,76 @@ fn one_page(asker: &Asker, platforms: &[Platform], n_rounds: usize) -> Result<Li
     Ok(Line::new("a page, beside the slowest account alone", "ms", rounds, Some(GOAL_PAGE)))
 }
 
-/// Many different pages at once, beside one.
-fn at_once(asker: &Asker, tenant: &str, how: &str, n_rounds: usize) -> Result<Line, Failure> {
+/// Many different pages at once, beside one, beside as many in turn, and beside their calls alone.
+fn at_once(
+    asker: &Asker,
+    server: &Server,
+    tenant: &str,
+    platforms: &[Platform],
+    how: &str,
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: {N_AT_ONCE} pages at once, {how}");
     let mut client = asker.connect()?;
     // In order: marks lead from each page to the next.
     warm(asker, &mut client, tenant, 1..=N_AT_ONCE)?;
     let mut crowd = Crowd::gather(asker)?;
-    let mut rounds = Vec::new();
-    for _ in 0..n_rounds {
+    let mut bare = BareCalls::prepare(platforms)?;
+    let look = || CpuReading::of_process(server.process_id()).map_err(unreadable);
+    let (mut few, mut many, mut beside_bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut cpu = Vec::new();
+    // The first round is for connections to come about, and is not counted.
+    for round in 0..=n_rounds {
+        let before = look()?;
         let one = one_page_time(asker, &mut client, tenant)?;
-        rounds.push((crowd.ask(asker, tenant)?, one));
+        let between = look()?;
+        let all = crowd.ask(asker, tenant, N_AT_ONCE)?;
+        let after = look()?;
+        let some = crowd.ask(asker, tenant, N_AT_ONCE_FEW)?;
+        let calls = bare.make()?;
+        if round > 0 {
+            few.push((some, one));
+            many.push((all, one));
+            beside_bare.push((all, calls));
+            let in_turn = milliseconds(between.since(&before)) * (N_AT_ONCE / N_PAGES) as f64;
+            cpu.push((milliseconds(after.since(&between)), in_turn));
+        }
     }
-    let what = format!("{N_AT_ONCE} pages at once, beside one: {how}");
-    Ok(Line::new(&what, "ms", rounds, Some(GOAL_AT_ONCE)))
+    let what = |n| format!("{n} pages at once, beside one: {how}");
+    let n_calls = with_commas(bare.0.len() as u64);
+    Ok(vec![
+        Line::new(&what(N_AT_ONCE_FEW), "ms", few, None),
+        Line::new(&what(N_AT_ONCE), "ms", many, Some(GOAL_AT_ONCE)),
+        Line::new(&format!("the same, beside {n_calls} calls alone"), "ms", beside_bare, None),
+        Line::new("the same, CPU of the server, beside pages in turn", "ms", cpu, None),
+    ])
+}
+
+/// As many calls as the pages of a crowd need, made at once without a server between: what the machine allows.
+struct BareCalls(Vec<(Client, Vec<u8>)>);
+
+impl BareCalls {
+    fn prepare(platforms: &[Platform]) -> Result<Self, Failure> {
+        let share = (PAGE_SIZE / N_ACCOUNTS) as u32;
+        let calls = platforms
+            .iter()
+            .flat_map(|it| (0..N_AT_ONCE).map(move |_| it))
+            .map(|it| Ok((Client::connect(&it.address)?, it.first_page(share, OWN_TOKEN))));
+        calls.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn make(&mut self) -> Result<f64, Failure> {
+        let begun = Instant::now();
+        self.0.iter_mut().try_for_each(|(client, request)| client.send(request))?;
+        for (client, _) in &mut self.0 {
+            let answer = client.receive()?;
+            if answer.status != 200 {
+                let said = String::from_utf8_lossy(answer.body).into_owned();
+                return Err(Failure::WrongAnswer(format!("a platform answered {said}")));
+            }
+        }
+        Ok(milliseconds(begun.elapsed()))
+    }
 }
 
 /// The same where the way to the pages is not known: each round's tenant has seen the first page only.
@@ -200,9 +260,9 @@ fn at_once_without_marks(asker: &Asker, n_rounds: usize) -> Result<Line, Failure
                 .map(|_| page_time(asker, &mut client, &tenant, 1))
                 .collect::<Result<_, _>>()?,
         );
-        rounds.push((crowd.ask(asker, &tenant)?, one));
+        rounds.push((crowd.ask(asker, &tenant, N_AT_ONCE)?, one));
     }
-    let what = format!("{N_AT_ONCE} pages at once, beside one: three with marks still to be found");
+    let what = format!("{N_AT_ONCE} pages at once, beside one: three with unknown marks");
     Ok(Line::new(&what, "ms", rounds, None))
 }
 
@@ -214,9 +274,9 @@ impl Crowd {
         (0..N_AT_ONCE).map(|_| asker.connect()).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Asks for as many different pages, and tells how long it took until all were there.
-    fn ask(&mut self, asker: &Asker, tenant: &str) -> Result<f64, Failure> {
-        let pages = (1..=N_AT_ONCE).map(|number| page(tenant, number));
+    /// Asks for so many different pages, and tells how long it took until all were there.
+    fn ask(&mut self, asker: &Asker, tenant: &str, n_pages: u64) -> Result<f64, Failure> {
+        let pages = (1..=n_pages).map(|number| page(tenant, number));
         let requests: Vec<_> = pages.map(|page| asker.page(&page)).collect();
         let expected = page(tenant, 1).full();
         let (took, _) = asker.pages_at_once(&mut self.0, &requests, &expected)?;

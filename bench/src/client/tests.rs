@@ -13,6 +13,23 @@ fn a_head_is_read_once_it_is_complete() {
 }
 
 #[test]
+fn an_answer_may_be_longer_than_the_room_for_it_at_first() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let body = vec![b'x'; 5 * ANSWER_BYTES];
+    let n_bytes = body.len();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {n_bytes}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&body).unwrap();
+    });
+    let mut client = Client::connect(&address).unwrap();
+    assert_eq!(client.receive().unwrap().body.len(), n_bytes);
+    server.join().unwrap();
+}
+
+#[test]
 fn two_requests_share_a_connection_however_the_answer_arrives() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

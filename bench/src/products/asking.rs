@@ -83,7 +83,8 @@ impl Asker {
         for (client, request) in clients.iter_mut().zip(requests) {
             client.send(request)?;
         }
-        let answers = clients.iter_mut().zip(requests).map(|(client, _)| client.receive());
+        let waiting = clients.iter_mut().take(requests.len());
+        let answers = waiting.map(Client::receive);
         let answers = answers.collect::<Result<Vec<_>, Failure>>()?;
         let took = begun.elapsed();
         for answer in &answers {
