@@ -1,0 +1,87 @@
+//! One platform hangs: what a page takes at first, and once the server leaves it alone.
+
+use std::time::Duration;
+
+use super::asking::{Asker, Expected, ask};
+use super::simulation::Platform;
+use super::{MIXED, N_ACCOUNTS, N_PAGES, PAGE_SIZE, milliseconds, one_page_time, page, warm};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::lines::Line;
+use crate::summary::median;
+
+/// As long as a page waits for platforms, unless the configuration says otherwise.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How many times longer than that a page may take.
+const GOAL_DEADLINE: f64 = 1.05;
+
+/// How many times longer than with all platforms up a page may take once one is left alone.
+const GOAL_WITHOUT_ONE: f64 = 1.15;
+
+/// Failed calls after which the server leaves a platform alone.
+const N_FAILURES: u64 = 5;
+
+/// Rounds at most: each takes twenty seconds.
+const ROUNDS_MAX: usize = 3;
+
+/// Pages while one platform hangs: at first, and once it is left alone.
+pub(super) fn measure(
+    asker: &Asker,
+    platforms: &[Platform],
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
+    let n_rounds = n_rounds.min(ROUNDS_MAX);
+    let Some(hanging) = platforms.first() else { return Ok(Vec::new()) };
+    let mut client = asker.connect()?;
+    let (mut first, mut left_alone) = (Vec::new(), Vec::new());
+    let n_products = PAGE_SIZE - PAGE_SIZE / N_ACCOUNTS;
+    let late = Expected { status: 206, n_products, errors: &[(504, 1)] };
+    let shut = Expected { errors: &[(503, 1)], ..late };
+    for round in 0..n_rounds {
+        eprintln!("bench: a platform hangs, round {} of {n_rounds}", round + 1);
+        warm(asker, &mut client, MIXED, 1..=N_PAGES)?;
+        let all_up = one_page_time(asker, &mut client, MIXED)?;
+
+        hanging.behave(r#"{"fault": "hang"}"#)?;
+        let requests: Vec<_> =
+            (1..=N_FAILURES).map(|number| asker.page(&page(MIXED, number))).collect();
+        let clients = (0..N_FAILURES).map(|_| asker.connect()).collect::<Result<Vec<_>, _>>();
+        let (_, times) = asker.pages_at_once(&mut clients?, &requests, &late)?;
+        let times = times.into_iter().map(|it| it.as_secs_f64()).collect();
+        first.push((median(times), DEADLINE.as_secs_f64()));
+
+        let pages = (1..=N_PAGES).map(|number| {
+            let request = asker.page(&page(MIXED, number));
+            ask(&mut client, &request, &shut).map(milliseconds)
+        });
+        left_alone.push((median(pages.collect::<Result<_, _>>()?), all_up));
+
+        hanging.behave(r#"{"fault": "none"}"#)?;
+        wait_until_up(asker, &mut client)?;
+    }
+    Ok(vec![
+        Line::new("a page while one hangs, beside the deadline", "s", first, Some(GOAL_DEADLINE)),
+        Line::new(
+            "a page once it is left alone, beside one with all up",
+            "ms",
+            left_alone,
+            Some(GOAL_WITHOUT_ONE),
+        ),
+    ])
+}
+
+/// Asks until the server has tried the platform again that it left alone. Each page takes its time, so nothing
+/// is asked too often.
+fn wait_until_up(asker: &Asker, client: &mut Client) -> Result<(), Failure> {
+    const N_TRIES_MAX: u32 = 2000;
+    let request = asker.page(&page(MIXED, 1));
+    for _ in 0..N_TRIES_MAX {
+        match ask(client, &request, &page(MIXED, 1).full()) {
+            Ok(_) => return Ok(()),
+            Err(Failure::WrongAnswer(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Err(Failure::WrongAnswer("a platform that is up again is not asked again".to_owned()))
+}

@@ -1,0 +1,129 @@
+//! Many pages at once: how long it takes until all are there.
+
+use std::time::Instant;
+
+use super::asking::Asker;
+use super::simulation::{OWN_TOKEN, Platform};
+use super::{N_PAGES, SHARE, fresh, milliseconds, one_page_time, page, page_time, used_by, warm};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::lines::Line;
+use crate::report::with_commas;
+use crate::server::Server;
+use crate::summary::median;
+
+/// Pages that are asked for at once, and how many times longer than one they may take together.
+const N_PAGES_MANY: u64 = 100;
+const GOAL: f64 = 1.5;
+
+/// Few enough that the machine doesn't decide.
+const N_PAGES_FEW: u64 = 10;
+
+/// Many different pages at once, beside one, beside as many in turn, and beside their calls alone.
+pub(super) fn measure(
+    asker: &Asker,
+    server: &Server,
+    tenant: &str,
+    platforms: &[Platform],
+    how: &str,
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
+    eprintln!("bench: {N_PAGES_MANY} pages at once, {how}");
+    let mut client = asker.connect()?;
+    // In order: marks lead from each page to the next.
+    warm(asker, &mut client, tenant, 1..=N_PAGES_MANY)?;
+    let mut crowd = Crowd::gather(asker)?;
+    let mut bare = BareCalls::prepare(platforms)?;
+    let look = || used_by(server);
+    let (mut few, mut many, mut beside_bare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut cpu = Vec::new();
+    // The first round is for connections to come about, and is not counted.
+    for round in 0..=n_rounds {
+        let before = look()?;
+        let one = one_page_time(asker, &mut client, tenant)?;
+        let between = look()?;
+        let all = crowd.ask(asker, tenant, N_PAGES_MANY)?;
+        let after = look()?;
+        let some = crowd.ask(asker, tenant, N_PAGES_FEW)?;
+        let calls = bare.make()?;
+        if round > 0 {
+            few.push((some, one));
+            many.push((all, one));
+            beside_bare.push((all, calls));
+            let in_turn = milliseconds(between.since(&before)) * (N_PAGES_MANY / N_PAGES) as f64;
+            cpu.push((milliseconds(after.since(&between)), in_turn));
+        }
+    }
+    let what = |n| format!("{n} pages at once, beside one: {how}");
+    let n_calls = with_commas(bare.0.len() as u64);
+    Ok(vec![
+        Line::new(&what(N_PAGES_FEW), "ms", few, None),
+        Line::new(&what(N_PAGES_MANY), "ms", many, Some(GOAL)),
+        Line::new(&format!("the same, beside {n_calls} calls alone"), "ms", beside_bare, None),
+        Line::new("the same, CPU of the server, beside pages in turn", "ms", cpu, None),
+    ])
+}
+
+/// As many calls as the pages of a crowd need, made at once without a server between: what the machine allows.
+struct BareCalls(Vec<(Client, Vec<u8>)>);
+
+impl BareCalls {
+    fn prepare(platforms: &[Platform]) -> Result<Self, Failure> {
+        let calls = platforms
+            .iter()
+            .flat_map(|it| (0..N_PAGES_MANY).map(move |_| it))
+            .map(|it| Ok((Client::connect(&it.address)?, it.first_page(SHARE, OWN_TOKEN))));
+        calls.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn make(&mut self) -> Result<f64, Failure> {
+        let begun = Instant::now();
+        self.0.iter_mut().try_for_each(|(client, request)| client.send(request))?;
+        for (client, _) in &mut self.0 {
+            let answer = client.receive()?;
+            if answer.status != 200 {
+                let said = String::from_utf8_lossy(answer.body).into_owned();
+                return Err(Failure::WrongAnswer(format!("a platform answered {said}")));
+            }
+        }
+        Ok(milliseconds(begun.elapsed()))
+    }
+}
+
+/// The same where the way to the pages is not known: each round's tenant has seen the first page only.
+pub(super) fn measure_without_marks(asker: &Asker, n_rounds: usize) -> Result<Line, Failure> {
+    eprintln!("bench: {N_PAGES_MANY} pages at once, without marks");
+    let mut client = asker.connect()?;
+    let mut crowd = Crowd::gather(asker)?;
+    let mut rounds = Vec::new();
+    for round in 0..n_rounds {
+        let tenant = fresh(round);
+        warm(asker, &mut client, &tenant, 1..=1)?;
+        let one = median(
+            (0..N_PAGES)
+                .map(|_| page_time(asker, &mut client, &tenant, 1))
+                .collect::<Result<_, _>>()?,
+        );
+        rounds.push((crowd.ask(asker, &tenant, N_PAGES_MANY)?, one));
+    }
+    let what = format!("{N_PAGES_MANY} pages at once, beside one: three with unknown marks");
+    Ok(Line::new(&what, "ms", rounds, None))
+}
+
+/// Clients that ask at once.
+struct Crowd(Vec<Client>);
+
+impl Crowd {
+    fn gather(asker: &Asker) -> Result<Self, Failure> {
+        (0..N_PAGES_MANY).map(|_| asker.connect()).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Asks for so many different pages, and tells how long it took until all were there.
+    fn ask(&mut self, asker: &Asker, tenant: &str, n_pages: u64) -> Result<f64, Failure> {
+        let pages = (1..=n_pages).map(|number| page(tenant, number));
+        let requests: Vec<_> = pages.map(|page| asker.page(&page)).collect();
+        let expected = page(tenant, 1).full();
+        let (took, _) = asker.pages_at_once(&mut self.0, &requests, &expected)?;
+        Ok(milliseconds(took))
+    }
+}

@@ -1,0 +1,58 @@
+//! Looking for many cards over all accounts, in round trips.
+
+use std::time::Duration;
+
+use super::asking::{Asker, Expected, ask};
+use super::simulation::{OTHER_TOKEN, OWN_TOKEN, Platform, ROUND_TRIP, Simulation};
+use super::{MIXED, milliseconds, warm};
+use crate::failure::Failure;
+use crate::lines::Line;
+use crate::report::with_commas;
+
+/// Cards that are looked for at once. Every second one is there.
+const N_WANTED: usize = 1000;
+
+/// How many round trips that may take.
+const GOAL: f64 = 2.0;
+
+/// Looks for many cards over all accounts: those that were never seen, and the same again.
+pub(super) fn measure(
+    asker: &Asker,
+    simulation: &Simulation,
+    platforms: &[Platform],
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
+    eprintln!("bench: {N_WANTED} cards");
+    let n_there = N_WANTED / 2 / platforms.len();
+    simulation.set_latency(Duration::ZERO)?;
+    let iccids = |token| {
+        let of_each = platforms.iter().map(|it| it.first_iccids(n_rounds * n_there, token));
+        of_each.collect::<Result<Vec<_>, Failure>>()
+    };
+    // The others are cards of the same platforms that another customer has.
+    let (own, others) = (iccids(OWN_TOKEN)?, iccids(OTHER_TOKEN)?);
+    simulation.set_latency(ROUND_TRIP)?;
+
+    let mut client = asker.connect()?;
+    warm(asker, &mut client, MIXED, 1..=1)?;
+    let expected =
+        Expected { status: 200, n_products: N_WANTED / 2, errors: &[(404, N_WANTED / 2)] };
+    let (mut cold, mut warm) = (Vec::new(), Vec::new());
+    for round in 0..n_rounds {
+        let of_round = round * n_there..(round + 1) * n_there;
+        let both = own.iter().chain(&others);
+        let wanted: Vec<&str> =
+            both.flat_map(|it| &it[of_round.clone()]).map(String::as_str).collect();
+        let request = asker.find(MIXED, &wanted);
+        for times in [&mut cold, &mut warm] {
+            let took = ask(&mut client, &request, &expected)?;
+            times.push((milliseconds(took), milliseconds(ROUND_TRIP)));
+        }
+    }
+    let line = |how, rounds| {
+        let n_wanted = with_commas(N_WANTED as u64);
+        let what = format!("{n_wanted} cards, half of them there, in round trips: {how}");
+        Line::new(&what, "ms", rounds, Some(GOAL))
+    };
+    Ok(vec![line("never seen", cold), line("seen before", warm)])
+}
