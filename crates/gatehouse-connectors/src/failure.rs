@@ -67,6 +67,18 @@ impl Failure {
         Self::new(FailureKind::Timeout, "did not answer in time")
     }
 
+    /// Whether the platform took the question for a wrong one, as it does with what it no longer knows.
+    pub(crate) fn is_refusal(&self) -> bool {
+        let status = self.said.as_ref().map(|said| said.status);
+        status.is_some_and(|it| (400..500).contains(&it) && ![401, 403, 408, 429].contains(&it))
+    }
+
+    /// A list that comes back to where it was.
+    pub(crate) fn circle() -> Self {
+        let detail = "its list leads in a circle: what comes behind has been there before";
+        Self::new(FailureKind::Error, detail)
+    }
+
     /// A page that holds more than was asked for.
     pub(crate) fn too_many(n: usize, size: u32) -> Self {
         let detail = format!(
@@ -91,6 +103,10 @@ impl Failures {
         if !self.0.iter().any(|it| it.is_like(&failure)) {
             self.0.push(failure);
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

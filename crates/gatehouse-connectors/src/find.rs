@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use futures_util::stream::FuturesOrdered;
+use futures_util::stream::FuturesUnordered;
 use gatehouse_core::{Product, ProductId};
+use tokio::time::{Instant, sleep_until};
 
 use crate::connector::Ask;
 use crate::live::LiveAccount;
@@ -17,19 +18,37 @@ impl Platforms {
     /// Looks for many products at once. `accounts` are all that could have them, in their order.
     pub async fn find(&self, accounts: &[Arc<LiveAccount>], wanted: &Wanted, ask: Ask) -> Finding {
         let roster = self.memory.roster(accounts);
-        let mut search = Search::new(wanted, roster);
-        let hints: Vec<Option<Vec<usize>>> = search.recall(self);
-        let first = |n: usize, at: usize| hints[n].as_ref().is_none_or(|hint| hint.contains(&at));
-        search.round(ask, first).await;
-        // Who isn't where it was seen last may be anywhere.
-        let lost: Vec<bool> =
-            (0..hints.len()).map(|n| hints[n].is_some() && search.holders[n].is_empty()).collect();
-        if lost.contains(&true) {
-            search.round(ask, |n, at| lost[n] && !first(n, at)).await;
+        let search = Search::new(wanted, &roster);
+        let hints = search.recall(self);
+        let is_hint = |n: usize, at: usize| hints[n].as_ref().is_none_or(|hint| hint.contains(&at));
+        let mut found = Found::new(&search);
+        let first = search.plan(is_hint).into_iter();
+        let mut asking: FuturesUnordered<_> = first.map(|it| search.ask(ask, it)).collect();
+        // Who isn't where it was seen last may be anywhere. Whoever is slow to say so isn't waited for.
+        let patience =
+            sleep_until(Instant::now() + ask.deadline.duration_since(Instant::now()) / 10);
+        tokio::pin!(patience);
+        loop {
+            tokio::select! {
+                biased;
+                Some((at, sighting)) = asking.next(), if !asking.is_empty() => found.take(at, sighting),
+                () = &mut patience, if !asking.is_empty() => break,
+                else => break,
+            }
+        }
+        let lost: Vec<bool> = hints
+            .iter()
+            .zip(&found.holders)
+            .map(|(hint, holders)| hint.is_some() && holders.is_empty())
+            .collect();
+        let others = search.plan(|n, at| lost[n] && !is_hint(n, at)).into_iter();
+        asking.extend(others.map(|it| search.ask(ask, it)));
+        while let Some((at, sighting)) = asking.next().await {
+            found.take(at, sighting);
         }
         let is_complete = |n: usize| hints[n].is_none() || lost[n];
-        search.teach(self, is_complete);
-        search.finish()
+        found.teach(self, &search, is_complete);
+        found.finish(&search)
     }
 
     /// Asks for one product. `accounts` are all that could have it, in their order.
@@ -40,32 +59,18 @@ impl Platforms {
     }
 }
 
-/// A search, half done.
+/// What is sought, and among whom.
 struct Search<'w> {
     wanted: &'w Wanted,
-    roster: Roster<'w>,
+    roster: &'w Roster<'w>,
     targets: Vec<Target<'w>>,
-    /// For each account, what it gave.
-    sightings: Vec<Sighting>,
-    /// For each target, the accounts that have it.
-    holders: Vec<Vec<usize>>,
-    /// Targets of which an account didn't say whether it has them.
-    unsure: HashSet<usize>,
 }
 
 impl<'w> Search<'w> {
-    fn new(wanted: &'w Wanted, roster: Roster<'w>) -> Self {
+    fn new(wanted: &'w Wanted, roster: &'w Roster<'w>) -> Self {
         let carriers = wanted.identifiers.iter().map(Target::Carrier);
         let named = wanted.ids.iter().map(|id| Target::Named(&id.local_id));
-        let targets: Vec<_> = carriers.chain(named).collect();
-        Self {
-            wanted,
-            sightings: roster.accounts.iter().map(|_| Sighting::default()).collect(),
-            holders: vec![Vec::new(); targets.len()],
-            unsure: HashSet::new(),
-            targets,
-            roster,
-        }
+        Self { wanted, roster, targets: carriers.chain(named).collect() }
     }
 
     /// The product that a target is, where it is one by name.
@@ -76,75 +81,99 @@ impl<'w> Search<'w> {
     /// Where each target was seen last.
     fn recall(&self, platforms: &Platforms) -> Vec<Option<Vec<usize>>> {
         let recall = |n: usize| match (self.id(n), self.wanted.identifiers.get(n)) {
-            (Some(id), _) => platforms.memory.holders(&self.roster, id),
-            (None, Some(identifier)) => platforms.memory.carriers(&self.roster, identifier),
+            (Some(id), _) => platforms.memory.holders(self.roster, id),
+            (None, Some(identifier)) => platforms.memory.carriers(self.roster, identifier),
             (None, None) => None,
         };
         (0..self.targets.len()).map(recall).collect()
     }
 
-    /// Asks all accounts at once, each for the targets that are meant for it and that it could have.
-    async fn round(&mut self, ask: Ask, is_meant: impl Fn(usize, usize) -> bool) {
+    /// What each account is to be asked for: the targets that are meant for it and that it could have.
+    fn plan(
+        &self,
+        is_meant: impl Fn(usize, usize) -> bool,
+    ) -> Vec<(usize, Vec<(usize, Target<'w>)>)> {
         let could_have = |n: usize, account: &LiveAccount| {
             self.id(n).is_none_or(|id| id.platform == account.account().platform)
         };
-        let asked: Vec<(usize, Vec<(usize, Target<'_>)>)> = self
-            .roster
-            .accounts
-            .iter()
-            .enumerate()
-            .map(|(at, account)| {
-                let targets = self.targets.iter().copied().enumerate();
-                (at, targets.filter(|(n, _)| could_have(*n, account) && is_meant(*n, at)).collect())
-            })
-            .filter(|(_, targets): &(usize, Vec<_>)| !targets.is_empty())
-            .collect();
-        let asking =
-            asked.iter().map(|(at, targets)| seek(&self.roster.accounts[*at], ask, targets));
-        // An answer concerns its own account: the others are not looked at again for it.
-        let sightings: Vec<Sighting> = asking.collect::<FuturesOrdered<_>>().collect().await;
-        for ((at, _), sighting) in asked.iter().zip(sightings) {
-            for (_, targets) in &sighting.seen {
-                for n in targets {
-                    self.holders[*n].push(*at);
-                }
-            }
-            self.unsure.extend(&sighting.unsure);
-            let kept = &mut self.sightings[*at];
-            kept.seen.extend(sighting.seen);
-            sighting.failures.into_iter().for_each(|failure| kept.failures.add(failure));
+        let plan = self.roster.accounts.iter().enumerate().map(|(at, account)| {
+            let targets = self.targets.iter().copied().enumerate();
+            (at, targets.filter(|(n, _)| could_have(*n, account) && is_meant(*n, at)).collect())
+        });
+        plan.filter(|(_, targets): &(usize, Vec<_>)| !targets.is_empty()).collect()
+    }
+
+    /// Asks one account for what is planned.
+    async fn ask(
+        &self,
+        ask: Ask,
+        (at, targets): (usize, Vec<(usize, Target<'w>)>),
+    ) -> (usize, Sighting) {
+        (at, seek(&self.roster.accounts[at], ask, &targets).await)
+    }
+}
+
+/// What has been found so far.
+struct Found {
+    /// For each account, what it gave.
+    sightings: Vec<Sighting>,
+    /// For each target, the accounts that have it.
+    holders: Vec<Vec<usize>>,
+    /// Targets of which an account didn't say whether it has them.
+    unsure: HashSet<usize>,
+}
+
+impl Found {
+    fn new(search: &Search<'_>) -> Self {
+        Self {
+            sightings: search.roster.accounts.iter().map(|_| Sighting::default()).collect(),
+            holders: vec![Vec::new(); search.targets.len()],
+            unsure: HashSet::new(),
         }
     }
 
+    fn take(&mut self, at: usize, sighting: Sighting) {
+        for (_, targets) in &sighting.seen {
+            for n in targets {
+                self.holders[*n].push(at);
+            }
+        }
+        self.unsure.extend(&sighting.unsure);
+        let kept = &mut self.sightings[at];
+        kept.seen.extend(sighting.seen);
+        sighting.failures.into_iter().for_each(|failure| kept.failures.add(failure));
+    }
+
     /// Has what was learnt be remembered. A carrier is, when every account was asked and answered.
-    fn teach(&self, platforms: &Platforms, is_complete: impl Fn(usize) -> bool) {
-        for (n, identifier) in self.wanted.identifiers.iter().enumerate() {
+    fn teach(
+        &self,
+        platforms: &Platforms,
+        search: &Search<'_>,
+        is_complete: impl Fn(usize) -> bool,
+    ) {
+        for (n, identifier) in search.wanted.identifiers.iter().enumerate() {
             if is_complete(n) && !self.unsure.contains(&n) && !self.holders[n].is_empty() {
-                platforms.memory.learn_carriers(&self.roster, identifier, &self.holders[n]);
+                platforms.memory.learn_carriers(search.roster, identifier, &self.holders[n]);
             }
         }
         for (at, sighting) in self.sightings.iter().enumerate() {
             let local_ids = sighting.seen.iter().map(|(it, _)| it.local_id.as_str());
-            platforms.memory.learn_products(&self.roster, at, local_ids);
+            platforms.memory.learn_products(search.roster, at, local_ids);
         }
     }
 
-    fn finish(self) -> Finding {
+    fn finish(self, search: &Search<'_>) -> Finding {
         let is_missing = |n: usize| self.holders[n].is_empty() && !self.unsure.contains(&n);
-        let first_id = self.wanted.identifiers.len();
+        let (identifiers, ids) = (&search.wanted.identifiers, &search.wanted.ids);
+        let numbered = identifiers.iter().enumerate().filter(|(n, _)| is_missing(*n));
+        let named = ids.iter().enumerate().filter(|(n, _)| is_missing(identifiers.len() + n));
         let missing = Wanted {
-            identifiers: (0..first_id)
-                .filter(|n| is_missing(*n))
-                .map(|n| self.wanted.identifiers[n].clone())
-                .collect(),
-            ids: (0..self.wanted.ids.len())
-                .filter(|n| is_missing(first_id + n))
-                .map(|n| self.wanted.ids[n].clone())
-                .collect(),
+            identifiers: numbered.map(|(_, it)| it.clone()).collect(),
+            ids: named.map(|(_, it)| it.clone()).collect(),
         };
         let mut finding = Finding { missing, ..Finding::default() };
         let mut known = HashSet::new();
-        for (account, sighting) in self.roster.accounts.iter().zip(self.sightings) {
+        for (account, sighting) in search.roster.accounts.iter().zip(self.sightings) {
             let account = account.account();
             for (connection, _) in sighting.seen {
                 let product = Product { account: Arc::clone(account), connection };

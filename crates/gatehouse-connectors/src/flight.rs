@@ -7,18 +7,28 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{Shared, WeakShared};
 use tokio::time::{Instant, timeout_at};
 
 use crate::connector::Ask;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// A question on its way. Its answer is shared.
 type Flight<T> = Pin<Box<dyn Future<Output = Result<Arc<T>, Failure>> + Send>>;
 
-type UnderWay<K, T> = Arc<Mutex<HashMap<K, WeakShared<Flight<T>>>>>;
+type UnderWay<K, T> = Arc<Mutex<HashMap<K, Departed<T>>>>;
+
+/// A flight, and when whoever set off has no more time.
+struct Departed<T> {
+    flight: WeakShared<Flight<T>>,
+    deadline: Instant,
+}
+
+/// How near its deadline a flight fails for lack of time: another try had no room any more.
+const HURRY: Duration = Duration::from_secs(1);
 
 /// Questions of one kind that are under way.
 pub(crate) struct Flights<K, T> {
@@ -47,26 +57,31 @@ where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         loop {
-            let (flight, is_own) = self.board(question, &set_off);
+            let (flight, deadline) = self.board(ask, question, &set_off);
             match timeout_at(ask.end(), flight).await {
                 // Who joined late has more time than who set off.
-                Ok(Err(failure))
-                    if failure.kind == FailureKind::Timeout
-                        && !is_own
-                        && Instant::now() < ask.deadline => {}
+                Ok(Err(_)) if deadline < ask.deadline && Instant::now() + HURRY >= deadline => {}
                 Ok(answer) => return answer.map(Arc::unwrap_or_clone),
                 Err(_) => return Err(Failure::late()),
             }
         }
     }
 
-    fn board<F>(&self, question: &K, set_off: impl Fn() -> F) -> (Shared<Flight<T>>, bool)
+    fn board<F>(
+        &self,
+        ask: Ask,
+        question: &K,
+        set_off: impl Fn() -> F,
+    ) -> (Shared<Flight<T>>, Instant)
     where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         let mut under_way = locked(&self.under_way);
-        if let Some(flight) = under_way.get(question).and_then(WeakShared::upgrade) {
-            return (flight, false);
+        let departed = under_way.get(question);
+        if let Some((flight, deadline)) =
+            departed.and_then(|it| Some((it.flight.upgrade()?, it.deadline)))
+        {
+            return (flight, deadline);
         }
         let asking = set_off();
         let landing =
@@ -77,8 +92,8 @@ where
         });
         let flight = flight.shared();
         let weak = flight.downgrade().expect("it has not been polled yet");
-        under_way.insert(question.clone(), weak);
-        (flight, true)
+        under_way.insert(question.clone(), Departed { flight: weak, deadline: ask.deadline });
+        (flight, ask.deadline)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use gatehouse_core::{Account, Connection, IdentifierKind, TenantName};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::connector::{Ask, Asking, Capabilities, Connector, PlatformPage, Position};
 use crate::failure::{Failure, FailureKind};
@@ -33,7 +33,12 @@ pub struct LiveAccount {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) marks: Marks,
+    /// What its list begins with, where it is paged through by marks.
+    pub(crate) first: Option<String>,
+    /// How many connections it has, as it said last.
     pub(crate) total: Option<u64>,
+    /// When it was found to be too long to be looked through.
+    pub(crate) too_long: Option<Instant>,
 }
 
 /// What an account's last calls showed.
@@ -69,12 +74,13 @@ impl LiveAccount {
         version: i64,
         connector: Result<Box<dyn Connector>, Failure>,
     ) -> Self {
+        let health = if connector.is_ok() { UNKNOWN } else { DOWN };
         Self {
             tenant,
             account,
             version,
             connector,
-            health: AtomicU8::new(UNKNOWN),
+            health: AtomicU8::new(health),
             known: Mutex::default(),
             pages: Flights::default(),
             look_ups: Flights::default(),
@@ -182,6 +188,8 @@ impl LiveAccount {
         question: impl FnOnce(&'a dyn Connector) -> Asking<'a, T>,
     ) -> Result<T, Failure> {
         let answer = match self.connector() {
+            // Who isn't asked any more shows nothing.
+            Ok(_) if Instant::now() >= ask.deadline => return Err(Failure::late()),
             Ok(connector) => {
                 // A defect in one connector is that account's failure, not everybody's.
                 let asking = AssertUnwindSafe(question(connector)).catch_unwind();

@@ -45,7 +45,18 @@ impl Marks {
         self.by_position.insert(position, (mark.to_owned(), now));
     }
 
-    /// Forgets all of them: the platform no longer takes one.
+    /// Where a mark was seen to stand.
+    pub(crate) fn position_of(&self, mark: &str) -> Option<u64> {
+        let found = self.by_position.iter().find(|(_, (it, _))| it == mark);
+        found.map(|(position, _)| *position)
+    }
+
+    /// Forgets one that the platform no longer takes.
+    pub(crate) fn remove(&mut self, position: u64) {
+        self.by_position.remove(&position);
+    }
+
+    /// Forgets all of them.
     pub(crate) fn forget(&mut self) {
         self.by_position.clear();
     }
@@ -66,6 +77,9 @@ mod tests {
         assert_eq!(marks.nearest(10, now), Some((10, "ten".into())));
         assert_eq!(marks.nearest(19, now), Some((10, "ten".into())));
         assert_eq!(marks.nearest(5000, now), Some((20, "twenty".into())));
+        assert_eq!((marks.position_of("ten"), marks.position_of("none")), (Some(10), None));
+        marks.remove(20);
+        assert_eq!(marks.nearest(5000, now), Some((10, "ten".into())));
         marks.forget();
         assert_eq!(marks.nearest(5000, now), None);
     }

@@ -1,16 +1,32 @@
 //! Looking through an account's whole list, where that is bounded.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::future::join_all;
+use gatehouse_core::window::Window;
+use tokio::time::Instant;
 
-use crate::connector::{Ask, Paging, PlatformPage, Position};
-use crate::failure::Failure;
+use crate::connector::{Ask, Paging, Position};
 use crate::live::LiveAccount;
-use crate::window::Got;
+use crate::window::{Gathered, Got, gather};
 
 /// Most pages that a list may have to be looked through.
 pub(crate) const SCAN_PAGES_MAX: u64 = 50;
+
+/// How long a list that was found to be too long is taken to be so.
+const TOO_LONG_LIFE: Duration = Duration::from_secs(5 * 60);
+
+/// How much looking through a list may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// There is no other way: all that is ever done.
+    Needed,
+    /// There is another way: so many pages, and only where the first one tells how many there are.
+    Cheaper {
+        /// Most pages.
+        n_pages_max: u64,
+    },
+}
 
 /// Why a list was not looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +35,26 @@ pub(crate) struct TooLong;
 /// How many pages it takes to look through an account's list, as far as that is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
     let size = page_size(account.capabilities().ok()?.paging);
-    account.known().total.map(|total| total.div_ceil(u64::from(size)).max(1))
+    account.known().total.map(|total| total.div_ceil(size).max(1))
 }
 
-/// Looks through an account's whole list, unless that takes more pages than so many.
+/// Whether a page of the account's list may tell how long it is.
+pub(crate) fn tells_its_length(account: &LiveAccount) -> bool {
+    account.capabilities().is_ok_and(|it| !matches!(it.paging, Paging::Cursor { .. }))
+}
+
+/// Whether an account's list is known to be too long to be looked through.
+pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
+    let was_so = account.known().too_long;
+    n_pages(account).is_some_and(|n_pages| n_pages > SCAN_PAGES_MAX)
+        || was_so.is_some_and(|at| at.elapsed() < TOO_LONG_LIFE)
+}
+
+/// Looks through an account's whole list, unless that takes more than it may.
 pub(crate) async fn scan(
     account: &Arc<LiveAccount>,
     ask: Ask,
-    n_pages_max: u64,
+    effort: Effort,
 ) -> Result<Got, TooLong> {
     let mut got = Got::default();
     let paging = match account.capabilities() {
@@ -36,72 +64,83 @@ pub(crate) async fn scan(
             return Ok(got);
         }
     };
+    let whole = match paging {
+        Paging::Cursor { size_max } => by_marks(account, ask, size_max).await,
+        _ => by_position(account, ask, paging, effort).await,
+    };
+    if whole.is_err() {
+        account.known().too_long = Some(Instant::now());
+    }
+    let mut got = whole?;
+    got.once_each();
+    Ok(got)
+}
+
+/// The first page tells how many there are, or else pages are asked for until one is empty.
+async fn by_position(
+    account: &Arc<LiveAccount>,
+    ask: Ask,
+    paging: Paging,
+    effort: Effort,
+) -> Result<Got, TooLong> {
     let size = page_size(paging);
-    let mut at = position(paging, 0, None);
-    for n in 0..n_pages_max {
-        let page = match account.page(ask, &at).await {
+    let mut window = Window { start: 0, len: size };
+    let Gathered { mut got, mut total, mut is_last } = gather(account, ask, paging, window).await;
+    let n_pages_max = match (effort, total) {
+        (Effort::Needed, _) => SCAN_PAGES_MAX,
+        (Effort::Cheaper { n_pages_max }, Some(_)) => n_pages_max,
+        (Effort::Cheaper { .. }, None) if got.failures.is_empty() && !is_last => {
+            return Err(TooLong);
+        }
+        (Effort::Cheaper { .. }, None) => return Ok(got),
+    };
+    let mut n_new = got.connections.len();
+    let mut n_pages = 1;
+    while got.failures.is_empty() && !is_last {
+        window.start = window.end();
+        window.len = match total {
+            Some(total) if total > size * n_pages_max => return Err(TooLong),
+            Some(total) if total <= window.start => break,
+            Some(total) => total - window.start,
+            None if n_new == 0 => break,
+            None if n_pages >= n_pages_max => return Err(TooLong),
+            None => size,
+        };
+        let more = gather(account, ask, paging, window).await;
+        n_pages += window.len.div_ceil(size);
+        n_new = more.got.connections.len();
+        (total, is_last) = (more.total.or(total), more.is_last);
+        got.connections.extend(more.got.connections);
+        more.got.failures.into_iter().for_each(|failure| got.fail(failure));
+    }
+    Ok(got)
+}
+
+async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Got, TooLong> {
+    let mut got = Got::default();
+    let mut after = None;
+    for _ in 0..SCAN_PAGES_MAX {
+        let page = match account.page(ask, &Position::Cursor { after, size }).await {
             Ok(page) => page,
             Err(failure) => {
                 got.fail(failure);
                 return Ok(got);
             }
         };
-        if let (Some(total), false) = (page.total, matches!(paging, Paging::Cursor { .. })) {
-            // Where it ends is known: the others can be asked for at once.
-            let n_pages = total.div_ceil(u64::from(size));
-            if n_pages > n_pages_max {
-                return Err(TooLong);
-            }
-            take(&mut got, page, size);
-            let others: Vec<Position> =
-                (n + 1..n_pages).map(|index| position(paging, index, None)).collect();
-            for answer in join_all(others.iter().map(|at| account.page(ask, at))).await {
-                match answer {
-                    Ok(page) => take(&mut got, page, size),
-                    Err(failure) => got.fail(failure),
-                }
-            }
-            got.once_each();
-            return Ok(got);
-        }
-        let is_over = match paging {
-            Paging::Cursor { .. } => page.next.is_none(),
-            // A short page need not be the last one; an empty one is.
-            _ => page.connections.is_empty(),
-        };
-        let is_over = is_over || page.is_last;
-        at = position(paging, n + 1, page.next.clone());
-        take(&mut got, page, size);
-        if is_over {
-            got.once_each();
+        got.connections.extend(page.connections);
+        after = page.next.filter(|_| !page.is_last);
+        if after.is_none() {
             return Ok(got);
         }
     }
     Err(TooLong)
 }
 
-fn take(got: &mut Got, page: PlatformPage, size: u32) {
-    let n = page.connections.len();
-    if n as u64 > u64::from(size) {
-        got.fail(Failure::too_many(n, size));
-    }
-    got.connections.extend(page.connections);
-}
-
-fn page_size(paging: Paging) -> u32 {
+fn page_size(paging: Paging) -> u64 {
     match paging {
         Paging::Numbered { size_max: size }
         | Paging::Fixed { size }
         | Paging::Offset { size_max: size }
-        | Paging::Cursor { size_max: size } => size,
-    }
-}
-
-fn position(paging: Paging, index: u64, after: Option<String>) -> Position {
-    let size = page_size(paging);
-    match paging {
-        Paging::Numbered { .. } | Paging::Fixed { .. } => Position::Page { index, size },
-        Paging::Offset { .. } => Position::Offset { offset: index * u64::from(size), size },
-        Paging::Cursor { .. } => Position::Cursor { after, size },
+        | Paging::Cursor { size_max: size } => u64::from(size),
     }
 }

@@ -7,17 +7,20 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use futures_util::future::{join, join_all};
+use futures_util::{StreamExt, stream};
 use gatehouse_core::identifier;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
 
 use crate::connector::{Ask, LookUp};
 use crate::failure::{Failure, FailureKind, Failures};
 use crate::live::LiveAccount;
-use crate::scan::{self, SCAN_PAGES_MAX};
+use crate::scan::{self, Effort, SCAN_PAGES_MAX};
 
 /// Calls that are made without a thought about looking through the list instead.
 const CALLS_FEW: u64 = 16;
+
+/// Calls that one request makes to an account at the same time; the others wait, and cost nothing yet.
+const CALLS_AT_ONCE: usize = 128;
 
 /// What is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +56,8 @@ pub(crate) async fn seek(
             return seeking.finish();
         }
     };
-    if let Some(n_pages_max) = plan.scan_pages_max(account)
-        && let Ok(got) = scan::scan(account, ask, n_pages_max).await
+    if let Some(effort) = plan.worth_of_a_scan(account)
+        && let Ok(got) = scan::scan(account, ask, effort).await
     {
         seeking.see(got.connections);
         for failure in got.failures {
@@ -62,29 +65,19 @@ pub(crate) async fn seek(
         }
         return seeking.finish();
     }
-    for (kind, lost) in plan.not_searchable {
+    for (kind, lost) in &plan.not_searchable {
         let detail = format!(
             "carries {} and can't be asked for them, and its list is too long to be looked through",
             kind.as_str()
         );
-        seeking.lose(lost, Failure::new(FailureKind::LookupNotSupported, detail));
+        seeking.lose(lost.iter().copied(), Failure::new(FailureKind::LookupNotSupported, detail));
     }
-    let look_ups = plan.look_ups.iter().map(|look_up| {
-        let values = look_up.values.iter().map(|value| (*value).to_owned()).collect();
-        account.look_up(ask, look_up.kind, values)
-    });
-    let reads = plan.reads.iter().map(|(_, local_id)| account.read(ask, local_id));
-    let (looked_up, read) = join(join_all(look_ups), join_all(reads)).await;
-    for (look_up, answer) in plan.look_ups.iter().zip(looked_up) {
+    let calls = plan.calls().map(async |call| (call.ask(account, ask).await, call));
+    let mut calls = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE);
+    while let Some((answer, call)) = calls.next().await {
         match answer {
             Ok(connections) => seeking.see(connections),
-            Err(failure) => seeking.lose(look_up.numbers.iter().copied(), failure),
-        }
-    }
-    for ((n, _), answer) in plan.reads.iter().zip(read) {
-        match answer {
-            Ok(connection) => seeking.see(connection),
-            Err(failure) => seeking.lose([*n], failure),
+            Err(failure) => seeking.lose(call.numbers(), failure),
         }
     }
     seeking.finish()
@@ -139,16 +132,49 @@ impl<'w> Plan<'w> {
         Ok(plan)
     }
 
-    /// Up to how many pages the list is worth looking through, if it is.
-    fn scan_pages_max(&self, account: &LiveAccount) -> Option<u64> {
-        let n_calls = (self.look_ups.len() + self.reads.len()) as u64;
-        let known = scan::n_pages(account);
+    /// Whether the list is worth looking through instead.
+    fn worth_of_a_scan(&self, account: &LiveAccount) -> Option<Effort> {
         if !self.not_searchable.is_empty() {
-            return Some(SCAN_PAGES_MAX).filter(|max| known.is_none_or(|known| known <= *max));
+            return (!scan::is_too_long(account)).then_some(Effort::Needed);
         }
-        // The first page tells how many there are, so finding out costs one call.
-        let is_worth = n_calls > CALLS_FEW && known.is_none_or(|known| known < n_calls);
-        is_worth.then(|| SCAN_PAGES_MAX.min(n_calls - 1))
+        let n_calls = (self.look_ups.len() + self.reads.len()) as u64;
+        let is_shorter = scan::n_pages(account).is_none_or(|n_pages| n_pages < n_calls);
+        let is_worth = n_calls > CALLS_FEW && is_shorter && scan::tells_its_length(account);
+        is_worth.then(|| Effort::Cheaper { n_pages_max: SCAN_PAGES_MAX.min(n_calls - 1) })
+    }
+
+    /// All calls, look-ups first.
+    fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+        self.look_ups.iter().map(Call::LookUp).chain(self.reads.iter().map(Call::Read))
+    }
+}
+
+/// One call of a plan.
+#[derive(Clone, Copy)]
+enum Call<'p> {
+    LookUp(&'p OneLookUp<'p>),
+    Read(&'p (usize, &'p str)),
+}
+
+impl Call<'_> {
+    async fn ask(&self, account: &Arc<LiveAccount>, ask: Ask) -> Result<Vec<Connection>, Failure> {
+        match self {
+            Self::LookUp(OneLookUp { kind, values, .. }) => {
+                let values = values.iter().map(|value| (*value).to_owned()).collect();
+                account.look_up(ask, *kind, values).await
+            }
+            Self::Read((_, local_id)) => {
+                Ok(account.read(ask, local_id).await?.into_iter().collect())
+            }
+        }
+    }
+
+    /// The targets that it is made for.
+    fn numbers(&self) -> Vec<usize> {
+        match self {
+            Self::LookUp(look_up) => look_up.numbers.clone(),
+            Self::Read((n, _)) => vec![*n],
+        }
     }
 }
 
@@ -187,11 +213,12 @@ impl<'w> Seeking<'w> {
             let carried = carried
                 .filter_map(|(kind, it)| self.by_number.get(&(*kind, identifier::key(*kind, it))));
             let named = self.by_name.get(connection.local_id.as_str());
-            let mut targets: Vec<usize> = carried.chain(named).copied().collect();
-            targets.sort_unstable();
-            targets.dedup();
+            let targets: Vec<usize> = carried.chain(named).copied().collect();
             if !targets.is_empty() {
-                self.seen.entry(connection.local_id.clone()).or_insert((connection, targets));
+                // The same one again may carry another number.
+                let id = connection.local_id.clone();
+                let (_, known) = self.seen.entry(id).or_insert((connection, Vec::new()));
+                known.extend(targets);
             }
         }
     }
@@ -203,6 +230,10 @@ impl<'w> Seeking<'w> {
 
     fn finish(self) -> Sighting {
         let mut seen: Vec<_> = self.seen.into_values().collect();
+        for (_, targets) in &mut seen {
+            targets.sort_unstable();
+            targets.dedup();
+        }
         // Who carries the same number is told apart by name, so that the order is always the same.
         seen.sort_unstable_by(|(one, these), (other, those)| {
             (these.first(), &one.local_id).cmp(&(those.first(), &other.local_id))

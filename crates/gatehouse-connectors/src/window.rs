@@ -15,6 +15,12 @@ use crate::live::LiveAccount;
 /// Most pages that are walked through for one request, where there is no other way.
 pub(crate) const WALK_PAGES_MAX: usize = 64;
 
+/// Most calls that one page is filled up with.
+const SHORT_PAGES_MAX: usize = 20;
+
+/// Marks that are tried before all of them are taken to have had their time.
+const LOST_MARKS_MAX: usize = 3;
+
 /// What an account gave, and what failed beside it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Got {
@@ -59,7 +65,7 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
     };
     let mut got = match paging {
         Paging::Cursor { size_max } => walk(account, ask, window, size_max).await,
-        _ => gather(account, ask, pieces(paging, window)).await,
+        _ => gather(account, ask, paging, window).await.got,
     };
     got.once_each();
     got
@@ -96,51 +102,103 @@ fn bounded(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 
-/// Asks for pages at once: those that should exist, and then those that turned out to.
-async fn gather(account: &Arc<LiveAccount>, ask: Ask, pieces: Vec<Piece>) -> Got {
+/// What was gathered, and what the pages said about the list.
+pub(crate) struct Gathered {
+    pub(crate) got: Got,
+    /// How many connections the list has.
+    pub(crate) total: Option<u64>,
+    /// Whether nothing comes behind.
+    pub(crate) is_last: bool,
+}
+
+/// Asks for the pages that hold a window, at once: those that should exist, and then those that turned out to.
+pub(crate) async fn gather(
+    account: &Arc<LiveAccount>,
+    ask: Ask,
+    paging: Paging,
+    window: Window,
+) -> Gathered {
+    let pieces = pieces(paging, window);
     let known_total = account.known().total;
     let is_expected =
         |n: usize, piece: &Piece| n == 0 || known_total.is_none_or(|total| piece.before < total);
     let n_expected = pieces.iter().enumerate().take_while(|(n, it)| is_expected(*n, it)).count();
     let (expected, others) = pieces.split_at(n_expected);
 
-    let mut answers = join_all(expected.iter().map(|piece| account.page(ask, &piece.at))).await;
-    if !others.is_empty() {
+    let mut filled = join_all(expected.iter().map(|piece| fill(account, ask, piece))).await;
+    let total = |filled: &[Filled]| filled.iter().filter_map(|it| it.page.total).max();
+    let is_last = |filled: &[Filled]| filled.iter().any(|it| it.page.is_last);
+    if !others.is_empty() && !is_last(&filled) {
         // More may have come since the total was told.
-        let told = answers.iter().flatten().filter_map(|page| page.total).max();
-        let is_over = answers.iter().flatten().any(|page| page.is_last);
-        let exists = |piece: &&Piece| !is_over && told.is_none_or(|total| piece.before < total);
-        let asking = others.iter().take_while(exists).map(|piece| account.page(ask, &piece.at));
-        answers.extend(join_all(asking).await);
+        let told = total(&filled);
+        let exists = |piece: &&Piece| told.is_none_or(|total| piece.before < total);
+        let asking = others.iter().take_while(exists).map(|piece| fill(account, ask, piece));
+        filled.extend(join_all(asking).await);
     }
+    let (total, is_last) = (total(&filled), is_last(&filled));
     let mut got = Got::default();
-    for (piece, answer) in pieces.iter().zip(answers) {
-        match answer {
-            Ok(page) => {
-                let PlatformPage { connections, .. } = page;
-                let (n, size) = (connections.len(), piece.at.size());
-                if n as u64 > u64::from(size) {
-                    got.fail(Failure::too_many(n, size));
-                }
-                got.connections.extend(piece.part.slice(connections));
-            }
-            Err(failure) => got.fail(failure),
+    for (piece, Filled { page, failure }) in pieces.iter().zip(filled) {
+        let (n, size) = (page.connections.len(), piece.at.size());
+        if n as u64 > u64::from(size) {
+            got.fail(Failure::too_many(n, size));
         }
+        got.connections.extend(piece.part.slice(page.connections));
+        failure.into_iter().for_each(|failure| got.fail(failure));
     }
-    got
+    Gathered { got, total, is_last }
 }
 
-/// Walks to a window from the nearest mark.
-async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
-    let start = account.known().marks.nearest(window.start, Instant::now());
-    let is_from_start = start.is_none();
-    let (got, is_lost) = walk_from(account, ask, window, size_max, start).await;
-    if is_lost && !is_from_start {
-        // The mark may have had its time; the way from the start is always there.
-        account.known().marks.forget();
-        return walk_from(account, ask, window, size_max, None).await.0;
+/// A page, as far as it came.
+#[derive(Default)]
+struct Filled {
+    page: PlatformPage,
+    failure: Option<Failure>,
+}
+
+/// Asks for one page; one that was asked for by its offset is filled up: a platform may give less than it was
+/// asked for, and what it left out is on no other page.
+async fn fill(account: &Arc<LiveAccount>, ask: Ask, piece: &Piece) -> Filled {
+    let mut filled = Filled::default();
+    let mut at = piece.at.clone();
+    for _ in 0..SHORT_PAGES_MAX {
+        let page = match account.page(ask, &at).await {
+            Ok(page) => page,
+            Err(failure) => {
+                filled.failure = Some(failure);
+                return filled;
+            }
+        };
+        let n = page.connections.len() as u64;
+        filled.page.connections.extend(page.connections);
+        filled.page.total = page.total.or(filled.page.total);
+        filled.page.is_last = page.is_last;
+        let Position::Offset { offset, size } = &mut at else { return filled };
+        *offset += n;
+        let is_over = page.is_last || page.total.is_some_and(|total| *offset >= total);
+        if n == 0 || n >= u64::from(*size) || is_over {
+            return filled;
+        }
+        *size -= bounded(n);
     }
-    got
+    let detail = format!("gave {SHORT_PAGES_MAX} pages that were shorter than it was asked for");
+    filled.failure = Some(Failure::new(FailureKind::Error, detail));
+    filled
+}
+
+/// Walks to a window from the nearest mark that the platform still takes.
+async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
+    for _ in 0..LOST_MARKS_MAX {
+        let start = account.known().marks.nearest(window.start, Instant::now());
+        let position = start.as_ref().map(|(position, _)| *position);
+        let (got, is_lost) = walk_from(account, ask, window, size_max, start).await;
+        match position {
+            // It has had its time; one that was kept before may be good still.
+            Some(position) if is_lost => account.known().marks.remove(position),
+            _ => return got,
+        }
+    }
+    account.known().marks.forget();
+    walk_from(account, ask, window, size_max, None).await.0
 }
 
 /// Walks to a window from a mark. Also tells whether the platform refused at the very first step.
@@ -152,7 +210,7 @@ async fn walk_from(
     start: Option<(u64, String)>,
 ) -> (Got, bool) {
     let (mut position, mut after) = start.map_or((0, None), |(at, mark)| (at, Some(mark)));
-    let mut passed = HashSet::new();
+    let mut passed: HashSet<String> = after.iter().cloned().collect();
     let mut got = Got::default();
     for n in 0..WALK_PAGES_MAX {
         let target = if position < window.start { window.start } else { window.end() };
@@ -161,12 +219,19 @@ async fn walk_from(
         let page = match account.page(ask, &at).await {
             Ok(page) => page,
             Err(failure) => {
-                let is_lost = n == 0 && failure.kind == FailureKind::Error;
+                let is_lost = n == 0 && failure.is_refusal();
                 got.fail(failure);
                 return (got, is_lost);
             }
         };
-        let n_connections = page.connections.len() as u64;
+        let first = page.connections.first().map(|it| it.local_id.as_str());
+        if position == 0 {
+            account.known().first = first.map(str::to_owned);
+        } else if first.is_some() && first == account.known().first.as_deref() {
+            got.fail(Failure::circle());
+            return (got, false);
+        }
+        let (began, n_connections) = (position, page.connections.len() as u64);
         let part = Window {
             start: window.start.saturating_sub(position),
             len: window.end().saturating_sub(position.max(window.start)),
@@ -174,11 +239,10 @@ async fn walk_from(
         got.connections.extend(part.slice(page.connections));
         position += n_connections;
         let Some(mark) = page.next.filter(|_| !page.is_last) else { return (got, false) };
-        if !passed.insert(mark.clone()) {
-            got.fail(Failure::new(
-                FailureKind::Error,
-                "gave the same mark for the next page twice: its list leads in a circle",
-            ));
+        // A mark that leads to where it came from, or before.
+        let leads_back = account.known().marks.position_of(&mark).is_some_and(|it| it <= began);
+        if leads_back || !passed.insert(mark.clone()) {
+            got.fail(Failure::circle());
             return (got, false);
         }
         account.known().marks.keep(position, &mark, Instant::now());

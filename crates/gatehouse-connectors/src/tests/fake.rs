@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use gatehouse_core::identifier::{self, luhn_digit};
 use gatehouse_core::product::{Connectivity, Property};
@@ -10,7 +10,7 @@ use gatehouse_core::{Connection, IdentifierKind};
 
 use crate::{
     Ask, Asking, Capabilities, Connector, Failure, FailureKind, LookUp, Paging, PlatformPage,
-    Position,
+    Position, Said,
 };
 
 /// A platform that is made up.
@@ -20,18 +20,20 @@ pub(super) struct Fake {
     pub(super) connections: Mutex<Vec<Connection>>,
     /// Whether its pages say how many there are.
     pub(super) tells_total: bool,
-    /// How many of each page it leaves for the next one, where pages have marks.
+    /// How many of each page it leaves out, where pages have marks or offsets.
     pub(super) short_by: u64,
     /// How many more it gives than it was asked for.
     pub(super) too_many: u64,
     /// Why everything fails.
     pub(super) failure: Mutex<Option<Failure>>,
     /// Whether it never answers.
-    pub(super) hangs: bool,
+    pub(super) hangs: AtomicBool,
     /// What precedes its marks: others are refused.
     pub(super) marks: Mutex<String>,
     /// Whether its marks lead nowhere.
     pub(super) circles: bool,
+    /// Whether its list begins again where it ends.
+    pub(super) begins_again: bool,
     pub(super) n_pages: AtomicU32,
     pub(super) n_look_ups: AtomicU32,
     pub(super) n_reads: AtomicU32,
@@ -56,9 +58,10 @@ impl Fake {
             short_by: 0,
             too_many: 0,
             failure: Mutex::default(),
-            hangs: false,
+            hangs: AtomicBool::default(),
             marks: Mutex::new("mark".into()),
             circles: false,
+            begins_again: false,
             n_pages: AtomicU32::default(),
             n_look_ups: AtomicU32::default(),
             n_reads: AtomicU32::default(),
@@ -71,6 +74,10 @@ impl Fake {
         (n(&self.n_pages), n(&self.n_look_ups), n(&self.n_reads))
     }
 
+    pub(super) fn hang(&self) {
+        self.hangs.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn fail(&self, kind: FailureKind) {
         *self.failure.lock().unwrap() = Some(Failure::new(kind, "is out of order"));
     }
@@ -78,7 +85,7 @@ impl Fake {
     async fn check(&self) -> Result<(), Failure> {
         // Others get their turn meanwhile, as with a real platform.
         tokio::task::yield_now().await;
-        if self.hangs {
+        if self.hangs.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
         self.failure.lock().unwrap().clone().map_or(Ok(()), Err)
@@ -104,8 +111,10 @@ impl Fake {
         };
         assert!((1..=size_max).contains(&at.size()), "{at:?} asks for more than {size_max}");
         let size = u64::from(at.size());
+        let is_offset = matches!(self.capabilities.paging, Paging::Offset { .. });
+        let short_by = if is_offset { self.short_by.min(size - 1) } else { 0 };
         let numbered = |start: u64| PlatformPage {
-            connections: self.slice(start, size + self.too_many),
+            connections: self.slice(start, size + self.too_many - short_by),
             total,
             ..PlatformPage::default()
         };
@@ -122,12 +131,17 @@ impl Fake {
                     None => 0,
                     Some(mark) => match mark.strip_prefix(&marks) {
                         Some(position) => position.parse().unwrap(),
-                        None => return Err(Failure::new(FailureKind::Error, "knows no such mark")),
+                        None => {
+                            let said = Said { status: 400, body: "no such mark".into() };
+                            let failure = Failure::new(FailureKind::Error, "knows no such mark");
+                            return Err(failure.with_said(said));
+                        }
                     },
                 };
                 let start = if self.circles { 0 } else { start };
                 let end = start + size - self.short_by.min(size - 1);
-                let next = (end < self.n()).then(|| format!("{marks}{end}"));
+                let next = if end < self.n() { Some(end) } else { self.begins_again.then_some(0) };
+                let next = next.map(|place| format!("{marks}{place}"));
                 let connections = self.slice(start, end - start);
                 Ok(PlatformPage { connections, next, total: None, is_last: false })
             }

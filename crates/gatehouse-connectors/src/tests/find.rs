@@ -171,6 +171,67 @@ async fn what_was_learnt_is_forgotten_after_a_while() {
     assert_eq!(fakes[0].n_calls().1, 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_is_slow_where_it_was_is_sought_elsewhere_meanwhile() {
+    let (fakes, accounts) = three();
+    let platforms = platforms();
+    find(&platforms, &accounts, &cards([105])).await;
+    // It has moved, and where it was nobody answers any more.
+    let moved = fakes[1].connections.lock().unwrap().remove(5);
+    fakes[2].connections.lock().unwrap().push(moved);
+    fakes[1].hang();
+    let finding = find(&platforms, &accounts, &cards([105])).await;
+    assert_eq!(found(&finding), ["c/BETA-card-105"]);
+    assert_eq!(finding.troubles.len(), 1, "{:?}", finding.troubles);
+    assert_eq!(finding.troubles[0].account.name.as_str(), "b");
+    assert_eq!(accounts.each_ref().map(|it| it.health().as_str()), ["UP", "DOWN", "UP"]);
+}
+
+#[tokio::test]
+async fn one_connection_may_come_twice_with_different_numbers() {
+    let fake = Fake::new(BY_TEN, 0, 3);
+    let mut again = card(1);
+    again.identifiers = card(900).identifiers;
+    fake.connections.lock().unwrap().push(again);
+    let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+    let finding = find(&platforms(), &accounts, &cards([1, 900])).await;
+    assert_eq!((found(&finding).len(), missing(&finding).len()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
+    let mut fake = Fake::new(Paging::Cursor { size_max: 10 }, 0, 1000);
+    fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+    let fake = Arc::new(fake);
+    let accounts = [account("ALPHA", "a", &fake)];
+    let finding = find(&platforms(), &accounts, &cards(900..940)).await;
+    assert_eq!(found(&finding).len(), 40);
+    assert_eq!(fake.n_calls(), (0, 40, 0));
+    // Where there is no other way it is tried, and not again for a while.
+    let mut fake = Fake::new(Paging::Cursor { size_max: 10 }, 0, 1000);
+    fake.capabilities.iccid = LookUp::NotSearchable;
+    let fake = Arc::new(fake);
+    let accounts = [account("ALPHA", "a", &fake)];
+    for _ in 0..3 {
+        let finding = find(&platforms(), &accounts, &cards([900])).await;
+        assert_eq!(finding.troubles[0].failure.kind, FailureKind::LookupNotSupported);
+    }
+    assert_eq!(fake.n_calls(), (50, 0, 0));
+}
+
+#[tokio::test]
+async fn short_pages_hide_nothing_from_who_looks_through_a_list() {
+    for tells_total in [true, false] {
+        let mut fake = Fake::new(Paging::Offset { size_max: 10 }, 0, 95);
+        (fake.short_by, fake.tells_total) = (4, tells_total);
+        fake.capabilities.iccid = LookUp::NotSearchable;
+        let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+        let finding = find(&platforms(), &accounts, &cards([7, 94, 500])).await;
+        assert_eq!(found(&finding).len(), 2);
+        assert_eq!(missing(&finding).len(), 1);
+    }
+}
+
 #[tokio::test]
 async fn a_product_that_two_accounts_show_comes_once() {
     let fakes = [Arc::new(Fake::new(BY_TEN, 0, 10)), Arc::new(Fake::new(BY_TEN, 0, 10))];

@@ -84,7 +84,7 @@ async fn one_account_that_fails_hides_nothing_of_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn who_never_answers_is_left_at_the_deadline() {
-    let silent = Fake { hangs: true, ..Fake::new(BY_TEN, 100, 5) };
+    let silent = Fake { hangs: true.into(), ..Fake::new(BY_TEN, 100, 5) };
     let accounts = [
         account("ALPHA", "good", &Arc::new(Fake::new(BY_TEN, 0, 5))),
         account("ALPHA", "silent", &Arc::new(silent)),
@@ -169,7 +169,7 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
 
 #[tokio::test(start_paused = true)]
 async fn who_joins_late_has_all_of_the_time() {
-    let silent = Arc::new(Fake { hangs: true, ..Fake::new(BY_TEN, 0, 5) });
+    let silent = Arc::new(Fake { hangs: true.into(), ..Fake::new(BY_TEN, 0, 5) });
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);
     let filter = filter("");
     let page = PageRequest { number: 1, size: 10 };

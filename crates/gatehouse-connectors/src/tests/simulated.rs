@@ -186,6 +186,11 @@ async fn a_list_without_end_is_read_as_far_as_was_asked() {
     let page = |number| PageRequest { number, size: 10 };
     let first = platforms.list(&accounts, &filter(""), page(1), ask()).await;
     assert_eq!(first.products.len(), 10);
+    // What comes behind its end has been there before.
+    for number in 2..5 {
+        let again = platforms.list(&accounts, &filter(""), page(number), ask()).await;
+        assert_eq!((again.products.len(), again.troubles.len()), (0, 1), "{again:?}");
+    }
     let far = platforms.list(&accounts, &filter(""), page(1_000_000), ask()).await;
     assert!(far.products.is_empty());
     assert_eq!(far.troubles.len(), 1, "{far:?}");

@@ -45,6 +45,39 @@ async fn marks_that_lead_in_a_circle_are_told() {
 }
 
 #[tokio::test]
+async fn a_list_that_begins_again_is_told_on_every_page() {
+    for size in [3, 5, 10, 12] {
+        let fake = Fake { begins_again: true, ..Fake::new(BY_TEN, 0, 10) };
+        let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+        let mut all = Vec::new();
+        let mut n_told = 0;
+        for number in 1..10 {
+            let listing = list(&accounts, "", number, size).await;
+            all.extend(names(&listing));
+            n_told += usize::from(!listing.troubles.is_empty());
+        }
+        let distinct: std::collections::HashSet<_> = all.iter().collect();
+        assert_eq!((distinct.len(), all.len()), (10, 10), "by {size}: {all:?}");
+        assert!(n_told > 0, "by {size}");
+    }
+}
+
+#[tokio::test]
+async fn a_platform_that_fails_for_a_while_keeps_its_marks() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));
+    let accounts = [account("ALPHA", "a", &fake)];
+    for number in 1..=80 {
+        list(&accounts, "", number, 10).await;
+    }
+    fake.fail(FailureKind::Error);
+    assert_eq!(list(&accounts, "", 81, 10).await.troubles.len(), 1);
+    *fake.failure.lock().unwrap() = None;
+    let listing = list(&accounts, "", 81, 10).await;
+    assert_eq!(names(&listing)[0], "a/card-800");
+    assert!(listing.troubles.is_empty());
+}
+
+#[tokio::test]
 async fn a_mark_that_has_had_its_time_is_no_loss() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 100));
     let accounts = [account("ALPHA", "a", &fake)];
