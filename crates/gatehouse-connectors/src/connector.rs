@@ -105,6 +105,18 @@ pub enum Paging {
     },
 }
 
+impl Paging {
+    /// Most connections on a page.
+    pub(crate) fn size_max(self) -> u32 {
+        match self {
+            Self::Numbered { size_max: size }
+            | Self::Fixed { size }
+            | Self::Offset { size_max: size }
+            | Self::Cursor { size_max: size } => size,
+        }
+    }
+}
+
 /// How identifiers of a kind are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {

@@ -44,15 +44,20 @@ impl<K, T> Default for Flights<K, T> {
 impl<K, T> Flights<K, T>
 where
     K: Clone + Eq + Hash + Send + 'static,
-    T: Clone + Send + Sync + 'static,
+    T: Send + Sync + 'static,
 {
+    /// Whether somebody asks this already.
+    pub(crate) fn is_under_way(&self, question: &K) -> bool {
+        locked(&self.under_way).contains_key(question)
+    }
+
     /// Waits for the answer to a question, and asks it where nobody does already.
     pub(crate) async fn join<F>(
         &self,
         ask: Ask,
         question: &K,
         set_off: impl Fn() -> F,
-    ) -> Result<T, Failure>
+    ) -> Result<Arc<T>, Failure>
     where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
@@ -61,7 +66,7 @@ where
             match timeout_at(ask.end(), flight).await {
                 // Who joined late has more time than who set off.
                 Ok(Err(_)) if deadline < ask.deadline && Instant::now() + HURRY >= deadline => {}
-                Ok(answer) => return answer.map(Arc::unwrap_or_clone),
+                Ok(answer) => return answer,
                 Err(_) => return Err(Failure::late()),
             }
         }

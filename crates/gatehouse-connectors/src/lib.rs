@@ -16,6 +16,7 @@ mod live;
 mod marks;
 mod memory;
 mod meter;
+mod neighbours;
 mod open_accounts;
 mod platforms;
 mod scan;

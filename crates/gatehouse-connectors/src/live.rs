@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
+use gatehouse_core::window::Window;
 use gatehouse_core::{Account, Connection, IdentifierKind, TenantName};
 use tokio::time::{Instant, timeout_at};
 
@@ -12,6 +13,7 @@ use crate::connector::{Ask, Asking, Capabilities, Connector, PlatformPage, Posit
 use crate::failure::{Failure, FailureKind};
 use crate::flight::Flights;
 use crate::marks::Marks;
+use crate::neighbours::{self, Neighbours};
 
 /// An account that can be asked.
 pub struct LiveAccount {
@@ -23,6 +25,7 @@ pub struct LiveAccount {
     health: AtomicU8,
     known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
+    pub(crate) neighbours: Neighbours,
     look_ups: Flights<(IdentifierKind, Vec<String>), Vec<Connection>>,
     reads: Flights<String, Option<Connection>>,
     /// When it was last asked for, as the roster counts.
@@ -83,6 +86,7 @@ impl LiveAccount {
             health: AtomicU8::new(health),
             known: Mutex::default(),
             pages: Flights::default(),
+            neighbours: Neighbours::default(),
             look_ups: Flights::default(),
             reads: Flights::default(),
             last_used: AtomicU64::default(),
@@ -132,11 +136,53 @@ impl LiveAccount {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Asks for a page, perhaps together with those next to it.
     pub(crate) async fn page(
         self: &Arc<Self>,
         ask: Ask,
         at: &Position,
     ) -> Result<PlatformPage, Failure> {
+        let size_max = self.capabilities()?.paging.size_max();
+        let Some((around, part)) = neighbours::around(at, size_max) else {
+            return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
+        };
+        let (_waiting, has_company) = self.neighbours.join(around.clone());
+        if has_company
+            && !self.pages.is_under_way(at)
+            && let Some(page) = self.page_within(ask, &around, part).await?
+        {
+            return Ok(page);
+        }
+        self.one_page(ask, at).await.map(Arc::unwrap_or_clone)
+    }
+
+    /// Asks for a part of a larger page, as others do; nothing where the page doesn't tell.
+    pub(crate) async fn page_within(
+        self: &Arc<Self>,
+        ask: Ask,
+        around: &Position,
+        part: Window,
+    ) -> Result<Option<PlatformPage>, Failure> {
+        let page = self.one_page(ask, around).await?;
+        let is_behind_a_mark = matches!(around, Position::Cursor { after: Some(_), .. });
+        if is_behind_a_mark && self.begins_with(&page) {
+            return Ok(None);
+        }
+        Ok(neighbours::part_of(&page, around, part))
+    }
+
+    /// Whether a page begins with what the account's list begins with.
+    pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
+        let first = page.connections.first().map(|it| it.local_id.as_str());
+        first.is_some() && first == self.known().first.as_deref()
+    }
+
+    /// Asks for exactly this page.
+    async fn one_page(
+        self: &Arc<Self>,
+        ask: Ask,
+        at: &Position,
+    ) -> Result<Arc<PlatformPage>, Failure> {
         let set_off = || {
             let (account, at) = (Arc::clone(self), at.clone());
             async move { account.observed(ask, |connector| connector.page(ask, &at)).await }
@@ -159,7 +205,7 @@ impl LiveAccount {
             let (account, (kind, values)) = (Arc::clone(self), question.clone());
             async move { account.observed(ask, |connector| connector.look_up(ask, kind, &values)).await }
         };
-        self.look_ups.join(ask, &question, set_off).await
+        self.look_ups.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)
     }
 
     pub(crate) async fn read(
@@ -172,7 +218,7 @@ impl LiveAccount {
             let (account, id) = (Arc::clone(self), question.clone());
             async move { account.observed(ask, |connector| connector.read(ask, &id)).await }
         };
-        let read = self.reads.join(ask, &question, set_off).await?;
+        let read = self.reads.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)?;
         // A platform that answers with another one than was asked for has not answered.
         Ok(read.filter(|connection| connection.local_id == local_id))
     }

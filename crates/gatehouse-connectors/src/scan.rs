@@ -34,7 +34,7 @@ pub(crate) struct TooLong;
 
 /// How many pages it takes to look through an account's list, as far as that is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
-    let size = page_size(account.capabilities().ok()?.paging);
+    let size = u64::from(account.capabilities().ok()?.paging.size_max());
     account.known().total.map(|total| total.div_ceil(size).max(1))
 }
 
@@ -83,7 +83,7 @@ async fn by_position(
     paging: Paging,
     effort: Effort,
 ) -> Result<Got, TooLong> {
-    let size = page_size(paging);
+    let size = u64::from(paging.size_max());
     let mut window = Window { start: 0, len: size };
     let Gathered { mut got, mut total, mut is_last } = gather(account, ask, paging, window).await;
     let n_pages_max = match (effort, total) {
@@ -134,13 +134,4 @@ async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Got
         }
     }
     Err(TooLong)
-}
-
-fn page_size(paging: Paging) -> u64 {
-    match paging {
-        Paging::Numbered { size_max: size }
-        | Paging::Fixed { size }
-        | Paging::Offset { size_max: size }
-        | Paging::Cursor { size_max: size } => u64::from(size),
-    }
 }

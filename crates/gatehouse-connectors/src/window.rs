@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::connector::{Ask, Paging, PlatformPage, Position};
 use crate::failure::{Failure, FailureKind, Failures};
 use crate::live::LiveAccount;
+use crate::neighbours;
 
 /// Most pages that are walked through for one request, where there is no other way.
 pub(crate) const WALK_PAGES_MAX: usize = 64;
@@ -185,8 +186,37 @@ async fn fill(account: &Arc<LiveAccount>, ask: Ask, piece: &Piece) -> Filled {
     filled
 }
 
-/// Walks to a window from the nearest mark that the platform still takes.
+/// Walks to a window, together with those who are on the way to one next to it.
 async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
+    let Some((at, around)) = mark_around(account, window, size_max) else {
+        return walk_alone(account, ask, window, size_max).await;
+    };
+    let (_waiting, has_company) = account.neighbours.join(at.clone());
+    let part = Window { start: window.start - around.start, len: window.len };
+    if has_company && let Ok(Some(page)) = account.page_within(ask, &at, part).await {
+        return Got { connections: page.connections, failures: Failures::default() };
+    }
+    walk_alone(account, ask, window, size_max).await
+}
+
+/// The largest page that holds a window, where its mark is known and the window begins where a mark stands, so
+/// that the way to it has been seen to be straight.
+fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(Position, Window)> {
+    let around = neighbours::window_around(window, size_max)?;
+    let known = account.known();
+    let mark = |position: u64| {
+        let (at, mark) = known.marks.nearest(position, Instant::now())?;
+        (at == position).then_some(mark)
+    };
+    let after = if around.start == 0 { None } else { Some(mark(around.start)?) };
+    if window.start > 0 {
+        mark(window.start)?;
+    }
+    Some((Position::Cursor { after, size: bounded(around.len) }, around))
+}
+
+/// Walks to a window from the nearest mark that the platform still takes.
+async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
     for _ in 0..LOST_MARKS_MAX {
         let start = account.known().marks.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
@@ -224,10 +254,9 @@ async fn walk_from(
                 return (got, is_lost);
             }
         };
-        let first = page.connections.first().map(|it| it.local_id.as_str());
         if position == 0 {
-            account.known().first = first.map(str::to_owned);
-        } else if first.is_some() && first == account.known().first.as_deref() {
+            account.known().first = page.connections.first().map(|it| it.local_id.clone());
+        } else if account.begins_with(&page) {
             got.fail(Failure::circle());
             return (got, false);
         }

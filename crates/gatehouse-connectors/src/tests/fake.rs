@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use gatehouse_core::identifier::{self, luhn_digit};
 use gatehouse_core::product::{Connectivity, Property};
@@ -30,11 +31,15 @@ pub(super) struct Fake {
     pub(super) hangs: AtomicBool,
     /// What precedes its marks: others are refused.
     pub(super) marks: Mutex<String>,
+    /// How long it takes for an answer.
+    pub(super) latency: Duration,
     /// Whether its marks lead nowhere.
     pub(super) circles: bool,
     /// Whether its list begins again where it ends.
     pub(super) begins_again: bool,
     pub(super) n_pages: AtomicU32,
+    /// How many connections its pages have held.
+    pub(super) n_connections: AtomicU32,
     pub(super) n_look_ups: AtomicU32,
     pub(super) n_reads: AtomicU32,
 }
@@ -60,9 +65,11 @@ impl Fake {
             failure: Mutex::default(),
             hangs: AtomicBool::default(),
             marks: Mutex::new("mark".into()),
+            latency: Duration::ZERO,
             circles: false,
             begins_again: false,
             n_pages: AtomicU32::default(),
+            n_connections: AtomicU32::default(),
             n_look_ups: AtomicU32::default(),
             n_reads: AtomicU32::default(),
         }
@@ -85,6 +92,9 @@ impl Fake {
     async fn check(&self) -> Result<(), Failure> {
         // Others get their turn meanwhile, as with a real platform.
         tokio::task::yield_now().await;
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
         if self.hangs.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -103,12 +113,7 @@ impl Fake {
 
     fn page_at(&self, at: &Position) -> Result<PlatformPage, Failure> {
         let total = self.tells_total.then(|| self.n());
-        let size_max = match self.capabilities.paging {
-            Paging::Numbered { size_max }
-            | Paging::Offset { size_max }
-            | Paging::Cursor { size_max }
-            | Paging::Fixed { size: size_max } => size_max,
-        };
+        let size_max = self.capabilities.paging.size_max();
         assert!((1..=size_max).contains(&at.size()), "{at:?} asks for more than {size_max}");
         let size = u64::from(at.size());
         let is_offset = matches!(self.capabilities.paging, Paging::Offset { .. });
@@ -159,7 +164,10 @@ impl Connector for Arc<Fake> {
         self.n_pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.check().await?;
-            self.page_at(at)
+            let page = self.page_at(at)?;
+            let n = u32::try_from(page.connections.len()).unwrap();
+            self.n_connections.fetch_add(n, Ordering::Relaxed);
+            Ok(page)
         })
     }
 

@@ -168,6 +168,46 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn pages_next_to_each_other_are_asked_for_together() {
+    for paging in [Paging::Numbered { size_max: 100 }, Paging::Offset { size_max: 100 }] {
+        let latency = Duration::from_millis(50);
+        let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
+        let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
+        let filter = filter("");
+        let page =
+            |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+        let pages = futures_util::future::join_all((1..=100).map(page)).await;
+        let all: Vec<String> = pages.iter().flat_map(names).collect();
+        let expected: Vec<String> = (0..985).map(|n| format!("a/card-{n}")).collect();
+        assert_eq!(all, expected, "{paging:?}");
+        assert!(fake.n_calls().0 <= 20, "{} calls", fake.n_calls().0);
+        // Far from each other, nobody asks for more than it wants.
+        let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
+        let accounts = [account("ALPHA", "a", &fake)];
+        let page =
+            |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+        let pages = futures_util::future::join_all([1, 11, 21, 31, 41].map(page)).await;
+        assert!(pages.iter().all(|page| page.products.len() == 10));
+        assert_eq!(fake.n_connections.load(std::sync::atomic::Ordering::Relaxed), 50);
+    }
+}
+
+#[tokio::test]
+async fn a_larger_page_that_comes_short_is_not_taken_for_the_smaller_ones() {
+    let fake = Fake {
+        short_by: 3,
+        tells_total: false,
+        ..Fake::new(Paging::Offset { size_max: 100 }, 0, 500)
+    };
+    let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &Arc::new(fake))]);
+    let filter = filter("");
+    let page = |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+    let pages = futures_util::future::join_all((1..=51).map(page)).await;
+    let all: Vec<String> = pages.iter().flat_map(names).collect();
+    assert_eq!(all, (0..500).map(|n| format!("a/card-{n}")).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_joins_late_has_all_of_the_time() {
     let silent = Arc::new(Fake { hangs: true.into(), ..Fake::new(BY_TEN, 0, 5) });
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);

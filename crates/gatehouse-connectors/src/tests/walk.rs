@@ -62,6 +62,44 @@ async fn a_list_that_begins_again_is_told_on_every_page() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_that_begins_again_does_so_for_neighbours_too() {
+    let latency = Duration::from_millis(50);
+    let paging = Paging::Cursor { size_max: 20 };
+    let fake = Fake { latency, begins_again: true, ..Fake::new(paging, 0, 20) };
+    let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+    for number in 1..=4 {
+        list(&accounts, "", number, 10).await;
+    }
+    let pages = (1..=4).map(|number| list(&accounts, "", number, 10));
+    let pages = futures_util::future::join_all(pages).await;
+    let n_products: Vec<usize> = pages.iter().map(|page| page.products.len()).collect();
+    assert_eq!(n_products, [10, 10, 0, 0]);
+    assert!(pages[2..].iter().all(|page| page.troubles.len() == 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known() {
+    let latency = Duration::from_millis(50);
+    let paging = Paging::Cursor { size_max: 100 };
+    let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
+    let accounts = [account("ALPHA", "a", &fake)];
+    let all = async || {
+        let pages = (1..=100).map(|number| list(&accounts, "", number, 10));
+        let pages = futures_util::future::join_all(pages).await;
+        pages.iter().flat_map(names).collect::<Vec<_>>()
+    };
+    let expected: Vec<String> = (0..985).map(|n| format!("a/card-{n}")).collect();
+    assert_eq!(all().await, expected, "when nothing is known");
+    for number in 1..=100 {
+        list(&accounts, "", number, 10).await;
+    }
+    let before = fake.n_calls().0;
+    assert_eq!(all().await, expected, "when everything is");
+    let n_calls = fake.n_calls().0 - before;
+    assert!(n_calls <= 25, "{n_calls} calls");
+}
+
 #[tokio::test]
 async fn a_platform_that_fails_for_a_while_keeps_its_marks() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));

@@ -1,0 +1,137 @@
+//! Neighbouring pages that are wanted at the same time, asked for together.
+//!
+//! Clients that read a list side by side want small pages next to each other. Whoever asks while somebody
+//! waits for a page nearby asks for the largest page around both, and everybody else nearby then waits for
+//! that one: two calls for a whole neighbourhood. Whoever asks alone asks for no more than it wants.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use gatehouse_core::window::Window;
+
+use crate::connector::{PlatformPage, Position};
+
+/// The largest page that holds a smaller one, and where in it that is. None where it would be no larger, or
+/// where pages are found by marks: see [`window_around`].
+pub(crate) fn around(at: &Position, size_max: u32) -> Option<(Position, Window)> {
+    let n_pages = u64::from(size_max.checked_div(at.size())?);
+    if n_pages < 2 {
+        return None;
+    }
+    let size = u64::from(at.size());
+    let index = match at {
+        Position::Page { index, .. } => *index,
+        Position::Offset { offset, .. } if offset.is_multiple_of(size) => offset / size,
+        Position::Offset { .. } | Position::Cursor { .. } => return None,
+    };
+    let (region, size_around) = (index / n_pages, at.size() * (size_max / at.size()));
+    let around = match at {
+        Position::Page { .. } => Position::Page { index: region, size: size_around },
+        _ => Position::Offset { offset: region * n_pages * size, size: size_around },
+    };
+    Some((around, Window { start: (index % n_pages) * size, len: size }))
+}
+
+/// The largest window that holds a smaller one, where so much fits on a page.
+pub(crate) fn window_around(window: Window, size_max: u32) -> Option<Window> {
+    let n_pages = u64::from(size_max).checked_div(window.len).filter(|n| *n >= 2)?;
+    let len = n_pages * window.len;
+    Some(Window { start: window.start / len * len, len })
+}
+
+/// What a larger page says about a part of it. None where that can't be told: a page that came short of its
+/// size may have left something out anywhere.
+pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Option<PlatformPage> {
+    let n = page.connections.len() as u64;
+    let is_end = match at {
+        Position::Page { index, size } => page.total == Some(index * u64::from(*size) + n),
+        Position::Offset { offset, .. } => page.total == Some(offset + n),
+        Position::Cursor { .. } => page.next.is_none(),
+    };
+    let is_whole = n == u64::from(at.size()) || page.is_last || is_end;
+    is_whole.then(|| PlatformPage {
+        connections: part.slice(&page.connections).cloned().collect(),
+        next: None,
+        total: page.total,
+        is_last: page.is_last && part.end() >= n,
+    })
+}
+
+/// Who waits for pages, by the largest page around them.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbours(Mutex<HashMap<Position, usize>>);
+
+impl Neighbours {
+    /// Joins those who wait for pages within a larger one, and tells whether there were any.
+    pub(crate) fn join(&self, around: Position) -> (Waiting<'_>, bool) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let n_waiting = all.entry(around.clone()).or_default();
+        *n_waiting += 1;
+        let has_company = *n_waiting > 1;
+        (Waiting { neighbours: self, around }, has_company)
+    }
+}
+
+/// One who waits.
+pub(crate) struct Waiting<'n> {
+    neighbours: &'n Neighbours,
+    around: Position,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut all = self.neighbours.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(n_waiting) = all.get_mut(&self.around) {
+            *n_waiting -= 1;
+            if *n_waiting == 0 {
+                all.remove(&self.around);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_around_holds_the_page() {
+        let page = |index, size| Position::Page { index, size };
+        let offset = |offset, size| Position::Offset { offset, size };
+        let part = |start, len| Window { start, len };
+        for (at, size_max, expected) in [
+            (page(0, 10), 100, Some((page(0, 100), part(0, 10)))),
+            (page(27, 10), 100, Some((page(2, 100), part(70, 10)))),
+            (page(7, 30), 100, Some((page(2, 90), part(30, 30)))),
+            (page(7, 60), 100, None),
+            (page(7, 100), 100, None),
+            (offset(270, 10), 100, Some((offset(200, 100), part(70, 10)))),
+            (offset(275, 10), 100, None),
+            (Position::Cursor { after: None, size: 10 }, 100, None),
+        ] {
+            assert_eq!(around(&at, size_max), expected, "{at:?}");
+        }
+    }
+
+    #[test]
+    fn the_window_around_holds_the_window() {
+        let window = |start, len| Window { start, len };
+        assert_eq!(window_around(window(270, 10), 100), Some(window(200, 100)));
+        assert_eq!(window_around(window(90, 30), 100), Some(window(90, 90)));
+        assert_eq!(window_around(window(60, 60), 100), None);
+    }
+
+    #[test]
+    fn company_is_whoever_waits_at_the_same_time() {
+        let neighbours = Neighbours::default();
+        let here = || Position::Page { index: 1, size: 100 };
+        let (one, has_company) = neighbours.join(here());
+        assert!(!has_company);
+        let (other, has_company) = neighbours.join(here());
+        assert!(has_company);
+        assert!(!neighbours.join(Position::Page { index: 2, size: 100 }).1);
+        drop((one, other));
+        assert!(!neighbours.join(here()).1);
+        assert!(neighbours.0.lock().unwrap().is_empty());
+    }
+}
