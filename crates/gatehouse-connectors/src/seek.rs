@@ -72,9 +72,9 @@ pub(crate) async fn seek(
         );
         seeking.lose(lost.iter().copied(), Failure::new(FailureKind::LookupNotSupported, detail));
     }
-    let calls = plan.calls().map(async |call| (call.ask(account, ask).await, call));
-    let mut calls = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE);
-    while let Some((answer, call)) = calls.next().await {
+    let calls: Vec<_> = plan.calls().map(|call| call.ask(account, ask)).collect();
+    let mut answers = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE);
+    while let Some((call, answer)) = answers.next().await {
         match answer {
             Ok(connections) => seeking.see(connections),
             Err(failure) => seeking.lose(call.numbers(), failure),
@@ -157,16 +157,22 @@ enum Call<'p> {
 }
 
 impl Call<'_> {
-    async fn ask(&self, account: &Arc<LiveAccount>, ask: Ask) -> Result<Vec<Connection>, Failure> {
-        match self {
+    /// Makes it.
+    async fn ask(
+        self,
+        account: &Arc<LiveAccount>,
+        ask: Ask,
+    ) -> (Self, Result<Vec<Connection>, Failure>) {
+        let answer = match self {
             Self::LookUp(OneLookUp { kind, values, .. }) => {
                 let values = values.iter().map(|value| (*value).to_owned()).collect();
                 account.look_up(ask, *kind, values).await
             }
             Self::Read((_, local_id)) => {
-                Ok(account.read(ask, local_id).await?.into_iter().collect())
+                account.read(ask, local_id).await.map(|it| it.into_iter().collect())
             }
-        }
+        };
+        (self, answer)
     }
 
     /// The targets that it is made for.

@@ -16,7 +16,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Who may connect, and under which contract.
+/// Answers are made of many small pieces, on several threads at once.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Who may connect, and what is connected, on whose network.
 #[derive(Parser)]
 #[command(name = "gatehouse", version, arg_required_else_help = true)]
 struct CommandLine {
@@ -32,7 +36,7 @@ enum Command {
     Token(token::Token),
     /// Make, list and delete clients: machines that get tokens at /-/oauth2/token
     Client(client::ClientCommand),
-    /// Make tenants and contracts as an estate file says
+    /// Make tenants, contracts and accounts as an estate file says
     Apply(apply::Apply),
     /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),

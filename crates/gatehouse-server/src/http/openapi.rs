@@ -37,7 +37,7 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         "info": {
             "title": "gatehouse",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Who may connect, and under which contract",
+            "summary": "Who may connect, and what is connected, on whose network",
             "description": ABOUT,
             "contact": {"name": "The operator of this server"},
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
