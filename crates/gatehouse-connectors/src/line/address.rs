@@ -12,15 +12,18 @@ use reqwest::Url;
 /// Names under which clouds tell a machine about itself, credentials included.
 const METADATA_NAMES: [&str; 1] = ["metadata.google.internal"];
 
-/// Addresses of the same, where they are not link-local: Alibaba's and Azure's.
-const METADATA_V4: [Ipv4Addr; 2] =
-    [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(168, 63, 129, 16)];
-
-/// Amazon's and Google's.
-const METADATA_V6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+/// Addresses of the same, where they are not link-local: Alibaba's, Azure's and Oracle's.
+const METADATA_V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
 ];
+
+/// Google's.
+const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+
+/// How Amazon's begin: it has several services there, each of which tells a machine about itself.
+const METADATA_V6_PREFIX: [u16; 2] = [0xfd00, 0xec2];
 
 /// The one name that means this machine.
 pub(super) const LOCALHOST: &str = "localhost";
@@ -220,7 +223,7 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
 }
 
 fn reach_v6(address: Ipv6Addr) -> Reach {
-    if METADATA_V6.contains(&address) {
+    if METADATA_V6.contains(&address) || address.segments().starts_with(&METADATA_V6_PREFIX) {
         Reach::Refused(METADATA)
     } else if address.is_unspecified() {
         Reach::Refused(UNSPECIFIED)
@@ -244,8 +247,8 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
     }
 }
 
-/// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, NAT64 with the known
-/// prefixes (RFC 6052, RFC 8215), 6to4.
+/// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765),
+/// NAT64 with the known prefixes (RFC 6052, RFC 8215), 6to4.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -253,6 +256,7 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     };
     match address.segments() {
         [0, 0, 0, 0, 0, 0, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x64, 0xff9b, 1, _, _, _, high, low]
         | [0x2002, high, low, ..] => Some(of(high, low)),

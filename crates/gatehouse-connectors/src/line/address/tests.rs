@@ -52,6 +52,11 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
         "metadata.google.internal",
         "METADATA.google.internal.",
         "[fd00:ec2::254]",
+        "[fd00:ec2::23]",
+        "[fd00:ec2:1:2:3:4:5:6]",
+        "[::ffff:0:169.254.169.254]",
+        "[::ffff:0:127.0.0.1]",
+        "192.0.0.192",
         "[fd20:ce::254]",
         "100.100.100.200",
         "168.63.129.16",
@@ -75,7 +80,18 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
             );
         }
     }
-    for host in ["169.253.255.255", "169.255.0.1", "[fec0::1]", "100.100.100.201", "223.0.0.1"] {
+    let neighbours = [
+        "169.253.255.255",
+        "169.255.0.1",
+        "[fec0::1]",
+        "100.100.100.201",
+        "192.0.0.191",
+        "223.0.0.1",
+        "[fd00:ec1::254]",
+        "[fd00:ec3::254]",
+        "[::ffff:0:10.1.2.3]",
+    ];
+    for host in neighbours {
         assert!(BaseUrl::parse(&format!("https://{host}"), false).is_ok(), "{host}");
     }
 }
