@@ -250,11 +250,13 @@ impl Line {
         ))
     }
 
-    /// Counts a call that is not made.
+    /// Counts a call that is not made, where that is the platform's wish or for the sake of a budget.
     fn not_made(&self, failure: Failure) -> Mishap {
         match failure.kind {
             FailureKind::Open => self.meter.count(Outcome::Refused),
-            _ => self.meter.count_throttled(),
+            FailureKind::Throttled => self.meter.count_throttled(),
+            // Its turn did not come in time, which is nobody's wish.
+            _ => {}
         }
         Mishap::before(failure)
     }

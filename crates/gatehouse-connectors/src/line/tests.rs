@@ -688,7 +688,9 @@ async fn no_more_calls_run_at_once_than_may() {
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
     let limits = Limits { calls_at_once: 2, ..UNLIMITED };
-    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let mut line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let (registry, meter) = metered();
+    line.meter = meter;
     let release = async {
         platform.request().await;
         platform.request().await;
@@ -696,6 +698,7 @@ async fn no_more_calls_run_at_once_than_may() {
         let failure = get(&line, short()).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Timeout);
         assert!(failure.detail.ends_with("this call's turn: 2 may run at once"), "{failure:?}");
+        assert_eq!(figure(&registry, "throttled_total", ""), 0, "nobody wanted it to wait");
         allowed.add_permits(6);
     };
     let calls = futures_util::future::join_all((0..6).map(|_| get(&line, patient())));
@@ -708,12 +711,15 @@ async fn no_more_calls_run_at_once_than_may() {
 async fn no_more_calls_are_made_over_time_than_may() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
-    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let mut line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let (registry, meter) = metered();
+    line.meter = meter;
     assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_ok());
     let failure = get(&line, patient()).await.unwrap_err();
     let expected = "the account's own budget of 0.01 calls a second is spent";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, expected));
     assert_eq!(platform.n_requests(), 2);
+    assert_eq!(figure(&registry, "throttled_total", ""), 1);
 
     pass(Duration::from_secs(100)).await;
     assert!(get(&line, patient()).await.is_ok());
