@@ -82,7 +82,7 @@ impl Connector for SimulatorConnector {
                 return Ok(Vec::new());
             }
             let answer = self.get(ask, &look_up_target(kind, values)).await?;
-            Ok(read_page(&answer)?.connections)
+            read_found(&answer)
         })
     }
 
@@ -254,7 +254,17 @@ enum ConnectivityBody {
 #[derive(Deserialize)]
 struct PropertyBody {
     name: String,
-    value: String,
+    value: Option<String>,
+}
+
+/// What the platform says where it can't do what it was asked for.
+#[derive(Deserialize)]
+struct ErrorBody {
+    status: u16,
+    #[serde(rename = "error")]
+    _error: String,
+    #[serde(rename = "message")]
+    _message: String,
 }
 
 fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
@@ -262,8 +272,20 @@ fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
     page(answer.json()?)
 }
 
+/// What a look-up found: all of it, since what is left out would seem not to be there.
+fn read_found(answer: &Answer) -> Result<Vec<Connection>, Failure> {
+    let found = read_page(answer)?;
+    if found.next.is_some() {
+        return Err(answer.failure("the platform gave only a part of what a look-up found"));
+    }
+    Ok(found.connections)
+}
+
 fn read_connection(answer: &Answer) -> Result<Option<Connection>, Failure> {
-    if answer.status == StatusCode::NOT_FOUND {
+    // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
+    if answer.status == StatusCode::NOT_FOUND
+        && answer.json().is_ok_and(|it: ErrorBody| it.status == answer.status.as_u16())
+    {
         return Ok(None);
     }
     expect_ok(answer)?;
@@ -299,7 +321,11 @@ fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
         (IdentifierKind::SerialNumber, body.serial),
     ];
     let carried = numbers.into_iter().filter_map(|(kind, value)| Some((kind, value?)));
-    let properties = body.properties.into_iter();
+    // What is named and says nothing is no property, as an empty number is no number.
+    let properties = body.properties.into_iter().filter_map(|it| {
+        let value = it.value.filter(|value| !value.is_empty())?;
+        Some(Property { name: it.name, value })
+    });
     Ok(Connection {
         local_id: body.id,
         status: status(&body.state),
@@ -310,7 +336,7 @@ fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
         },
         identifiers: carried.filter(|(_, value)| !value.is_empty()).collect(),
         imeis: body.imei.into_iter().filter(|imei| !imei.is_empty()).collect(),
-        properties: properties.map(|it| Property { name: it.name, value: it.value }).collect(),
+        properties: properties.collect(),
     })
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use gatehouse_core::{Account, Identifier};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use super::super::{Misbehaviour, Platform, Profile, Server};
@@ -55,6 +57,23 @@ fn connected(server: &Server) -> SimulatorConnector {
     }));
     SimulatorConnector::new(line(&server.url()), &settings, &credentials(&[("token", TOKEN)]))
         .unwrap()
+}
+
+/// A connector to whatever is there instead of a platform: it answers once, with this.
+async fn instead(status: u16, body: &str) -> SimulatorConnector {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let n_bytes = body.len();
+    let answer = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: {n_bytes}\r\n\r\n{body}");
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            stream.read_buf(&mut request).await.unwrap();
+        }
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    SimulatorConnector::new(line(&url), &settings(json!({})), &credentials(&[])).unwrap()
 }
 
 /// Long enough for whatever is to come.
@@ -174,6 +193,44 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
     let failure = connector.read(patient(), "x").await.unwrap_err();
     assert_eq!(failure.detail, "the platform answered 418");
     assert_eq!(failure.said.unwrap().status, 418);
+}
+
+#[tokio::test]
+async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
+    let own = r#"{"status": 404, "error": "Not Found", "message": "there is no connection x"}"#;
+    assert_eq!(instead(404, own).await.read(patient(), "x").await, Ok(None));
+    for other in [
+        "",
+        "no route to that host",
+        "<html>404 Not Found</html>",
+        "{}",
+        r#"{"message": "no Route matched with those values"}"#,
+        r#"{"status": 502, "error": "Bad Gateway", "message": "nobody there"}"#,
+    ] {
+        let failure = instead(404, other).await.read(patient(), "x").await.unwrap_err();
+        assert_eq!(failure.detail, "the platform answered 404", "{other}");
+        assert_eq!(failure.said.unwrap().body, other);
+    }
+}
+
+#[tokio::test]
+async fn a_look_up_that_is_cut_is_a_failure() {
+    let imsi = ["262011234567890".to_owned()];
+    for (body, is_whole) in [
+        (r#"{"connections": []}"#, true),
+        (r#"{"connections": [], "next": null}"#, true),
+        (r#"{"connections": [], "next": ""}"#, true),
+        (r#"{"connections": [], "next": "m2"}"#, false),
+    ] {
+        let connector = instead(200, body).await;
+        match connector.look_up(patient(), IdentifierKind::Imsi, &imsi).await {
+            Ok(found) => assert!(is_whole && found.is_empty(), "{body}"),
+            Err(failure) => {
+                let expected = "the platform gave only a part of what a look-up found";
+                assert!(!is_whole && failure.detail == expected, "{body}: {failure:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -300,7 +357,8 @@ fn only_what_is_known_is_read() {
     let page = read_body(
         r#"{"connections": [{"id": "7", "state": "in-use", "connectivity": "cellular",
              "iccid": "8949", "imsi": "", "msisdn": null, "imei": "35", "pin": "1234", "serial": "5",
-             "properties": [{"name": "a", "value": "b", "by": 1}, {"name": "a", "value": "c"}]},
+             "properties": [{"name": "a", "value": "b", "by": 1}, {"name": "a", "value": "c"},
+                            {"name": "a", "value": ""}, {"name": "a", "value": null}, {"name": "a"}]},
             {"id": "8", "state": "test-ready", "connectivity": "satellite"}],
             "total": 2, "next": "", "pages": {"n": [1]}}"#,
     )
