@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
-use gatehouse_core::{Account, ConnectorName};
+use gatehouse_core::{Account, ConnectorName, TenantName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -44,6 +44,10 @@ const CALLS_AT_ONCE_DEFAULT: u32 = 128;
 /// Most that calls in a second can be bounded to; who wants more wants no bound.
 const CALLS_PER_SECOND_MAX: f64 = 100_000.0;
 
+/// What is told of an account that its connector can't do with.
+const UNFIT: &str =
+    "the account can't be asked as it is set up; `gatehouse doctor --deep` tells its operator why";
+
 /// The connectors that accounts may name.
 #[derive(Clone)]
 pub struct Catalog {
@@ -77,9 +81,11 @@ impl Catalog {
         faults
     }
 
-    /// What speaks to an account, or why nothing can.
+    /// What speaks to an account, or that nothing can. Why is for the operator, who finds it in the log: a
+    /// tenant must not see how its account is reached.
     pub(crate) fn open(
         &self,
+        tenant: &TenantName,
         account: &Account,
         settings: &Settings,
         credentials: &Credentials,
@@ -89,8 +95,11 @@ impl Catalog {
         let unfit = |faults: Vec<Fault>| {
             let told: Vec<String> =
                 faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
-            let detail = format!("the account can't be asked as it is set up: {}", told.join("; "));
-            Failure::new(FailureKind::Error, detail)
+            let faults = told.join("; ");
+            tracing::warn!(
+                %tenant, account = %account.name, %faults, "an account can't be asked as it is set up"
+            );
+            Failure::new(FailureKind::Error, UNFIT)
         };
         let faults = self.faults(&account.connector, settings, credentials);
         let (Common { base_url: Some(base_url), limits, own }, true) =

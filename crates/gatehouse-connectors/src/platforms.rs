@@ -126,7 +126,8 @@ impl Platforms {
         credentials: &Credentials,
     ) -> Arc<LiveAccount> {
         let meter = self.meter.account(tenant, &account);
-        let connector = self.catalog.open(&account, settings, credentials, &self.outside, meter);
+        let connector =
+            self.catalog.open(tenant, &account, settings, credentials, &self.outside, meter);
         self.open.insert(LiveAccount::new(tenant.clone(), Arc::new(account), version, connector))
     }
 

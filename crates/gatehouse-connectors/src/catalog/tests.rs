@@ -1,3 +1,6 @@
+use std::io;
+use std::sync::Mutex;
+
 use serde_json::json;
 
 use super::*;
@@ -44,4 +47,50 @@ fn a_connector_that_is_not_known_is_named() {
     let faults = catalog.faults(&unknown, &Settings::new(), &Credentials::default());
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].reason, "must be a connector that is known (simulator), not `other`");
+}
+
+/// What was written.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
+    let account = Account {
+        platform: "ALPHA".parse().unwrap(),
+        name: "acme-eu".parse().unwrap(),
+        connector: "simulator".parse().unwrap(),
+        platform_account: "1".parse().unwrap(),
+    };
+    let tenant = "demo".parse().unwrap();
+    let Value::Object(settings) = json!({"baseUrl": "http://inside.example", "callsAtOnce": 0})
+    else {
+        unreachable!()
+    };
+    let mut credentials = Credentials::default();
+    credentials.insert("token".into(), "hunter22\n".into());
+    let outside = Arc::new(Outside::new(false).unwrap());
+    let meter = crate::meter::Meter::new().account(&tenant, &account);
+    let written = Written::default();
+    let writer = written.clone();
+    let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
+    let opened = tracing::subscriber::with_default(log.finish(), || {
+        Catalog::new(false).open(&tenant, &account, &settings, &credentials, &outside, meter)
+    });
+    assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, UNFIT)));
+    let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+    for told in ["WARN", "tenant=demo account=acme-eu", "`http://inside.example`", "callsAtOnce"] {
+        assert!(log.contains(told), "{told}: {log}");
+    }
+    assert!(!log.contains("hunter22"), "{log}");
 }
