@@ -195,6 +195,8 @@ impl Line {
                 Mishap::before(Failure::new(FailureKind::Error, why))
             })?;
             self.token(ask).await.map_err(|failure| self.not_made(failure))?;
+            let turn = self.outside.turn(ask).await;
+            let _turn = turn.map_err(|failure| self.not_made(failure))?;
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
             let exchange = exchange(ask, client, request, &url, secrets);

@@ -14,10 +14,21 @@ use crate::meter::Meter;
 use crate::open_accounts::OpenAccounts;
 
 /// What an operator may set.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Whether platforms elsewhere may be reached without encryption.
     pub allow_insecure_urls: bool,
+    /// Most calls to platforms at the same time, over all accounts: each is an open file.
+    pub calls_at_once: usize,
+}
+
+/// Most calls to platforms at the same time, where nobody knows how many files may be open.
+const CALLS_AT_ONCE: usize = 1024;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { allow_insecure_urls: false, calls_at_once: CALLS_AT_ONCE }
+    }
 }
 
 /// Everything that is known about platforms while the server runs. Nothing of it must be kept.
@@ -86,9 +97,10 @@ pub struct Reading {
 impl Platforms {
     /// Nothing is known yet, and nothing is asked.
     pub fn new(options: Options) -> Result<Self, NoClient> {
-        let outside = Outside::new(options.allow_insecure_urls).map_err(NoClient)?;
+        let Options { allow_insecure_urls, calls_at_once } = options;
+        let outside = Outside::new(allow_insecure_urls, calls_at_once).map_err(NoClient)?;
         Ok(Self {
-            catalog: Catalog::new(options.allow_insecure_urls),
+            catalog: Catalog::new(allow_insecure_urls),
             open: OpenAccounts::default(),
             memory: Memory::default(),
             meter: Meter::new(),

@@ -78,7 +78,7 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "hunter22\n".into());
-    let outside = Arc::new(Outside::new(false).unwrap());
+    let outside = Arc::new(Outside::new(false, 1).unwrap());
     let meter = crate::meter::Meter::new().account(&tenant, &account);
     let written = Written::default();
     let writer = written.clone();

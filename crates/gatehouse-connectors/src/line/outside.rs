@@ -1,12 +1,16 @@
-//! The HTTP clients that all lines share.
+//! What all lines share: the HTTP clients, and how much of the server all calls together may take.
 
 use std::fmt;
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout_at;
 
 use super::address::{self, Refused};
 use super::resolver::Resolver;
+use crate::connector::Ask;
+use crate::failure::{Failure, FailureKind};
 
 /// How long a connection may take to come about, its encryption included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -15,9 +19,17 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// otherwise. Were they fewer, every rush would close most of its connections and the next one open them again.
 const IDLE_CONNECTIONS_MAX: usize = 128;
 
-/// What all lines share: clients, and what is allowed.
+/// Hosts that may keep as many as that while no more are kept in all than calls may be made at the same time.
+const RUSHED_HOSTS: usize = 32;
+
+/// How long they are kept: until the next rush, and no longer, since each is an open file.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What all lines share: clients, what is allowed, and how much at the same time.
 pub struct Outside {
     allow_insecure_urls: bool,
+    /// A place for each call that may be under way, over all accounts.
+    calls: Semaphore,
     /// Asks what is on this machine, without a detour over a proxy, where others could answer.
     here: Client,
     /// Asks what is elsewhere, over the environment's proxy where there is one. The proxy then resolves
@@ -28,19 +40,24 @@ pub struct Outside {
 
 impl Outside {
     /// Makes the clients. Nothing is asked yet.
-    pub fn new(allow_insecure_urls: bool) -> Result<Self, reqwest::Error> {
-        Self::build(allow_insecure_urls, Resolver::of_machine(), |builder| builder)
+    pub fn new(allow_insecure_urls: bool, calls_at_once: usize) -> Result<Self, reqwest::Error> {
+        let resolver = Resolver::of_machine();
+        Self::build(allow_insecure_urls, calls_at_once, resolver, |builder| builder)
     }
 
     pub(super) fn build(
         allow_insecure_urls: bool,
+        calls_at_once: usize,
         resolver: Resolver,
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
+        let calls_at_once = calls_at_once.clamp(1, Semaphore::MAX_PERMITS);
+        let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
         let builder = || {
             Client::builder()
                 .connect_timeout(CONNECT_TIMEOUT)
-                .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+                .pool_max_idle_per_host(n_idle)
+                .pool_idle_timeout(IDLE_TIMEOUT)
                 .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
                 .referer(false)
                 // Both are done by the line, which knows how far to go.
@@ -55,6 +72,7 @@ impl Outside {
         };
         Ok(Self {
             allow_insecure_urls,
+            calls: Semaphore::new(calls_at_once),
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,
         })
@@ -64,6 +82,18 @@ impl Outside {
     pub(super) fn client(&self, url: &Url) -> Result<&Client, Refused> {
         address::check(url, self.allow_insecure_urls)?;
         Ok(if address::is_loopback(url) { &self.here } else { &self.elsewhere })
+    }
+
+    /// Waits for one of the calls that may be under way over all accounts. It is held from before there is a
+    /// connection until all of the answer is there.
+    pub(super) async fn turn(&self, ask: Ask) -> Result<SemaphorePermit<'_>, Failure> {
+        let permit = timeout_at(ask.deadline, self.calls.acquire()).await;
+        // It is never closed, so it is only ever too late.
+        permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let words = "there was no time left when it was this call's turn: the server itself has too \
+                         many calls under way";
+            Failure::new(FailureKind::Timeout, words)
+        })
     }
 }
 

@@ -22,6 +22,8 @@ use crate::meter::Meter;
 
 const SECRET: &str = "hunter22-hunter22";
 
+const CALLS_AT_ONCE: usize = 64;
+
 const UNLIMITED: Limits = Limits { calls_at_once: 8, calls_per_second: None, burst: 1 };
 
 /// Time enough for everything that comes to an end.
@@ -38,6 +40,11 @@ fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
     let base = BaseUrl::parse(url, true).unwrap();
     let (_, meter) = metered();
     Line::new(Arc::new(outside), base, limits, meter, vec![Zeroizing::new(SECRET.to_owned())])
+}
+
+/// The outside of a server that may make as many calls as a test wants.
+fn outside() -> Outside {
+    Outside::new(false, CALLS_AT_ONCE).unwrap()
 }
 
 /// The figures of an account, and where they are shown.
@@ -63,7 +70,7 @@ fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
 }
 
 fn line(url: &str) -> Line {
-    line_with(Outside::new(false).unwrap(), url, UNLIMITED)
+    line_with(outside(), url, UNLIMITED)
 }
 
 async fn get(line: &Line, ask: Ask) -> Result<Answer, Failure> {
@@ -251,7 +258,8 @@ async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
         ),
     ];
     for (host, ask, words) in cases {
-        let outside = Outside::build(true, Resolver { ask }, |it| it.no_proxy()).unwrap();
+        let outside =
+            Outside::build(true, CALLS_AT_ONCE, Resolver { ask }, |it| it.no_proxy()).unwrap();
         let line = line_with(outside, &format!("http://{host}"), UNLIMITED);
         let failure = get(&line, patient()).await.unwrap_err();
         assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
@@ -492,7 +500,7 @@ async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, Line) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let platform = Platform::with_tls(acceptor, |_, _| reply(200, "", "{}")).await;
     let trusted = reqwest::Certificate::from_der(certificate.der()).unwrap();
-    let outside = Outside::build(false, Resolver::of_machine(), |builder| {
+    let outside = Outside::build(false, CALLS_AT_ONCE, Resolver::of_machine(), |builder| {
         if is_trusted { builder.tls_certs_only([trusted.clone()]) } else { builder }
     });
     let url = format!("https://{}", platform.address);
@@ -579,7 +587,7 @@ async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
 async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
     let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
-    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let line = line_with(outside(), &platform.url(), limits);
     let answer = get(&line, patient()).await.unwrap();
     assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, 2));
 }
@@ -591,7 +599,7 @@ async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
     let hold = Play::Hold(busy, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
     let limits = Limits { calls_at_once: 1, ..UNLIMITED };
-    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let line = line_with(outside(), &platform.url(), limits);
     let (mut first, mut second) =
         (Box::pin(get(&line, patient())), Box::pin(get(&line, patient())));
     tokio::select! {
@@ -688,7 +696,7 @@ async fn no_more_calls_run_at_once_than_may() {
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
     let limits = Limits { calls_at_once: 2, ..UNLIMITED };
-    let mut line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let mut line = line_with(outside(), &platform.url(), limits);
     let (registry, meter) = metered();
     line.meter = meter;
     let release = async {
@@ -708,10 +716,40 @@ async fn no_more_calls_run_at_once_than_may() {
 }
 
 #[tokio::test]
+async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
+    let allowed = Arc::new(Semaphore::new(0));
+    let Play::Send(answer) = reply(200, "", "") else { unreachable!() };
+    let hold = Play::Hold(answer, Arc::clone(&allowed));
+    let mut busy = Platform::new(move |_, _| hold.clone()).await;
+    let other = Platform::new(|_, _| reply(200, "", "")).await;
+    let first = line_with(Outside::new(false, 2).unwrap(), &busy.url(), UNLIMITED);
+    let mut second = line(&other.url());
+    second.outside = Arc::clone(&first.outside);
+    let release = async {
+        busy.request().await;
+        busy.request().await;
+        for _ in 0..breaker::FAILURES_MAX {
+            let ask = Ask { deadline: Instant::now() + Duration::from_millis(25) };
+            let failure = get(&second, ask).await.unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Timeout, "it says nothing about the platform");
+            let words = "the server itself has too many calls under way";
+            assert!(failure.detail.ends_with(words), "{failure:?}");
+        }
+        assert_eq!(other.n_requests(), 0);
+        allowed.add_permits(6);
+    };
+    let calls = futures_util::future::join_all((0..6).map(|_| get(&first, patient())));
+    let (answers, ()) = tokio::join!(calls, release);
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!((busy.n_requests(), busy.n_under_way_max()), (6, 2));
+    assert_eq!(get(&second, patient()).await.unwrap().status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn no_more_calls_are_made_over_time_than_may() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
-    let mut line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let mut line = line_with(outside(), &platform.url(), limits);
     let (registry, meter) = metered();
     line.meter = meter;
     assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_ok());
@@ -729,7 +767,7 @@ async fn no_more_calls_are_made_over_time_than_may() {
 async fn calls_wait_for_their_turn_in_the_budget() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = Limits { calls_per_second: Some(100.0), burst: 1, ..UNLIMITED };
-    let line = line_with(Outside::new(false).unwrap(), &platform.url(), limits);
+    let line = line_with(outside(), &platform.url(), limits);
     let calls = futures_util::future::join_all((0..6).map(|_| get(&line, patient())));
     assert!(calls.await.iter().all(Result::is_ok));
     assert_eq!(platform.n_requests(), 6);

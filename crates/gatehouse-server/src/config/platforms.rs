@@ -48,6 +48,6 @@ impl Platforms {
 
     /// What those who ask platforms need to know.
     pub fn options(&self) -> Options {
-        Options { allow_insecure_urls: self.allow_insecure_urls }
+        Options { allow_insecure_urls: self.allow_insecure_urls, ..Options::default() }
     }
 }

@@ -35,7 +35,7 @@ fn line(url: &str) -> Line {
         platform_account: "1".parse().unwrap(),
     };
     let limits = Limits { calls_at_once: 8, calls_per_second: None, burst: 1 };
-    let outside = Arc::new(Outside::new(false).unwrap());
+    let outside = Arc::new(Outside::new(false, 8).unwrap());
     let meter = Meter::new().account(&"acme".parse().unwrap(), &account);
     Line::new(outside, BaseUrl::parse(url, false).unwrap(), limits, meter, Vec::new())
 }
