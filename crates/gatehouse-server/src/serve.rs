@@ -12,6 +12,7 @@ mod tls;
 mod wire;
 
 pub use certificate::Validity;
+pub use open_files::raise_open_files;
 pub use tls::TlsError;
 
 use std::fs::{File, OpenOptions};
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_connectors::{NoClient, Platforms};
+use gatehouse_connectors::{NoClient, Options, Platforms};
 use gatehouse_store::{Clock, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,7 @@ use crate::http::{Door, Gate};
 use crate::keys::{self, KeysError};
 use crate::work::Workers;
 use listener::{Listener, Setup};
+use open_files::OpenFiles;
 use tls::Tls;
 
 /// How long everything that is under way may take to finish when the server stops.
@@ -104,7 +106,10 @@ impl Server {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
         let given = keys::given_master_key(config)?;
         let issuers = Issuer::all(&config.auth)?;
-        let platforms = Arc::new(Platforms::new(config.platforms.options())?);
+        let open_files = OpenFiles::now();
+        let options =
+            Options { calls_at_once: open_files.calls_at_once(), ..config.platforms.options() };
+        let platforms = Arc::new(Platforms::new(options)?);
         let tls = Tls::load(&config.tls)?.map(Arc::new);
         let socket = listener::listen(config.listen);
         let socket = socket.map_err(|cause| StartError::Listen(config.listen, cause))?;
@@ -135,7 +140,7 @@ impl Server {
             limits: config.limits.clone(),
             tls,
         };
-        let capacity = open_files::capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
+        let capacity = open_files.capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
         let listener = Listener::new(socket, setup(Door::Main, capacity, tls.clone()));
         let operator_listener = operator_socket.map(|socket| {
             Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
-use gatehouse_server::serve::{STOP_TIMEOUT, Server};
+use gatehouse_server::serve::{STOP_TIMEOUT, Server, raise_open_files};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
@@ -80,6 +80,7 @@ impl Serve {
             return Ok(());
         }
         let telemetry = logging::start(&config.log, &config.traces)?;
+        raise_open_files();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
         let asked = OnceLock::new();

@@ -8,6 +8,7 @@ use gatehouse_connectors::simulator::{PagingKind, Platform, Server};
 use gatehouse_core::PlatformName;
 use gatehouse_core::product::Connectivity;
 use gatehouse_server::config::Duration;
+use gatehouse_server::serve::raise_open_files;
 use tokio::task::JoinSet;
 
 use crate::serve::stop_signal;
@@ -46,7 +47,9 @@ impl Simulate {
     pub(crate) fn run(self) -> Result<(), String> {
         let platforms = self.platforms()?;
         let addresses = addresses(self.listen, platforms.len())?;
+        raise_open_files();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        raise_open_files();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
         runtime.block_on(simulate(platforms, &addresses))
     }
