@@ -199,7 +199,7 @@ impl Line {
             let _turn = turn.map_err(|failure| self.not_made(failure))?;
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
-            let exchange = exchange(ask, client, request, &url, secrets);
+            let exchange = exchange(ask, &self.outside, client, request, &url, secrets);
             let answer = call.end(exchange.instrument(span()).await)?;
             match redirect::next(request, &url, &answer, n_redirects) {
                 Ok(None) => return Ok(answer),
@@ -288,4 +288,4 @@ fn is_passing(status: StatusCode) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

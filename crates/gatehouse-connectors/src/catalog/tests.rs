@@ -1,9 +1,7 @@
-use std::io;
-use std::sync::Mutex;
-
 use serde_json::json;
 
 use super::*;
+use crate::line::tests::written;
 
 fn faults(settings: Value) -> Vec<String> {
     let Value::Object(settings) = settings else { panic!("settings are an object") };
@@ -49,20 +47,6 @@ fn a_connector_that_is_not_known_is_named() {
     assert_eq!(faults[0].reason, "must be a connector that is known (simulator), not `other`");
 }
 
-/// What was written.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     let account = Account {
@@ -80,15 +64,14 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     credentials.insert("token".into(), "hunter22\n".into());
     let outside = Arc::new(Outside::new(false, 1).unwrap());
     let meter = crate::meter::Meter::new().account(&tenant, &account);
-    let written = Written::default();
-    let writer = written.clone();
-    let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
-    let opened = tracing::subscriber::with_default(log.finish(), || {
+    let (written, log) = written();
+    let opened = tracing::subscriber::with_default(log, || {
         Catalog::new(false).open(&tenant, &account, &settings, &credentials, &outside, meter)
     });
     assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, UNFIT)));
-    let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-    assert_eq!(log.lines().count(), 1, "{log}");
+    let log = written.lines();
+    assert_eq!(log.len(), 1, "{log:?}");
+    let log = &log[0];
     for told in ["WARN", "tenant=demo account=acme-eu", "`http://inside.example`", "callsAtOnce"] {
         assert!(log.contains(told), "{told}: {log}");
     }

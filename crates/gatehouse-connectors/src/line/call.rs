@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::breaker::{Pass, Verdict};
 use super::secrets::Secrets;
 use super::standing::Standing;
-use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Request, words};
+use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Outside, Request, words};
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, InFlight, Outcome};
@@ -138,20 +138,28 @@ impl Mishap {
         Self { failure, is_made: true, is_passing: false, verdict }
     }
 
-    /// The platform could not be reached, or broke off.
-    fn broken(error: reqwest::Error, secrets: &Secrets) -> Self {
+    /// The platform could not be reached, or broke off; or this server has no room for a connection.
+    fn broken(error: reqwest::Error, outside: &Outside, secrets: &Secrets) -> Self {
         let trouble = words::trouble(error);
+        let verdict = match &trouble.lack {
+            Some(lack) => {
+                outside.tell_of_lack(lack);
+                Verdict::Unknown
+            }
+            None => Verdict::Fails,
+        };
         let kind = if trouble.is_timeout { FailureKind::Timeout } else { FailureKind::Error };
         // The words may repeat what the platform sent.
         let words = secrets.clean(trouble.words.as_bytes(), DETAIL_BYTES_MAX);
         let failure = Failure::new(kind, words);
-        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict: Verdict::Fails }
+        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict }
     }
 }
 
 /// Sends a request and reads all of its answer.
 pub(super) async fn exchange(
     ask: Ask,
+    outside: &Outside,
     client: &Client,
     request: &Request,
     url: &Url,
@@ -174,7 +182,7 @@ pub(super) async fn exchange(
     })?;
     let response = timeout_at(ask.deadline, client.execute(sent)).await;
     let response = response.map_err(|_| Mishap::late(NO_ANSWER, began))?;
-    let mut response = response.map_err(|error| Mishap::broken(error, secrets))?;
+    let mut response = response.map_err(|error| Mishap::broken(error, outside, secrets))?;
     let announced = response.content_length().unwrap_or_default();
     if announced > ANSWER_BYTES_MAX as u64 {
         return Err(too_large());
@@ -187,7 +195,9 @@ pub(super) async fn exchange(
                 format!("the platform did not finish its answer in time: {n_bytes} bytes came");
             Mishap::late(words, began)
         })?;
-        let Some(chunk) = chunk.map_err(|error| Mishap::broken(error, secrets))? else { break };
+        let Some(chunk) = chunk.map_err(|error| Mishap::broken(error, outside, secrets))? else {
+            break;
+        };
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
             return Err(too_large());
         }

@@ -1,11 +1,12 @@
 //! What all lines share: the HTTP clients, and how much of the server all calls together may take.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::address::{self, Refused};
 use super::resolver::Resolver;
@@ -25,11 +26,16 @@ const RUSHED_HOSTS: usize = 32;
 /// How long they are kept: until the next rush, and no longer, since each is an open file.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// How often it is told that this machine lacks what a connection takes: with every call it would fill the log.
+const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
+
 /// What all lines share: clients, what is allowed, and how much at the same time.
 pub struct Outside {
     allow_insecure_urls: bool,
     /// A place for each call that may be under way, over all accounts.
     calls: Semaphore,
+    /// When it was last told that this machine lacks something.
+    lack_told: Mutex<Option<Instant>>,
     /// Asks what is on this machine, without a detour over a proxy, where others could answer.
     here: Client,
     /// Asks what is elsewhere, over the environment's proxy where there is one. The proxy then resolves
@@ -73,6 +79,7 @@ impl Outside {
         Ok(Self {
             allow_insecure_urls,
             calls: Semaphore::new(calls_at_once),
+            lack_told: Mutex::default(),
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,
         })
@@ -82,6 +89,19 @@ impl Outside {
     pub(super) fn client(&self, url: &Url) -> Result<&Client, Refused> {
         address::check(url, self.allow_insecure_urls)?;
         Ok(if address::is_loopback(url) { &self.here } else { &self.elsewhere })
+    }
+
+    /// Tells the operator what this machine lacks for a connection; not of each one.
+    pub(super) fn tell_of_lack(&self, lack: &str) {
+        let now = Instant::now();
+        let mut told = self.lack_told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|told| now - told >= LACK_TOLD_EVERY) {
+            *told = Some(now);
+            tracing::warn!(
+                lack,
+                "platforms can't be asked: this machine has no room for a connection"
+            );
+        }
     }
 
     /// Waits for one of the calls that may be under way over all accounts. It is held from before there is a

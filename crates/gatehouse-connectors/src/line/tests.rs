@@ -2,6 +2,7 @@
 
 mod platform;
 
+use std::io;
 use std::time::Duration;
 
 use gatehouse_core::Account;
@@ -11,6 +12,8 @@ use rcgen::{CertificateParams, KeyPair};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+
+use rustix::io::Errno;
 
 use self::platform::{Platform, Play, reply};
 use super::call::CHANCE_MIN;
@@ -45,6 +48,34 @@ fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
 /// The outside of a server that may make as many calls as a test wants.
 fn outside() -> Outside {
     Outside::new(false, CALLS_AT_ONCE).unwrap()
+}
+
+/// What was written to the log.
+#[derive(Clone, Default)]
+pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Written {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(Into::into).collect()
+    }
+}
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A log that can be read, and what writes it.
+pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
+    let written = Written::default();
+    let writer = written.clone();
+    let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
+    (written, log.finish())
 }
 
 /// The figures of an account, and where they are shown.
@@ -265,6 +296,52 @@ async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
         assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
         assert_eq!(failure.kind, FailureKind::Error);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_this_machine_lacks_is_not_the_platforms_fault() {
+    let lacking: [Names; 4] = [
+        |_| Box::pin(async { Err(Errno::MFILE.into()) }),
+        |_| Box::pin(async { Err(Errno::NFILE.into()) }),
+        |_| Box::pin(async { Err(Errno::NOMEM.into()) }),
+        |_| Box::pin(async { Err(Errno::ADDRNOTAVAIL.into()) }),
+    ];
+    for ask in lacking {
+        let outside = Outside::build(true, 1, Resolver { ask }, |it| it.no_proxy()).unwrap();
+        let line = line_with(outside, "http://platform.example", UNLIMITED);
+        for _ in 0..2 * breaker::FAILURES_MAX {
+            let failure = get(&line, patient()).await.unwrap_err();
+            let expected = "the server could not open a connection just now";
+            assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_this_machine_lacks_is_told_now_and_then() {
+    let (written, log) = written();
+    let _log = tracing::subscriber::set_default(log);
+    let outside = outside();
+    let told = || written.lines().len();
+    outside.tell_of_lack("Too many open files");
+    outside.tell_of_lack("Too many open files");
+    assert_eq!(told(), 1, "{:?}", written.lines());
+    tokio::time::advance(Duration::from_secs(60)).await;
+    outside.tell_of_lack("Too many open files");
+    assert_eq!(told(), 2);
+    assert!(written.lines()[0].contains("WARN"), "{:?}", written.lines());
+    assert!(written.lines()[0].contains("lack=\"Too many open files\""), "{:?}", written.lines());
+}
+
+#[tokio::test]
+async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
+    let platform = Platform::new(|_, _| reply(200, "", "")).await;
+    // An address for examples, which is nobody's.
+    let from = Some([192, 0, 2, 7].into());
+    let outside = Outside::build(true, 1, Resolver::of_machine(), |it| it.local_address(from));
+    let line = line_with(outside.unwrap(), &platform.url(), UNLIMITED);
+    let failure = get(&line, patient()).await.unwrap_err();
+    assert_eq!(failure.detail, "the server could not open a connection just now");
 }
 
 #[tokio::test]

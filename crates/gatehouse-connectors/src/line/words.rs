@@ -3,7 +3,16 @@
 use std::error::Error;
 use std::io;
 
+use rustix::io::Errno;
+
 use super::resolver::NowhereToGo;
+
+/// What this machine says when it is the one that has no room for a connection: for files, for memory, for
+/// ports to go out by.
+const OF_THIS_MACHINE: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::ADDRNOTAVAIL];
+
+/// How the system's own errors end.
+const NUMBERED: &str = " (os error ";
 
 /// What an HTTP client's error means.
 pub(super) struct Trouble {
@@ -13,14 +22,17 @@ pub(super) struct Trouble {
     pub(super) is_passing: bool,
     /// Whether it took too long.
     pub(super) is_timeout: bool,
+    /// What this machine lacked, where it isn't the platform's fault: for the log, not for those who ask.
+    pub(super) lack: Option<String>,
 }
 
 /// Tells what an HTTP client's error means.
 pub(super) fn trouble(error: reqwest::Error) -> Trouble {
     // The address may have secrets in its query.
     let error = error.without_url();
-    let passing = |words: String| Trouble { words, is_passing: true, is_timeout: false };
-    let lasting = |words: String| Trouble { words, is_passing: false, is_timeout: false };
+    let passing =
+        |words: String| Trouble { words, is_passing: true, is_timeout: false, lack: None };
+    let lasting = |words: String| Trouble { is_passing: false, ..passing(words) };
     if let Some(nowhere) = causes(&error).find_map(|it| it.downcast_ref::<NowhereToGo>()) {
         return lasting(format!("the platform can't be reached: {nowhere}"));
     }
@@ -30,13 +42,17 @@ pub(super) fn trouble(error: reqwest::Error) -> Trouble {
     }
     if error.is_connect() && error.is_timeout() {
         let words = "the platform can't be reached: connecting took too long".into();
-        return Trouble { words, is_passing: true, is_timeout: true };
+        return Trouble { is_timeout: true, ..passing(words) };
+    }
+    // Also while a name is resolved, which takes files too.
+    if let Some(lack) = of_system(&error).find(|it| is_of_this_machine(it)) {
+        let words = "the server could not open a connection just now".into();
+        return Trouble { lack: Some(lack.to_string()), ..passing(words) };
     }
     if error.is_dns() {
         return passing("the platform can't be reached: its name can't be resolved".into());
     }
-    let io = causes(&error).find_map(|it| it.downcast_ref::<io::Error>());
-    let how = match io.map(io::Error::kind) {
+    let how = match of_system(&error).next().map(io::Error::kind) {
         Some(io::ErrorKind::ConnectionRefused) => "the connection was refused".into(),
         Some(io::ErrorKind::ConnectionReset) => "the connection was reset".into(),
         Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
@@ -44,7 +60,7 @@ pub(super) fn trouble(error: reqwest::Error) -> Trouble {
         }
         Some(io::ErrorKind::UnexpectedEof) => "the connection ended".into(),
         // The innermost cause says most; the others say that there is one.
-        _ => told.last().cloned().unwrap_or_default(),
+        _ => told.last().map(|it| unnumbered(it).to_owned()).unwrap_or_default(),
     };
     passing(if error.is_connect() {
         format!("the platform can't be reached: {how}")
@@ -71,7 +87,24 @@ fn certificate(why: &str) -> String {
     format!("the platform can't be reached: {why}")
 }
 
+/// What the system, or who stands for it, has to do with an error.
+fn of_system<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
+    causes(error).filter_map(|it| it.downcast_ref::<io::Error>())
+}
+
+fn is_of_this_machine(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|it| OF_THIS_MACHINE.contains(&Errno::from_raw_os_error(it)))
+}
+
+/// What the system says, without the number that it has for it.
+fn unnumbered(words: &str) -> &str {
+    words.split_once(NUMBERED).map_or(words, |(words, _)| words)
+}
+
 /// An error and all that is behind it.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&it| it.source())
 }
+
+#[cfg(test)]
+mod tests;
