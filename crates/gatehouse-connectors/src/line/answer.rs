@@ -1,12 +1,14 @@
 //! What a platform answered.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::DETAIL_BYTES_MAX;
 use super::pause::retry_after;
@@ -24,6 +26,8 @@ pub struct Answer {
     pub body: Bytes,
     /// What must not be told of it.
     pub(super) secrets: Secrets,
+    /// Where it is large, its place among the few that may be there.
+    pub(super) _place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Answer {

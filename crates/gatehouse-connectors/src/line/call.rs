@@ -1,6 +1,6 @@
 //! One call: a request that is sent once, and what it shows of the platform.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -9,6 +9,7 @@ use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
 use super::breaker::{Pass, Verdict};
+use super::outside::LARGE_BYTES;
 use super::secrets::Secrets;
 use super::standing::Standing;
 use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Outside, Request, words};
@@ -131,6 +132,11 @@ impl Mishap {
         Self { failure, is_made: true, is_passing: false, verdict: Verdict::Works }
     }
 
+    /// The platform answers, and this server has no room for it.
+    fn crowded(failure: Failure) -> Self {
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Unknown }
+    }
+
     /// The platform took longer than there was time.
     fn late(words: impl Into<String>, began: Instant) -> Self {
         let verdict = blame(began.elapsed());
@@ -187,7 +193,7 @@ pub(super) async fn exchange(
     if announced > ANSWER_BYTES_MAX as u64 {
         return Err(too_large());
     }
-    let mut body = BytesMut::new();
+    let (mut body, mut place) = (BytesMut::new(), None);
     loop {
         let chunk = timeout_at(ask.deadline, response.chunk()).await.map_err(|_| {
             let n_bytes = body.len();
@@ -201,6 +207,9 @@ pub(super) async fn exchange(
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
             return Err(too_large());
         }
+        if place.is_none() && body.len() + chunk.len() > LARGE_BYTES {
+            place = Some(outside.place(ask).await.map_err(Mishap::crowded)?);
+        }
         body.extend_from_slice(&chunk);
     }
     Ok(Answer {
@@ -208,6 +217,7 @@ pub(super) async fn exchange(
         headers: std::mem::take(response.headers_mut()),
         body: body.freeze(),
         secrets: secrets.clone(),
+        _place: place.map(Arc::new),
     })
 }
 

@@ -1,11 +1,11 @@
 //! What all lines share: the HTTP clients, and how much of the server all calls together may take.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{self, Refused};
@@ -26,6 +26,12 @@ const RUSHED_HOSTS: usize = 32;
 /// How long they are kept: until the next rush, and no longer, since each is an open file.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Most answers of more than [`LARGE_BYTES`] that are in memory at the same time. Nearly all are smaller.
+pub(super) const LARGE_ANSWERS_MAX: usize = 16;
+
+/// From how many bytes an answer is a large one.
+pub(super) const LARGE_BYTES: usize = 1 << 20;
+
 /// How often it is told that this machine lacks what a connection takes: with every call it would fill the log.
 const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
 
@@ -34,6 +40,8 @@ pub struct Outside {
     allow_insecure_urls: bool,
     /// A place for each call that may be under way, over all accounts.
     calls: Semaphore,
+    /// A place for each large answer that may be there.
+    large_answers: Arc<Semaphore>,
     /// When it was last told that this machine lacks something.
     lack_told: Mutex<Option<Instant>>,
     /// Asks what is on this machine, without a detour over a proxy, where others could answer.
@@ -79,6 +87,7 @@ impl Outside {
         Ok(Self {
             allow_insecure_urls,
             calls: Semaphore::new(calls_at_once),
+            large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
             lack_told: Mutex::default(),
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,
@@ -112,6 +121,17 @@ impl Outside {
         permit.ok().and_then(Result::ok).ok_or_else(|| {
             let words = "there was no time left when it was this call's turn: the server itself has too \
                          many calls under way";
+            Failure::new(FailureKind::Timeout, words)
+        })
+    }
+
+    /// Waits for a place for a large answer, which is held as long as the answer is there.
+    pub(super) async fn place(&self, ask: Ask) -> Result<OwnedSemaphorePermit, Failure> {
+        let places = Arc::clone(&self.large_answers);
+        let place = timeout_at(ask.deadline, places.acquire_owned()).await;
+        place.ok().and_then(Result::ok).ok_or_else(|| {
+            let words = "there was no time left to read a large answer: the server itself has too many of \
+                         them under way";
             Failure::new(FailureKind::Timeout, words)
         })
     }

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use self::platform::{Platform, Play, reply};
 use super::call::CHANCE_MIN;
+use super::outside::{LARGE_ANSWERS_MAX, LARGE_BYTES};
 use super::resolver::{Names, Resolver};
 use super::standing::QUIET_MAX;
 use super::*;
@@ -459,6 +460,67 @@ async fn an_answer_has_a_largest_size() {
         }
         assert_eq!(platform.n_requests(), 1);
     }
+}
+
+#[tokio::test]
+async fn few_large_answers_are_there_at_once() {
+    let (large, small) = (" ".repeat(LARGE_BYTES + 1), " ".repeat(LARGE_BYTES));
+    let mut platform = Platform::new(move |_, head| {
+        reply(200, "", if head.starts_with("GET /small") { &small } else { &large })
+    })
+    .await;
+    let limits = Limits { calls_at_once: 2 * LARGE_ANSWERS_MAX as u32, ..UNLIMITED };
+    let line = line_with(outside(), &platform.url(), limits);
+    let calls = (0..LARGE_ANSWERS_MAX).map(|_| get(&line, patient()));
+    let answers = futures_util::future::join_all(calls).await;
+    let mut answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
+    for _ in 0..LARGE_ANSWERS_MAX {
+        platform.request().await;
+    }
+    // Every place is taken; what isn't large needs none.
+    let ask = Ask { deadline: Instant::now() };
+    let failure = line.outside.place(ask).await.unwrap_err();
+    let expected = "there was no time left to read a large answer: the server itself has too many of them \
+                    under way";
+    assert_eq!(failure, Failure::new(FailureKind::Timeout, expected));
+    let answer = line.get(patient(), "/small", HeaderMap::new()).await.unwrap();
+    assert_eq!(answer.body.len(), LARGE_BYTES);
+    platform.request().await;
+
+    // A copy holds the place as well.
+    let copy = answers[0].clone();
+    answers.truncate(1);
+    let places: Vec<_> = std::iter::repeat_with(|| line.outside.place(patient()))
+        .take(LARGE_ANSWERS_MAX - 1)
+        .collect();
+    let places = futures_util::future::join_all(places).await;
+    drop(answers);
+    let mut last = Box::pin(get(&line, patient()));
+    tokio::select! {
+        biased;
+        _ = &mut last => panic!("there is no place"),
+        _ = platform.request() => {}
+    }
+    drop(copy);
+    assert_eq!(last.await.unwrap().body.len(), LARGE_BYTES + 1);
+    drop(places);
+}
+
+#[tokio::test]
+async fn large_answers_without_a_place_say_nothing_about_the_platform() {
+    let large = " ".repeat(LARGE_BYTES + 1);
+    let platform = Platform::new(move |_, _| reply(200, "", &large)).await;
+    let line = line(&platform.url());
+    let taken = (0..LARGE_ANSWERS_MAX).map(|_| line.outside.place(patient()));
+    let taken = futures_util::future::join_all(taken).await;
+    // Time enough to answer, so that a platform which doesn't would be blamed.
+    let ask = Ask { deadline: Instant::now() + 2 * CHANCE_MIN };
+    let calls = (0..breaker::FAILURES_MAX).map(|_| get(&line, ask));
+    for result in futures_util::future::join_all(calls).await {
+        assert_eq!(result.unwrap_err().kind, FailureKind::Timeout);
+    }
+    drop(taken);
+    assert!(get(&line, patient()).await.is_ok());
 }
 
 #[tokio::test]
