@@ -56,6 +56,11 @@ impl Marks {
         self.by_position.remove(&position);
     }
 
+    /// Forgets those from a position on: the list ends before them.
+    pub(crate) fn cut(&mut self, position: u64) {
+        self.by_position.split_off(&position);
+    }
+
     /// Forgets all of them.
     pub(crate) fn forget(&mut self) {
         self.by_position.clear();
@@ -78,6 +83,11 @@ mod tests {
         assert_eq!(marks.nearest(19, now), Some((10, "ten".into())));
         assert_eq!(marks.nearest(5000, now), Some((20, "twenty".into())));
         assert_eq!((marks.position_of("ten"), marks.position_of("none")), (Some(10), None));
+        marks.cut(21);
+        assert_eq!(marks.nearest(5000, now).map(|it| it.0), Some(20));
+        marks.cut(20);
+        assert_eq!(marks.nearest(5000, now).map(|it| it.0), Some(10));
+        marks.keep(20, "twenty", now);
         marks.remove(20);
         assert_eq!(marks.nearest(5000, now), Some((10, "ten".into())));
         marks.forget();

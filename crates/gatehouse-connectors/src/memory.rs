@@ -19,7 +19,7 @@ use crate::live::LiveAccount;
 const GENERATION: usize = 100_000;
 
 /// How long something is remembered.
-const LIFE: Duration = Duration::from_secs(5 * 60);
+const LIFE: Duration = Duration::from_secs(60);
 
 /// What is remembered of all tenants.
 #[derive(Default)]

@@ -28,6 +28,14 @@ pub(crate) enum Effort {
     },
 }
 
+/// What was seen of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    pub(crate) got: Got,
+    /// Whether nothing of it can have been missed: what isn't there is nowhere in it.
+    pub(crate) is_whole: bool,
+}
+
 /// Why a list was not looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
@@ -55,14 +63,10 @@ pub(crate) async fn scan(
     account: &Arc<LiveAccount>,
     ask: Ask,
     effort: Effort,
-) -> Result<Got, TooLong> {
-    let mut got = Got::default();
+) -> Result<Scanned, TooLong> {
     let paging = match account.capabilities() {
         Ok(capabilities) => capabilities.paging,
-        Err(failure) => {
-            got.fail(failure);
-            return Ok(got);
-        }
+        Err(failure) => return Ok(Scanned { got: Got::failed(failure), is_whole: false }),
     };
     let whole = match paging {
         Paging::Cursor { size_max } => by_marks(account, ask, size_max).await,
@@ -71,9 +75,7 @@ pub(crate) async fn scan(
     if whole.is_err() {
         account.known().too_long = Some(Instant::now());
     }
-    let mut got = whole?;
-    got.once_each();
-    Ok(got)
+    whole
 }
 
 /// The first page tells how many there are, or else pages are asked for until one is empty.
@@ -82,18 +84,16 @@ async fn by_position(
     ask: Ask,
     paging: Paging,
     effort: Effort,
-) -> Result<Got, TooLong> {
+) -> Result<Scanned, TooLong> {
     let size = u64::from(paging.size_max());
     let mut window = Window { start: 0, len: size };
     let Gathered { mut got, mut total, mut is_last } = gather(account, ask, paging, window).await;
     let n_pages_max = match (effort, total) {
         (Effort::Needed, _) => SCAN_PAGES_MAX,
         (Effort::Cheaper { n_pages_max }, Some(_)) => n_pages_max,
-        (Effort::Cheaper { .. }, None) if got.failures.is_empty() && !is_last => {
-            return Err(TooLong);
-        }
-        (Effort::Cheaper { .. }, None) => return Ok(got),
+        (Effort::Cheaper { .. }, None) => return Err(TooLong),
     };
+    let total_before = total;
     let mut n_new = got.connections.len();
     let mut n_pages = 1;
     while got.failures.is_empty() && !is_last {
@@ -113,10 +113,14 @@ async fn by_position(
         got.connections.extend(more.got.connections);
         more.got.failures.into_iter().for_each(|failure| got.fail(failure));
     }
-    Ok(got)
+    got.once_each();
+    // A list that changes meanwhile moves things from pages to come to pages that were.
+    let n_seen = got.connections.len() as u64;
+    let is_counted = total == total_before && total.is_none_or(|total| total == n_seen);
+    Ok(Scanned { is_whole: is_counted && got.failures.is_empty(), got })
 }
 
-async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Got, TooLong> {
+async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Scanned, TooLong> {
     let mut got = Got::default();
     let mut after = None;
     for _ in 0..SCAN_PAGES_MAX {
@@ -124,13 +128,14 @@ async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Got
             Ok(page) => page,
             Err(failure) => {
                 got.fail(failure);
-                return Ok(got);
+                return Ok(Scanned { got, is_whole: false });
             }
         };
         got.connections.extend(page.connections);
         after = page.next.filter(|_| !page.is_last);
         if after.is_none() {
-            return Ok(got);
+            got.once_each();
+            return Ok(Scanned { got, is_whole: true });
         }
     }
     Err(TooLong)

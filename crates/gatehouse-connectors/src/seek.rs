@@ -14,7 +14,7 @@ use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use crate::connector::{Ask, LookUp};
 use crate::failure::{Failure, FailureKind, Failures};
 use crate::live::LiveAccount;
-use crate::scan::{self, Effort, SCAN_PAGES_MAX};
+use crate::scan::{self, Effort, SCAN_PAGES_MAX, Scanned};
 
 /// Calls that are made without a thought about looking through the list instead.
 const CALLS_FEW: u64 = 16;
@@ -49,37 +49,46 @@ pub(crate) async fn seek(
     targets: &[(usize, Target<'_>)],
 ) -> Sighting {
     let mut seeking = Seeking::new(targets);
-    let plan = match Plan::new(account, targets) {
+    let mut plan = match Plan::new(account, targets) {
         Ok(plan) => plan,
         Err(failure) => {
-            seeking.lose(targets.iter().map(|(n, _)| *n), failure);
+            seeking.failures.add(failure);
             return seeking.finish();
         }
     };
     if let Some(effort) = plan.worth_of_a_scan(account)
-        && let Ok(got) = scan::scan(account, ask, effort).await
+        && let Ok(Scanned { got, is_whole }) = scan::scan(account, ask, effort).await
     {
         seeking.see(got.connections);
-        for failure in got.failures {
-            seeking.lose(targets.iter().map(|(n, _)| *n), failure);
+        if is_whole {
+            return seeking.finish();
         }
-        return seeking.finish();
+        got.failures.into_iter().for_each(|failure| seeking.failures.add(failure));
+        if !plan.not_searchable.is_empty() && seeking.failures.is_empty() {
+            let detail =
+                "its list changed while it was looked through, and it can't be asked otherwise";
+            seeking.failures.add(Failure::new(FailureKind::Error, detail));
+        }
+        // The list leaves it open who isn't there; who can be asked for one by one is.
+        plan.not_searchable.clear();
+        plan.leave_out(&seeking.found());
     }
-    for (kind, lost) in &plan.not_searchable {
+    for kind in &plan.not_searchable {
         let detail = format!(
             "carries {} and can't be asked for them, and its list is too long to be looked through",
             kind.as_str()
         );
-        seeking.lose(lost.iter().copied(), Failure::new(FailureKind::LookupNotSupported, detail));
+        seeking.failures.add(Failure::new(FailureKind::LookupNotSupported, detail));
     }
     let calls: Vec<_> = plan.calls().map(|call| call.ask(account, ask)).collect();
     let mut answers = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE);
-    while let Some((call, answer)) = answers.next().await {
+    while let Some(answer) = answers.next().await {
         match answer {
             Ok(connections) => seeking.see(connections),
-            Err(failure) => seeking.lose(call.numbers(), failure),
+            Err(failure) => seeking.failures.add(failure),
         }
     }
+    seeking.never_carried = plan.never_carried.clone();
     seeking.finish()
 }
 
@@ -88,14 +97,16 @@ pub(crate) async fn seek(
 struct Plan<'w> {
     look_ups: Vec<OneLookUp<'w>>,
     reads: Vec<(usize, &'w str)>,
-    not_searchable: Vec<(IdentifierKind, Vec<usize>)>,
+    not_searchable: Vec<IdentifierKind>,
+    /// Targets that are surely not there, without a call.
+    never_carried: HashSet<usize>,
 }
 
 #[derive(Debug)]
 struct OneLookUp<'w> {
     kind: IdentifierKind,
-    values: Vec<&'w str>,
-    numbers: Vec<usize>,
+    /// What is asked for, with the number of the target that it is.
+    values: Vec<(usize, &'w str)>,
 }
 
 impl<'w> Plan<'w> {
@@ -107,22 +118,19 @@ impl<'w> Plan<'w> {
                 Target::Carrier(it) if it.kind() == kind => Some((*n, it.value())),
                 _ => None,
             });
-            let (numbers, values): (Vec<usize>, Vec<&str>) = carriers.unzip();
-            if numbers.is_empty() {
+            let carriers: Vec<(usize, &str)> = carriers.collect();
+            if carriers.is_empty() {
                 continue;
             }
             match capabilities.look_up(kind) {
                 LookUp::Searched { values_max } => {
                     let at_once = usize::try_from(values_max).unwrap_or(usize::MAX).max(1);
-                    let chunks = values.chunks(at_once).zip(numbers.chunks(at_once));
-                    plan.look_ups.extend(chunks.map(|(values, numbers)| OneLookUp {
-                        kind,
-                        values: values.to_vec(),
-                        numbers: numbers.to_vec(),
-                    }));
+                    let chunks = carriers.chunks(at_once);
+                    let look_up = |values: &[_]| OneLookUp { kind, values: values.to_vec() };
+                    plan.look_ups.extend(chunks.map(look_up));
                 }
-                LookUp::NeverCarried => {}
-                LookUp::NotSearchable => plan.not_searchable.push((kind, numbers)),
+                LookUp::NeverCarried => plan.never_carried.extend(carriers.iter().map(|(n, _)| *n)),
+                LookUp::NotSearchable => plan.not_searchable.push(kind),
             }
         }
         plan.reads.extend(targets.iter().filter_map(|(n, target)| match target {
@@ -143,6 +151,15 @@ impl<'w> Plan<'w> {
         is_worth.then(|| Effort::Cheaper { n_pages_max: SCAN_PAGES_MAX.min(n_calls - 1) })
     }
 
+    /// Leaves out what needs no call any more.
+    fn leave_out(&mut self, found: &HashSet<usize>) {
+        for look_up in &mut self.look_ups {
+            look_up.values.retain(|(n, _)| !found.contains(n));
+        }
+        self.look_ups.retain(|look_up| !look_up.values.is_empty());
+        self.reads.retain(|(n, _)| !found.contains(n));
+    }
+
     /// All calls, look-ups first.
     fn calls(&self) -> impl Iterator<Item = Call<'_>> {
         self.look_ups.iter().map(Call::LookUp).chain(self.reads.iter().map(Call::Read))
@@ -158,28 +175,15 @@ enum Call<'p> {
 
 impl Call<'_> {
     /// Makes it.
-    async fn ask(
-        self,
-        account: &Arc<LiveAccount>,
-        ask: Ask,
-    ) -> (Self, Result<Vec<Connection>, Failure>) {
-        let answer = match self {
-            Self::LookUp(OneLookUp { kind, values, .. }) => {
-                let values = values.iter().map(|value| (*value).to_owned()).collect();
+    async fn ask(self, account: &Arc<LiveAccount>, ask: Ask) -> Result<Vec<Connection>, Failure> {
+        match self {
+            Self::LookUp(OneLookUp { kind, values }) => {
+                let values = values.iter().map(|(_, value)| (*value).to_owned()).collect();
                 account.look_up(ask, *kind, values).await
             }
             Self::Read((_, local_id)) => {
                 account.read(ask, local_id).await.map(|it| it.into_iter().collect())
             }
-        };
-        (self, answer)
-    }
-
-    /// The targets that it is made for.
-    fn numbers(&self) -> Vec<usize> {
-        match self {
-            Self::LookUp(look_up) => look_up.numbers.clone(),
-            Self::Read((n, _)) => vec![*n],
         }
     }
 }
@@ -189,7 +193,7 @@ struct Seeking<'w> {
     by_number: HashMap<(IdentifierKind, &'w str), usize>,
     by_name: HashMap<&'w str, usize>,
     seen: HashMap<String, (Connection, Vec<usize>)>,
-    unsure: HashSet<usize>,
+    never_carried: HashSet<usize>,
     failures: Failures,
 }
 
@@ -207,7 +211,7 @@ impl<'w> Seeking<'w> {
             by_number,
             by_name,
             seen: HashMap::new(),
-            unsure: HashSet::new(),
+            never_carried: HashSet::new(),
             failures: Failures::default(),
         }
     }
@@ -229,12 +233,13 @@ impl<'w> Seeking<'w> {
         }
     }
 
-    fn lose(&mut self, targets: impl IntoIterator<Item = usize>, failure: Failure) {
-        self.unsure.extend(targets);
-        self.failures.add(failure);
+    /// The targets that were found.
+    fn found(&self) -> HashSet<usize> {
+        self.seen.values().flat_map(|(_, targets)| targets).copied().collect()
     }
 
     fn finish(self) -> Sighting {
+        let found = self.found();
         let mut seen: Vec<_> = self.seen.into_values().collect();
         for (_, targets) in &mut seen {
             targets.sort_unstable();
@@ -244,8 +249,12 @@ impl<'w> Seeking<'w> {
         seen.sort_unstable_by(|(one, these), (other, those)| {
             (these.first(), &one.local_id).cmp(&(those.first(), &other.local_id))
         });
-        let found: HashSet<usize> = seen.iter().flat_map(|(_, targets)| targets).copied().collect();
-        let unsure = self.unsure.difference(&found).copied().collect();
+        // Of an account that fails in anything, nothing that it didn't show is taken to be missing: the contract
+        // wants it so.
+        let is_unsure = |n: &usize| !found.contains(n) && !self.never_carried.contains(n);
+        let targets = self.by_number.values().chain(self.by_name.values()).copied();
+        let unsure =
+            if self.failures.is_empty() { Vec::new() } else { targets.filter(is_unsure).collect() };
         Sighting { seen, unsure, failures: self.failures }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Got {
 }
 
 impl Got {
-    fn failed(failure: Failure) -> Self {
+    pub(crate) fn failed(failure: Failure) -> Self {
         Self { connections: Vec::new(), failures: failure.into() }
     }
 
@@ -257,6 +257,7 @@ async fn walk_from(
         if position == 0 {
             account.known().first = page.connections.first().map(|it| it.local_id.clone());
         } else if account.begins_with(&page) {
+            account.known().marks.cut(position);
             got.fail(Failure::circle());
             return (got, false);
         }
@@ -267,10 +268,14 @@ async fn walk_from(
         };
         got.connections.extend(part.slice(page.connections));
         position += n_connections;
-        let Some(mark) = page.next.filter(|_| !page.is_last) else { return (got, false) };
+        let Some(mark) = page.next.filter(|_| !page.is_last) else {
+            account.known().marks.cut(position);
+            return (got, false);
+        };
         // A mark that leads to where it came from, or before.
         let leads_back = account.known().marks.position_of(&mark).is_some_and(|it| it <= began);
         if leads_back || !passed.insert(mark.clone()) {
+            account.known().marks.cut(position);
             got.fail(Failure::circle());
             return (got, false);
         }

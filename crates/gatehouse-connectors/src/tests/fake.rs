@@ -31,8 +31,12 @@ pub(super) struct Fake {
     pub(super) hangs: AtomicBool,
     /// What precedes its marks: others are refused.
     pub(super) marks: Mutex<String>,
+    /// Whether its first connection goes away behind the first page that is asked for.
+    pub(super) shrinks: AtomicBool,
     /// How long it takes for an answer.
     pub(super) latency: Duration,
+    /// How many connections that marks still count are gone.
+    pub(super) marks_offset: Mutex<u64>,
     /// Whether its marks lead nowhere.
     pub(super) circles: bool,
     /// Whether its list begins again where it ends.
@@ -65,6 +69,8 @@ impl Fake {
             failure: Mutex::default(),
             hangs: AtomicBool::default(),
             marks: Mutex::new("mark".into()),
+            shrinks: AtomicBool::default(),
+            marks_offset: Mutex::default(),
             latency: Duration::ZERO,
             circles: false,
             begins_again: false,
@@ -132,10 +138,11 @@ impl Fake {
             (Paging::Offset { .. }, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
             (Paging::Cursor { .. }, Position::Cursor { after, .. }) => {
                 let marks = self.marks.lock().unwrap().clone();
+                let gone = *self.marks_offset.lock().unwrap();
                 let start = match after {
                     None => 0,
                     Some(mark) => match mark.strip_prefix(&marks) {
-                        Some(position) => position.parse().unwrap(),
+                        Some(position) => position.parse::<u64>().unwrap().saturating_sub(gone),
                         None => {
                             let said = Said { status: 400, body: "no such mark".into() };
                             let failure = Failure::new(FailureKind::Error, "knows no such mark");
@@ -146,7 +153,7 @@ impl Fake {
                 let start = if self.circles { 0 } else { start };
                 let end = start + size - self.short_by.min(size - 1);
                 let next = if end < self.n() { Some(end) } else { self.begins_again.then_some(0) };
-                let next = next.map(|place| format!("{marks}{place}"));
+                let next = next.map(|place| format!("{marks}{}", place + gone));
                 let connections = self.slice(start, end - start);
                 Ok(PlatformPage { connections, next, total: None, is_last: false })
             }
@@ -165,6 +172,9 @@ impl Connector for Arc<Fake> {
         Box::pin(async move {
             self.check().await?;
             let page = self.page_at(at)?;
+            if self.shrinks.swap(false, Ordering::Relaxed) {
+                self.connections.lock().unwrap().remove(0);
+            }
             let n = u32::try_from(page.connections.len()).unwrap();
             self.n_connections.fetch_add(n, Ordering::Relaxed);
             Ok(page)

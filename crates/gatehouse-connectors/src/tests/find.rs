@@ -220,6 +220,44 @@ async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
 }
 
 #[tokio::test]
+async fn who_slips_through_a_list_that_changes_is_asked_for_by_itself() {
+    for paging in [BY_TEN, Paging::Offset { size_max: 10 }] {
+        let mut fake = Fake::new(paging, 0, 100);
+        fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+        fake.shrinks = true.into();
+        let fake = Arc::new(fake);
+        let accounts = [account("ALPHA", "a", &fake)];
+        let finding = find(&platforms(), &accounts, &cards(1..100)).await;
+        assert_eq!((found(&finding).len(), missing(&finding)), (99, vec![]), "{paging:?}");
+        assert!(finding.troubles.is_empty());
+        assert_eq!(fake.n_calls().1, 1, "the one that moved onto a page that was read already");
+        // Where it can't be asked for by itself, it is unknown.
+        let mut fake = Fake::new(paging, 0, 100);
+        fake.capabilities.iccid = LookUp::NotSearchable;
+        fake.shrinks = true.into();
+        let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+        let finding = find(&platforms(), &accounts, &cards(1..100)).await;
+        assert_eq!((found(&finding).len(), missing(&finding)), (98, vec![]), "{paging:?}");
+        assert_eq!(finding.troubles.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn of_an_account_that_fails_in_part_nothing_is_missing() {
+    let mut fake = Fake::new(BY_TEN, 0, 1000);
+    fake.capabilities.imsi = LookUp::NotSearchable;
+    let accounts = [account("ALPHA", "a", &Arc::new(fake))];
+    let mut wanted = cards([3, 5000]);
+    wanted.identifiers.push(Identifier::parse(IdentifierKind::Imsi, &imsi(700)).unwrap());
+    wanted.identifiers.push(Identifier::parse(IdentifierKind::SerialNumber, "12345").unwrap());
+    wanted.ids = named(&["ALPHA-none"]).ids;
+    let finding = find(&platforms(), &accounts, &wanted).await;
+    assert_eq!(found(&finding), ["a/ALPHA-card-3"]);
+    assert_eq!(missing(&finding), ["12345"], "it carries no such number at all");
+    assert_eq!(finding.troubles.len(), 1);
+}
+
+#[tokio::test]
 async fn short_pages_hide_nothing_from_who_looks_through_a_list() {
     for tells_total in [true, false] {
         let mut fake = Fake::new(Paging::Offset { size_max: 10 }, 0, 95);

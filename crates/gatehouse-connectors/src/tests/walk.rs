@@ -101,6 +101,24 @@ async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known()
 }
 
 #[tokio::test]
+async fn what_lay_behind_an_end_is_forgotten() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 60));
+    let accounts = [account("ALPHA", "a", &fake)];
+    let all = async || {
+        let mut all = Vec::new();
+        for number in 1..=8 {
+            all.extend(names(&list(&accounts, "", number, 10).await));
+        }
+        all
+    };
+    assert_eq!(all().await.len(), 60);
+    fake.connections.lock().unwrap().drain(..15);
+    // Marks name what they stand behind, as those of many platforms do.
+    *fake.marks_offset.lock().unwrap() = 15;
+    assert_eq!(all().await, (15..60).map(|n| format!("a/card-{n}")).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn a_platform_that_fails_for_a_while_keeps_its_marks() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));
     let accounts = [account("ALPHA", "a", &fake)];
