@@ -35,7 +35,7 @@ fn raised(limit: &Rlimit) -> Option<Rlimit> {
     // Without a limit there is nothing to raise.
     let current = limit.current?;
     let higher = limit.maximum.unwrap_or(WANTED_FILES).min(WANTED_FILES);
-    (current < higher).then(|| Rlimit { current: Some(higher), maximum: limit.maximum })
+    (current < higher).then_some(Rlimit { current: Some(higher), maximum: limit.maximum })
 }
 
 /// How many files may be open, as far as there is a limit.
