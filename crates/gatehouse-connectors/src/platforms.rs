@@ -143,8 +143,12 @@ impl Platforms {
         self.open.insert(LiveAccount::new(tenant.clone(), Arc::new(account), version, connector))
     }
 
-    /// Closes what a tenant has no longer, once more accounts are open than these, which are all that it
-    /// has.
+    /// Closes an account that is gone, or is another one now. Who asks it just now is not disturbed.
+    pub fn close(&self, tenant: &TenantName, name: &AccountName) {
+        self.open.close(tenant, name);
+    }
+
+    /// Closes what a tenant has no longer: all accounts but these.
     pub fn keep_only(&self, tenant: &TenantName, all: &[&AccountName]) {
         self.open.keep_only(tenant, all);
     }

@@ -70,11 +70,17 @@ impl App {
             _ => self.seal(tenant, &account.name, credentials),
         });
         match self.store.put_account(tenant, account, &settings, sealed.as_deref()).await? {
-            Ok(put) => Ok(PutAccount {
-                put: put.put(),
-                changed: changed(&put),
-                has_credentials: put.after.credentials.is_some(),
-            }),
+            Ok(put) => {
+                if put.before.as_ref().map(|it| it.version) != Some(put.after.version) {
+                    // Nobody asks it any more as it was.
+                    self.platforms.close(tenant, &account.name);
+                }
+                Ok(PutAccount {
+                    put: put.put(),
+                    changed: changed(&put),
+                    has_credentials: put.after.credentials.is_some(),
+                })
+            }
             Err(PutAccountRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(PutAccountRefused::TooMany) => Err(Error::TooManyAccounts),
         }
@@ -89,6 +95,7 @@ impl App {
         if !self.store.delete_account(tenant, name).await? {
             return Err(Error::NotFound("account", name.to_string()));
         }
+        self.platforms.close(tenant, name);
         // What was sealed goes for good, as far as nobody reads just now.
         let _ = self.store.scrub().await;
         Ok(())

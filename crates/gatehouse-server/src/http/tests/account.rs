@@ -130,6 +130,47 @@ async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
     }
 }
 
+impl Gatehouse {
+    /// Opens an account as it is kept, as whoever lists products would; tells its version.
+    async fn open(&self, name: &str) -> i64 {
+        let (app, tenant) = (&self.gate.site.app, "acme".parse().unwrap());
+        let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
+        let (settings, credentials) = app.open_account(&tenant, &kept).unwrap();
+        app.platforms.open(&tenant, kept.account, kept.version, &settings, &credentials);
+        assert!(self.is_open(name, kept.version));
+        kept.version
+    }
+
+    /// Whether a version of an account is open.
+    fn is_open(&self, name: &str, version: i64) -> bool {
+        let (tenant, name) = ("acme".parse().unwrap(), name.parse().unwrap());
+        self.gate.site.app.platforms.live(&tenant, &name, version).is_some()
+    }
+}
+
+#[tokio::test]
+async fn an_account_that_is_gone_or_another_one_is_not_kept_open() {
+    for gate in Gatehouse::on_each("an_account_that_is_gone_is_not_kept_open").await {
+        let (one, two) = (format!("{ADMIN}/one"), format!("{ADMIN}/two"));
+        for path in [&one, &two] {
+            assert_eq!(gate.put(path, &with_secret("ALPHA")).await.status, 201);
+        }
+        let (version, other) = (gate.open("one").await, gate.open("two").await);
+        assert_eq!(gate.put(&one, &with_secret("ALPHA")).await.status, 200);
+        assert!(gate.is_open("one", version), "{}: nothing is different", gate.kind);
+        assert_eq!(gate.put(&one, &with_secret("BETA")).await.status, 200);
+        assert!(!gate.is_open("one", version), "{}", gate.kind);
+
+        let version = gate.open("one").await;
+        assert_eq!(gate.delete(&one).await.status, 204);
+        assert!(!gate.is_open("one", version), "{}", gate.kind);
+        assert!(gate.is_open("two", other), "{}", gate.kind);
+
+        assert_eq!(gate.delete("/-/admin/tenants/acme").await.status, 204);
+        assert!(!gate.is_open("two", other), "{}", gate.kind);
+    }
+}
+
 #[tokio::test]
 async fn what_is_sealed_for_one_account_opens_no_other() {
     let gate = Gatehouse::new().await;
