@@ -75,6 +75,12 @@ impl App {
                     // Nobody asks it any more as it was.
                     self.platforms.close(tenant, &account.name);
                 }
+                if let Some(before) = &put.before
+                    && before.credentials.is_some()
+                    && before.credentials != put.after.credentials
+                {
+                    self.scrub_credentials().await;
+                }
                 Ok(PutAccount {
                     put: put.put(),
                     changed: changed(&put),
@@ -96,9 +102,13 @@ impl App {
             return Err(Error::NotFound("account", name.to_string()));
         }
         self.platforms.close(tenant, name);
-        // What was sealed goes for good, as far as nobody reads just now.
-        let _ = self.store.scrub().await;
+        self.scrub_credentials().await;
         Ok(())
+    }
+
+    /// What was sealed before goes for good, as far as nobody reads just now.
+    async fn scrub_credentials(&self) {
+        let _ = self.store.scrub().await;
     }
 
     /// What an account is reached with.

@@ -172,6 +172,26 @@ async fn an_account_that_is_gone_or_another_one_is_not_kept_open() {
 }
 
 #[tokio::test]
+async fn credentials_that_are_replaced_are_gone_for_good() {
+    let gate = Gatehouse::new().await;
+    let dir = gate._dir.as_ref().unwrap().path();
+    let path = format!("{ADMIN}/one");
+    let other = account("ALPHA", r#", "credentials": {"token": "another one"}"#);
+    let none = account("ALPHA", r#", "credentials": {}"#);
+    gate.put(&path, &with_secret("ALPHA")).await;
+    for body in [other, none] {
+        let (store, tenant) = (&gate.gate.site.app.store, "acme".parse().unwrap());
+        let kept = store.account(&tenant, &"one".parse().unwrap()).await.unwrap().unwrap();
+        let sealed = kept.credentials.unwrap();
+        assert_eq!(gate.put(&path, &body).await.status, 200);
+        let log = std::fs::metadata(dir.join("test.db-wal")).unwrap();
+        assert_eq!(log.len(), 0, "what was written to the log is gone from it");
+        let file = std::fs::read(dir.join("test.db")).unwrap();
+        assert!(!file.windows(sealed.len()).any(|it| it == sealed));
+    }
+}
+
+#[tokio::test]
 async fn what_is_sealed_for_one_account_opens_no_other() {
     let gate = Gatehouse::new().await;
     for name in ["a", "b"] {
