@@ -33,7 +33,9 @@ pub(super) fn link_of_gathered() -> Value {
     json!({
         "description": "RFC 8288: this page (`self`), the `first`, the `next` unless this is the last that \
             can be asked for, and the one before (`prev`) where there is one; with all other parameters of \
-            the request. How many pages there are is not known: one without products is behind the last.",
+            the request. How many pages there are is not known: one without products, and without errors, is \
+            behind the last, unless the filter asks for custom properties: platforms can't be asked for these, \
+            so that of a page in the middle nothing may pass.",
         "required": true,
         "schema": {"type": "string", "pattern": "rel=\"self\".*rel=\"first\""},
         "example": "<https://gate.example/demo/product?pageNumber=1&pageSize=100>;rel=\"self\", \
