@@ -16,6 +16,8 @@ pub struct Failure {
     pub said: Option<Said>,
     /// How long the platform wants to be left alone, where it says so.
     pub retry_after: Option<Duration>,
+    /// Whether it is this server's own affair: the platform was not asked, or had no time for an answer.
+    pub(crate) is_ours: bool,
 }
 
 /// An answer that a platform gave instead of the one that was asked for.
@@ -47,7 +49,7 @@ pub enum FailureKind {
 impl Failure {
     /// A failure of which nothing more is known than this.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), said: None, retry_after: None }
+        Self { kind, detail: detail.into(), said: None, retry_after: None, is_ours: false }
     }
 
     /// The same, with what the platform itself said.

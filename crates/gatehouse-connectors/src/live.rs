@@ -250,13 +250,12 @@ impl LiveAccount {
             }
             Err(failure) => Err(failure),
         };
-        let health = match answer.as_ref().map_err(|failure| failure.kind) {
-            Ok(_) => UP,
-            // It is there, and answers as fast as it wants to be asked.
-            Err(FailureKind::Throttled) => self.health.load(Ordering::Relaxed),
-            Err(_) => DOWN,
-        };
-        self.health.store(health, Ordering::Relaxed);
+        match &answer {
+            Ok(_) => self.health.store(UP, Ordering::Relaxed),
+            // It is there, and wants to be asked less often; or it was not asked.
+            Err(failure) if failure.is_ours || failure.kind == FailureKind::Throttled => {}
+            Err(_) => self.health.store(DOWN, Ordering::Relaxed),
+        }
         answer
     }
 }

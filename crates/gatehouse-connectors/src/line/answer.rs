@@ -50,9 +50,10 @@ impl Answer {
             } else if self.is_page() {
                 "a web page, where JSON was expected".to_owned()
             } else if error.is_data() {
-                format!("JSON of another shape than expected: {error}")
+                // What the reader would say names our own types.
+                format!("JSON of another shape than expected{}", place(&error))
             } else {
-                format!("what is not JSON: {error}")
+                format!("what is not JSON{}", place(&error))
             };
             self.error(format!("the platform answered {status} with {what}"))
         })
@@ -86,6 +87,11 @@ impl Answer {
         let packed = self.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
         (!packed.eq_ignore_ascii_case("identity")).then_some(packed)
     }
+}
+
+/// Where in a body something is wrong.
+fn place(error: &serde_json::Error) -> String {
+    format!(", at line {}, column {}", error.line(), error.column())
 }
 
 impl fmt::Debug for Answer {

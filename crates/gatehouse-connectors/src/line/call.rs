@@ -1,7 +1,6 @@
 //! One call: a request that is sent once, and what it shows of the platform.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use bytes::BytesMut;
 use http::StatusCode;
@@ -16,9 +15,6 @@ use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Outside, Request, words}
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, InFlight, Outcome};
-
-/// A call that had less time than this and got no answer says nothing about the platform.
-pub(super) const CHANCE_MIN: Duration = Duration::from_millis(250);
 
 const NO_ANSWER: &str = "the platform did not answer in time";
 
@@ -54,10 +50,19 @@ impl<'a> Call<'a> {
             Err(mishap) => {
                 let is_timeout = mishap.failure.kind == FailureKind::Timeout;
                 let outcome = if is_timeout { Outcome::Timeout } else { Outcome::Error };
-                self.settle(outcome, mishap.verdict, &mishap.failure.detail);
+                let is_late = is_timeout && mishap.verdict == Verdict::Fails;
+                let verdict = if is_late { self.blame() } else { mishap.verdict };
+                self.settle(outcome, verdict, &mishap.failure.detail);
+                return result.map_err(|mishap| mishap.with(verdict));
             }
         }
         result
+    }
+
+    /// What it says about the platform that it has not answered until now.
+    fn blame(&self) -> Verdict {
+        let had_a_chance = self.began.elapsed() >= standing(self.standing).chance();
+        if had_a_chance { Verdict::Fails } else { Verdict::Unknown }
     }
 
     fn answered(&mut self, answer: &Answer) {
@@ -80,7 +85,11 @@ impl<'a> Call<'a> {
 
     fn settle(&mut self, outcome: Outcome, verdict: Verdict, why: &str) {
         let now = self.let_go(verdict, why);
-        self.meter.observe(outcome, now - self.began);
+        let took = now - self.began;
+        if outcome == Outcome::Ok {
+            standing(self.standing).took(took);
+        }
+        self.meter.observe(outcome, took);
     }
 
     /// Gives the pass back.
@@ -103,7 +112,7 @@ impl Drop for Call<'_> {
         let now = Instant::now();
         // Whoever waited may have looked at the clock before this line did.
         if now >= self.deadline {
-            self.settle(Outcome::Timeout, blame(now - self.began), NO_ANSWER);
+            self.settle(Outcome::Timeout, self.blame(), NO_ANSWER);
         } else {
             self.let_go(Verdict::Unknown, NO_ANSWER);
         }
@@ -125,6 +134,16 @@ impl Mishap {
     /// The platform was not asked.
     pub(super) fn before(failure: Failure) -> Self {
         Self { failure, is_made: false, is_passing: false, verdict: Verdict::Unknown }
+            .with(Verdict::Unknown)
+    }
+
+    /// The same, with what it says about the platform: where that is nothing, it is our own affair. That a
+    /// platform is left alone is the platform's.
+    fn with(mut self, verdict: Verdict) -> Self {
+        self.verdict = verdict;
+        self.failure.is_ours =
+            verdict == Verdict::Unknown && self.failure.kind != FailureKind::Open;
+        self
     }
 
     /// The platform is there, and would do the same again.
@@ -135,13 +154,13 @@ impl Mishap {
     /// The platform answers, and this server has no room for it.
     fn crowded(failure: Failure) -> Self {
         Self { failure, is_made: true, is_passing: false, verdict: Verdict::Unknown }
+            .with(Verdict::Unknown)
     }
 
-    /// The platform took longer than there was time.
-    fn late(words: impl Into<String>, began: Instant) -> Self {
-        let verdict = blame(began.elapsed());
+    /// The platform took longer than there was time. Whether that was enough is for the call to say.
+    fn late(words: impl Into<String>) -> Self {
         let failure = Failure::new(FailureKind::Timeout, words);
-        Self { failure, is_made: true, is_passing: false, verdict }
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Fails }
     }
 
     /// The platform could not be reached, or broke off; or this server has no room for a connection.
@@ -158,7 +177,7 @@ impl Mishap {
         // The words may repeat what the platform sent.
         let words = secrets.clean(trouble.words.as_bytes(), DETAIL_BYTES_MAX);
         let failure = Failure::new(kind, words);
-        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict }
+        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict }.with(verdict)
     }
 }
 
@@ -171,7 +190,6 @@ pub(super) async fn exchange(
     url: &Url,
     secrets: &Secrets,
 ) -> Result<Answer, Mishap> {
-    let began = Instant::now();
     let too_large = || {
         let mib = ANSWER_BYTES_MAX >> 20;
         let words = format!("the platform answered with more than {mib} MiB");
@@ -187,7 +205,7 @@ pub(super) async fn exchange(
         Mishap::before(Failure::new(FailureKind::Error, words))
     })?;
     let response = timeout_at(ask.deadline, client.execute(sent)).await;
-    let response = response.map_err(|_| Mishap::late(NO_ANSWER, began))?;
+    let response = response.map_err(|_| Mishap::late(NO_ANSWER))?;
     let mut response = response.map_err(|error| Mishap::broken(error, outside, secrets))?;
     let announced = response.content_length().unwrap_or_default();
     if announced > ANSWER_BYTES_MAX as u64 {
@@ -199,7 +217,7 @@ pub(super) async fn exchange(
             let n_bytes = body.len();
             let words =
                 format!("the platform did not finish its answer in time: {n_bytes} bytes came");
-            Mishap::late(words, began)
+            Mishap::late(words)
         })?;
         let Some(chunk) = chunk.map_err(|error| Mishap::broken(error, outside, secrets))? else {
             break;
@@ -219,11 +237,6 @@ pub(super) async fn exchange(
         secrets: secrets.clone(),
         _place: place.map(Arc::new),
     })
-}
-
-/// What it says about a platform that it gave no answer in so much time.
-fn blame(waited: Duration) -> Verdict {
-    if waited >= CHANCE_MIN { Verdict::Fails } else { Verdict::Unknown }
 }
 
 /// What the calls so far have shown.

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
@@ -43,16 +43,25 @@ impl Jitter {
 
 /// How long a platform wants to be left alone, where it says so: in seconds, or until a date.
 ///
-/// A date is compared with the one of the answer itself, by the same clock; ours may be another.
+/// A date is compared with the one of the answer itself, by the same clock; ours may be another, and is asked
+/// only where the answer has none.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let until = httpdate::parse_http_date(text).ok()?;
-    let date = headers.get(DATE)?.to_str().ok()?;
-    let now = httpdate::parse_http_date(date).ok()?;
+    let date = headers.get(DATE).and_then(|it| it.to_str().ok());
+    let now = date.and_then(|it| httpdate::parse_http_date(it).ok()).unwrap_or_else(machine_time);
     Some(until.duration_since(now).unwrap_or_default())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a date means nothing without a clock, and no rule rests on it"
+)]
+fn machine_time() -> SystemTime {
+    SystemTime::now()
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
@@ -20,12 +22,15 @@ const TELLING_NAMES: [&str; 8] =
 /// What stands in URLs as something else (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// The same, where a slash is left as it is.
+const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
+
 /// What must not be repeated, in all the forms that it may come back in.
 #[derive(Clone, Default)]
 pub(super) struct Secrets(Arc<[Zeroizing<String>]>);
 
 impl Secrets {
-    /// Looks for these, as they are, as they stand in a URL, and as they stand in JSON.
+    /// Looks for these, as they are, whatever the case, and as they stand in URLs, JSON, web pages and base64.
     pub(super) fn new(secrets: Vec<Zeroizing<String>>) -> Self {
         Self(secrets.into_iter().flat_map(forms).collect())
     }
@@ -58,7 +63,11 @@ impl Secrets {
         let mut hidden_to = 0;
         for (at, byte) in text.iter().enumerate() {
             let is_behind = at >= hidden_to;
-            for secret in self.0.iter().filter(|it| text[at..].starts_with(it.as_bytes())) {
+            let begins = |secret: &&Zeroizing<String>| {
+                let here = text.get(at..at + secret.len());
+                here.is_some_and(|here| here.eq_ignore_ascii_case(secret.as_bytes()))
+            };
+            for secret in self.0.iter().filter(begins) {
                 hidden_to = hidden_to.max(at + secret.len());
             }
             match (is_behind, at < hidden_to) {
@@ -89,17 +98,37 @@ impl fmt::Debug for Secrets {
     }
 }
 
+/// As it stands in a web page.
+fn in_html(secret: &str) -> String {
+    let mut escaped = String::with_capacity(secret.len());
+    for character in secret.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 /// The forms in which a secret comes back; none of one that is too short.
 fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
     if secret.len() < SECRET_BYTES_MIN {
         return Vec::new();
     }
     let in_url = Zeroizing::new(utf8_percent_encode(&secret, RESERVED).to_string());
+    let in_path = Zeroizing::new(utf8_percent_encode(&secret, RESERVED_IN_PATHS).to_string());
+    let in_html = Zeroizing::new(in_html(&secret));
+    let in_base64 = Zeroizing::new(STANDARD_NO_PAD.encode(secret.as_bytes()));
+    let in_url_base64 = Zeroizing::new(URL_SAFE_NO_PAD.encode(secret.as_bytes()));
     let in_json = Zeroizing::new(serde_json::Value::from(secret.as_str()).to_string());
     // A string in JSON stands between quotes.
     let in_json = Zeroizing::new(in_json[1..in_json.len() - 1].to_owned());
     let mut forms = vec![secret];
-    for form in [in_url, in_json] {
+    for form in [in_url, in_path, in_json, in_html, in_base64, in_url_base64] {
         if !forms.contains(&form) {
             forms.push(form);
         }

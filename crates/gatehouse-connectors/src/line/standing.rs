@@ -18,7 +18,14 @@ pub(super) struct Standing {
     why: String,
     /// Until when the platform wants to be left alone.
     quiet_until: Option<Instant>,
+    /// How long it takes when it is slow, of late.
+    usual: Duration,
 }
+
+/// A call that had less time than this and got no answer says nothing about the platform, however fast that
+/// usually is; nor does one that had less than twice the usual time, up to so much.
+pub(super) const CHANCE_MIN: Duration = Duration::from_millis(250);
+const CHANCE_MAX: Duration = Duration::from_secs(5);
 
 impl Standing {
     /// Whether a call may be made.
@@ -46,6 +53,17 @@ impl Standing {
             why.clone_into(&mut self.why);
         }
         self.breaker.settle(pass, verdict, now);
+    }
+
+    /// Takes how long a call took that was answered.
+    pub(super) fn took(&mut self, time: Duration) {
+        // What was slow once is forgotten by and by.
+        self.usual = time.max(self.usual * 9 / 10);
+    }
+
+    /// How much time a platform needs to show that it is well.
+    pub(super) fn chance(&self) -> Duration {
+        (2 * self.usual).clamp(CHANCE_MIN, CHANCE_MAX)
     }
 
     /// Leaves the platform alone for as long as it wants, within bounds.

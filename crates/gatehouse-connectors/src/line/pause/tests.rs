@@ -30,8 +30,9 @@ fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone(
         ("99999999999999999999999",       None,             Some(u64::MAX)),
         ("Sun, 06 Nov 1994 08:50:07 GMT", Some(DATE),       Some(30)),
         ("Sun, 06 Nov 1994 08:49:07 GMT", Some(DATE),       Some(0)),
-        ("Sun, 06 Nov 1994 08:50:07 GMT", None,             None),
-        ("Sun, 06 Nov 1994 08:50:07 GMT", Some("yesterday"), None),
+        // By our own clock it is long past.
+        ("Sun, 06 Nov 1994 08:50:07 GMT", None,             Some(0)),
+        ("Sun, 06 Nov 1994 08:50:07 GMT", Some("yesterday"), Some(0)),
         ("-1",                            None,             None),
         ("1.5",                           None,             None),
         ("soon",                          Some(DATE),       None),
@@ -46,4 +47,7 @@ fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone(
         assert_eq!(retry_after(&headers), expected.map(Duration::from_secs), "{text} {date:?}");
     }
     assert_eq!(retry_after(&HeaderMap::new()), None);
+    let mut headers = HeaderMap::new();
+    headers.insert(RETRY_AFTER, "Fri, 31 Dec 9999 23:59:59 GMT".parse().unwrap());
+    assert!(retry_after(&headers).unwrap() > Duration::from_secs(3600));
 }

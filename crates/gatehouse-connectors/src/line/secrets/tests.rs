@@ -14,6 +14,10 @@ fn secrets_are_hidden_in_every_form() {
         ("hunter2hunter22",                   "hunter2***"),
         ("?t=p%2Fq%20r%22s&x=1",              "?t=***&x=1"),
         (r#"{"token":"p/q r\"s"}"#,           r#"{"token":"***"}"#),
+        ("?t=p/q%20r%22s&x=1",                "?t=***&x=1"),
+        ("<p>p/q r&quot;s</p>",               "<p>***</p>"),
+        ("https://HUNTER22.example",          "https://***.example"),
+        ("Basic aHVudGVyMjI=",                "Basic ***="),
         ("abcdefgh",                          "***gh"),
         ("pin 123",                           "pin 123"),
     ];

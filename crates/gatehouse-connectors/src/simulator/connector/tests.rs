@@ -171,7 +171,7 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
     for (fault, kind, expected) in [
         (Html, FailureKind::Error, "a web page, where JSON was expected"),
         (InvalidJson, FailureKind::Error, "what is not JSON"),
-        (WrongTypes, FailureKind::Error, "JSON of another shape than expected: invalid type: map"),
+        (WrongTypes, FailureKind::Error, "JSON of another shape than expected"),
         (Redirect, FailureKind::Error, "elsewhere.invalid"),
         (Unauthorized, FailureKind::Error, "the platform answered 401"),
         (Throttled, FailureKind::Throttled, "the platform answered 429"),
