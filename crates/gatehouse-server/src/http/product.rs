@@ -20,6 +20,7 @@ use super::product_body::{Fields, View};
 use super::query::{PAGE_NUMBER, PAGE_SIZE};
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation, Pages};
+use super::slots::TenantPlace;
 use crate::app::Error;
 
 /// Which fields of products are to be shown.
@@ -92,6 +93,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let whole = "what has no faults was read whole";
     let (filter, page) = (filter.expect(whole), page.expect(whole));
 
+    let _place = place(&call)?;
     let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
     let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
     let (products, problems) = parts(listing, page);
@@ -104,6 +106,7 @@ async fn find(mut call: Call) -> Result<Reply, Problem> {
     let ask = ask(&call);
     let body = std::mem::take(&mut call.body);
     let asked = beside(body.len(), move || find_body::read(&body)).await??;
+    let _place = place(&call)?;
     let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
     let problems = asked.problems(&mut finding);
     let body = view(&call, Fields::All).envelope(&finding.products, &problems);
@@ -112,6 +115,7 @@ async fn find(mut call: Call) -> Result<Reply, Problem> {
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let id: ProductId = call.param("productId", "product")?;
+    let _place = place(&call)?;
     let reading = call.app().read_product(call.tenant(), &id, ask(&call)).await?;
     let product = only(reading, &id)?;
     Ok(Reply::json(StatusCode::OK, &view(&call, Fields::All).product(&product)))
@@ -120,6 +124,11 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 /// What platforms are asked under: the time that they have begins now.
 fn ask(call: &Call) -> Ask {
     Ask { deadline: Instant::now() + call.site.platforms.deadline.get() }
+}
+
+/// Room to wait for the tenant's platforms.
+fn place(call: &Call) -> Result<TenantPlace, Problem> {
+    call.site.slots.take_products(call.tenant().as_str())
 }
 
 fn view(call: &Call, fields: Fields) -> View<'_> {

@@ -444,3 +444,51 @@ async fn tenants_see_their_own_accounts_alone() {
     let found = world.gate.post("/rival/product/find", &body).await.json();
     assert_eq!((entities(&found).len(), errors(&found).len()), (0, 28));
 }
+
+#[tokio::test]
+async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
+    /// What a tenant's products have of all requests: a quarter.
+    const SHARE: u64 = 16;
+    let mut config = Config::default();
+    config.limits.concurrent_requests = 4 * SHARE;
+    config.platforms.deadline = "60s".parse().unwrap();
+    let world = World::around(Gatehouse::with(config).await).await;
+    let account = json!({
+        "platform": "ALPHA", "connector": "simulator", "platformAccount": "theirs",
+        "settings": {"baseUrl": world.alpha.url(), "pageSizeMax": 3}, "credentials": {"token": "token-of-rival"},
+    });
+    let path = "/-/admin/tenants/rival/accounts/theirs";
+    assert_eq!(world.gate.put(path, &account.to_string()).await.status, 201);
+    world.gamma.set_profile(Profile { fault: Misbehaviour::Hang, ..Profile::default() });
+
+    let waiting =
+        (0..SHARE).map(async |n| world.gate.get(&format!("/acme/product/GAMMA-{n}")).await);
+    let others = async {
+        while world.gamma.requests() < SHARE {
+            tokio::task::yield_now().await;
+        }
+        // Also where the platforms that would be asked are well.
+        let search = r#"{"iotConnectionProductIdList": ["ALPHA-1"]}"#;
+        for seen in [
+            world.gate.get("/acme/product?pageSize=1&pageNumber=1&platform=ALPHA").await,
+            world.gate.post("/acme/product/find", search).await,
+            world.gate.get("/acme/product/ALPHA-1").await,
+        ] {
+            let json = seen.json();
+            assert_eq!((seen.status, &json["title"]), (503, &"Busy".into()), "{json}");
+            let detail = "16 requests for products of tenant `acme` are being worked on, which is as many \
+                          as there may be; try again later";
+            assert_eq!(json["detail"], detail);
+            assert!(seen.header("retry-after").is_some());
+        }
+        let page = world.gate.get("/rival/product?pageSize=9&pageNumber=1").await;
+        assert_eq!((page.status, entities(&page.json()).len()), (206, 7), "{}", page.body);
+        assert_eq!(world.gate.get("/acme/access").await.status, 200, "nor itself from the rest");
+    };
+    tokio::select! {
+        answered = futures_util::future::select_all(waiting.map(Box::pin)) => {
+            panic!("a platform that is silent answered: {}", answered.0.body);
+        }
+        () = others => {}
+    }
+}
