@@ -5,6 +5,8 @@
 //! out: these are kept. Nothing is deleted unless `--prune` is given, and never a tenant. Running it twice
 //! changes nothing the second time.
 //!
+//! What can't be made might be what is there under another name, so nothing of its tenant is deleted then.
+//!
 //! Credentials are never shown. A server doesn't show them either, so whether those of the file are others
 //! is known only when they have been sent.
 
@@ -31,7 +33,8 @@ pub(crate) struct Apply {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
-    /// Delete accounts, and contracts without accesses, that the file leaves out of the tenants it names
+    /// Delete accounts, and contracts without accesses, that the file leaves out of the tenants it names;
+    /// none of a tenant of which something can't be made
     #[arg(long)]
     prune: bool,
     #[command(flatten)]
@@ -76,6 +79,7 @@ struct Work {
 impl Work {
     fn apply_tenant(&mut self, wanted: &EstateTenant, prune: bool) -> Result<(), String> {
         let name = wanted.tenant.name.as_str();
+        let n_failed_before = self.n_failed;
         let path = ["-", "admin", "tenants", name];
         let is_new = self.put(&format!("tenant {name}"), &path, &tenant_body(&wanted.tenant))?;
         for contract in &wanted.contracts {
@@ -87,6 +91,13 @@ impl Work {
             self.put_account(name, account)?;
         }
         if !prune || is_new {
+            return Ok(());
+        }
+        let n_failed = self.n_failed - n_failed_before;
+        if n_failed > 0 {
+            println!(
+                "= tenant {name} is not pruned: {n_failed} could not be made as the file says"
+            );
             return Ok(());
         }
         self.prune_contracts(wanted)?;

@@ -61,6 +61,54 @@ async fn only_prune_deletes_and_never_what_has_accesses() {
     ");
 }
 
+/// What can't be made may be what is there, under another name: deleted, it would be lost with its credentials.
+#[tokio::test]
+async fn nothing_of_a_tenant_is_pruned_when_something_of_it_cannot_be_made() {
+    for place in Place::each("nothing_of_a_tenant_is_pruned").await {
+        let server = place.serve();
+        write_token(&place, "s3cret");
+        let contract =
+            "    contracts: [{ id: c, productOfferingId: po, billingModel: PAY_PER_USE }]";
+        let other = "  - { name: other, contracts: [{ id: d, productOfferingId: po, billingModel: PAY_PER_USE }] }";
+        let before = format!("{WITH_ACCOUNTS}{contract}\n{other}\n");
+        assert!(apply(&place, &server, &before, &[]).status.success());
+
+        // Only the server knows that it goes nowhere without encryption.
+        let renamed = WITH_ACCOUNTS
+            .replace("name: a/eu", "name: a-eu")
+            .replace("127.0.0.1:9700", "platform.example");
+        let renamed = format!("{renamed}  - name: other\n");
+        let output = apply(&place, &server, &renamed, &["--prune"]);
+        assert_eq!(output.status.code(), Some(1), "{}", place.kind);
+        let shown = String::from_utf8(output.stdout).unwrap();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(shown, @"
+            = tenant fleet is not pruned: 1 could not be made as the file says
+            - contract other/d
+            1 changed, 3 unchanged
+            ");
+        }
+        let accounts = "/-/admin/tenants/fleet/accounts";
+        let (_, kept) = server.json(reqwest::Method::GET, accounts, None).await;
+        assert_eq!((&kept[0]["name"], &kept[0]["hasCredentials"]), (&"a/eu".into(), &true.into()));
+        let contracts = "/-/admin/tenants/fleet/contracts";
+        let (_, kept) = server.json(reqwest::Method::GET, contracts, None).await;
+        assert_eq!(kept[0]["id"], "c", "{}", place.kind);
+
+        // A contract that can't be made keeps the accounts as well.
+        let (status, _) = server
+            .json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "c"}"#))
+            .await;
+        assert_eq!(status, 201);
+        let changed = contract.replace("po,", "po-2,");
+        let changed = format!("tenants:\n  - name: fleet\n{changed}\n");
+        let shown = said(&apply(&place, &server, &changed, &["--prune"]));
+        assert!(shown.contains("= tenant fleet is not pruned: 1 could not be made"), "{shown}");
+        let (_, kept) = server.json(reqwest::Method::GET, accounts, None).await;
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "{}", place.kind);
+    }
+}
+
 /// The links of this server lead elsewhere; the token and the pages stay where `--url` says.
 #[tokio::test]
 async fn many_pages_are_asked_of_the_server_itself() {
