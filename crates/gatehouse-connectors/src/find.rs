@@ -156,7 +156,8 @@ impl Found {
                 platforms.memory.learn_carriers(search.roster, identifier, &self.holders[n]);
             }
         }
-        for (at, sighting) in self.sightings.iter().enumerate() {
+        // Of two accounts that show the same product, the first in order is remembered.
+        for (at, sighting) in self.sightings.iter().enumerate().rev() {
             let local_ids = sighting.seen.iter().map(|(it, _)| it.local_id.as_str());
             platforms.memory.learn_products(search.roster, at, local_ids);
         }

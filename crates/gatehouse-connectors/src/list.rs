@@ -44,10 +44,13 @@ impl Platforms {
             too_many_accounts: share.is_small.then_some(matching.len()),
             ..Listing::default()
         };
-        for (((n, account), _), got) in matching.iter().zip(answers) {
-            let account = account.account();
+        // Of two accounts that show the same product, the first in order is remembered.
+        for (((n, _), _), got) in matching.iter().zip(&answers).rev() {
             let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
             self.memory.learn_products(&roster, *n, local_ids);
+        }
+        for (((_, account), _), got) in matching.iter().zip(answers) {
+            let account = account.account();
             let product = |connection| Product { account: Arc::clone(account), connection };
             listing.products.extend(got.connections.into_iter().map(product));
             let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
