@@ -55,7 +55,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(allow_insecure_urls: bool) -> Self {
+    /// All connectors; and whether platforms elsewhere than on this machine may be reached without encryption.
+    pub fn new(allow_insecure_urls: bool) -> Self {
         Self { allow_insecure_urls }
     }
 

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
+use gatehouse_connectors::{Catalog, Fault};
+use gatehouse_core::account::Credentials;
 use gatehouse_core::{Contract, Tenant};
 use gatehouse_server::app::account::AccountInput;
 use gatehouse_server::estate::{Estate, EstateTenant};
@@ -45,6 +47,14 @@ impl Apply {
     pub(crate) fn run(self) -> Result<(), String> {
         // The whole file first: nothing is sent of one that has a fault.
         let estate = Estate::load(&self.file).map_err(|bad| bad.to_string())?;
+        let unfit = unfit_accounts(&estate);
+        if !unfit.is_empty() {
+            let file = self.file.display();
+            let listed: String = unfit.iter().map(|line| format!("\n  {line}")).collect();
+            return Err(format!(
+                "nothing of {file} was applied, its accounts have faults:{listed}"
+            ));
+        }
         let mut work = Work {
             server: self.connection.open()?,
             dry_run: self.dry_run,
@@ -277,6 +287,30 @@ impl Work {
     }
 }
 
+/// All that the server would refuse of accounts, as far as that can be seen here: a line for each field.
+fn unfit_accounts(estate: &Estate) -> Vec<String> {
+    // Whether platforms may be reached without encryption is a setting of the server, and its to say.
+    let catalog = Catalog::new(true);
+    let none = Credentials::default();
+    let mut lines = Vec::new();
+    for EstateTenant { tenant, accounts, .. } in &estate.tenants {
+        for AccountInput { account, settings, credentials } in accounts {
+            let given = credentials.as_ref().unwrap_or(&none);
+            let faults = catalog.faults(&account.connector, settings, given);
+            for Fault { name, reason } in only_sure(faults, credentials.is_some()) {
+                lines.push(format!("account {}/{}: {name} {reason}", tenant.name, account.name));
+            }
+        }
+    }
+    lines
+}
+
+/// The faults that the server will find, too: credentials that the file leaves out may be kept there.
+fn only_sure(faults: Vec<Fault>, has_credentials: bool) -> impl Iterator<Item = Fault> {
+    let is_of_credentials = |it: &Fault| it.name.split('.').next() == Some("credentials");
+    faults.into_iter().filter(move |it| has_credentials || !is_of_credentials(it))
+}
+
 fn tenant_body(tenant: &Tenant) -> Value {
     to_value(&TenantBody::new(tenant))
 }
@@ -333,5 +367,17 @@ mod tests {
             ]
         );
         assert_eq!(difference(&Value::Null, &json!({"id": "a"})), ["id: \"a\""]);
+    }
+
+    #[test]
+    fn credentials_that_the_file_leaves_out_are_no_fault() {
+        let fault = |name: &str| Fault { name: name.into(), reason: "is missing".into() };
+        let faults = ["settings.baseUrl", "credentials", "credentials.token", "connector"];
+        let sure = |has_credentials| {
+            let faults = faults.map(fault).to_vec();
+            only_sure(faults, has_credentials).map(|it| it.name).collect::<Vec<_>>()
+        };
+        assert_eq!(sure(true), faults);
+        assert_eq!(sure(false), ["settings.baseUrl", "connector"]);
     }
 }

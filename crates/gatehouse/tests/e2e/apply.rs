@@ -278,3 +278,35 @@ async fn a_server_makes_nothing_of_an_estate_with_an_account_that_cannot_be() {
     let (status, _) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
     assert_eq!(status, 404, "no part of it was made");
 }
+
+/// Whether it is a dry run or not: what a server will refuse isn't shown as what would change.
+#[tokio::test]
+async fn accounts_that_a_server_would_refuse_are_told_before_anything_is_sent() {
+    for place in Place::each("accounts_that_a_server_would_refuse").await {
+        let server = place.serve();
+        write_token(&place, "s3cret");
+        let wanted = WITH_ACCOUNTS
+            .replacen("connector: simulator", "connector: simulater", 1)
+            .replace("http://127.0.0.1:9701", "ftp://x");
+        let wanted = format!("{wanted}        credentials: {{ tokn: s3cret-too }}\n");
+        for more in [&["--dry-run"][..], &[], &["--prune"], &["--url", "http://127.0.0.1:1"]] {
+            let output = apply(&place, &server, &wanted, more);
+            assert_eq!(output.status.code(), Some(1), "{more:?}");
+            let shown = said(&output);
+            let lines: Vec<&str> = shown.lines().collect();
+            let expected = [
+                "gatehouse: nothing of wanted.yaml was applied, its accounts have faults:",
+                "  account fleet/a/eu: connector must be a connector that is known",
+                "  account fleet/b: settings.baseUrl must be an https address",
+                "  account fleet/b: credentials.tokn is not a credential of this connector",
+            ];
+            assert_eq!(lines.len(), expected.len(), "{more:?}: {shown}");
+            for (line, start) in lines.iter().zip(expected) {
+                assert!(line.starts_with(start), "{more:?}: {shown}");
+            }
+            assert!(!shown.contains("s3cret"), "{shown}");
+        }
+        let (status, _) = server.json(reqwest::Method::GET, "/-/admin/tenants/fleet", None).await;
+        assert_eq!(status, 404, "nothing was made: {}", place.kind);
+    }
+}
