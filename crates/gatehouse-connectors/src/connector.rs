@@ -4,6 +4,7 @@
 //! [`crate::Line`]. It never retries, counts, remembers or waits for its turn: that is done around it.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Connection, IdentifierKind};
@@ -47,10 +48,10 @@ pub trait Connector: Send + Sync {
         ask: Ask,
         kind: IdentifierKind,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Connection>>;
+    ) -> Asking<'a, Vec<Arc<Connection>>>;
 
     /// Asks for one connection by what the platform calls it.
-    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>>;
+    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>>;
 }
 
 /// What a platform can do.
@@ -172,7 +173,7 @@ impl Position {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformPage {
     /// What is on it, in the platform's order.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<Arc<Connection>>,
     /// The mark for the page behind it, where pages have marks and there is one.
     pub next: Option<String>,
     /// How many connections the account has, where the platform says so.

@@ -70,7 +70,7 @@ async fn ask_one(
     ask: Ask,
 ) -> Got {
     let passes =
-        |connection: &gatehouse_core::Connection| filter.passes(account.account(), connection);
+        |connection: &Arc<gatehouse_core::Connection>| filter.passes(account.account(), connection);
     match scope {
         Scope::Nothing => Got::default(),
         Scope::Everything => window(account, ask, part).await,

@@ -26,8 +26,8 @@ pub struct LiveAccount {
     known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
-    look_ups: Flights<(IdentifierKind, Vec<String>), Vec<Connection>>,
-    reads: Flights<String, Option<Connection>>,
+    look_ups: Flights<(IdentifierKind, Vec<String>), Vec<Arc<Connection>>>,
+    reads: Flights<String, Option<Arc<Connection>>>,
     /// When it was last asked for, as the roster counts.
     pub(crate) last_used: AtomicU64,
 }
@@ -199,7 +199,7 @@ impl LiveAccount {
         ask: Ask,
         kind: IdentifierKind,
         values: Vec<String>,
-    ) -> Result<Vec<Connection>, Failure> {
+    ) -> Result<Vec<Arc<Connection>>, Failure> {
         let question = (kind, values);
         let set_off = || {
             let (account, (kind, values)) = (Arc::clone(self), question.clone());
@@ -212,7 +212,7 @@ impl LiveAccount {
         self: &Arc<Self>,
         ask: Ask,
         local_id: &str,
-    ) -> Result<Option<Connection>, Failure> {
+    ) -> Result<Option<Arc<Connection>>, Failure> {
         let question = local_id.to_owned();
         let set_off = || {
             let (account, id) = (Arc::clone(self), question.clone());

@@ -35,7 +35,7 @@ pub(crate) enum Target<'w> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sighting {
     /// Each connection that was sought, once, in the order of targets, with the targets that it is.
-    pub(crate) seen: Vec<(Connection, Vec<usize>)>,
+    pub(crate) seen: Vec<(Arc<Connection>, Vec<usize>)>,
     /// Targets of which it isn't known whether the account has them.
     pub(crate) unsure: Vec<usize>,
     /// What failed.
@@ -175,7 +175,11 @@ enum Call<'p> {
 
 impl Call<'_> {
     /// Makes it.
-    async fn ask(self, account: &Arc<LiveAccount>, ask: Ask) -> Result<Vec<Connection>, Failure> {
+    async fn ask(
+        self,
+        account: &Arc<LiveAccount>,
+        ask: Ask,
+    ) -> Result<Vec<Arc<Connection>>, Failure> {
         match self {
             Self::LookUp(OneLookUp { kind, values }) => {
                 let values = values.iter().map(|(_, value)| (*value).to_owned()).collect();
@@ -192,7 +196,7 @@ impl Call<'_> {
 struct Seeking<'w> {
     by_number: HashMap<(IdentifierKind, &'w str), usize>,
     by_name: HashMap<&'w str, usize>,
-    seen: HashMap<String, (Connection, Vec<usize>)>,
+    seen: HashMap<String, (Arc<Connection>, Vec<usize>)>,
     never_carried: HashSet<usize>,
     failures: Failures,
 }
@@ -217,7 +221,7 @@ impl<'w> Seeking<'w> {
     }
 
     /// Takes connections in, as far as they are sought: platforms also answer with what is alike.
-    fn see(&mut self, connections: impl IntoIterator<Item = Connection>) {
+    fn see(&mut self, connections: impl IntoIterator<Item = Arc<Connection>>) {
         for connection in connections {
             let carried = connection.identifiers.iter();
             let carried = carried

@@ -25,7 +25,7 @@ const LOST_MARKS_MAX: usize = 3;
 /// What an account gave, and what failed beside it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Got {
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) connections: Vec<Arc<Connection>>,
     pub(crate) failures: Failures,
 }
 

@@ -79,7 +79,7 @@ pub struct Product {
     /// The account that it was found through.
     pub account: Arc<Account>,
     /// What the platform says.
-    pub connection: Connection,
+    pub connection: Arc<Connection>,
 }
 
 impl Product {

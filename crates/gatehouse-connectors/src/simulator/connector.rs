@@ -1,5 +1,7 @@
 //! The near side: asks a platform that speaks as a simulated one does.
 
+use std::sync::Arc;
+
 use gatehouse_core::account::Credentials;
 use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, Property};
 use gatehouse_core::{Connection, IdentifierKind};
@@ -76,7 +78,7 @@ impl Connector for SimulatorConnector {
         ask: Ask,
         kind: IdentifierKind,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Connection>> {
+    ) -> Asking<'a, Vec<Arc<Connection>>> {
         Box::pin(async move {
             if values.is_empty() {
                 return Ok(Vec::new());
@@ -86,7 +88,7 @@ impl Connector for SimulatorConnector {
         })
     }
 
-    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>> {
+    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>> {
         Box::pin(async move {
             // In an address these two lead elsewhere, however they are written.
             if matches!(local_id, "" | "." | "..") {
@@ -273,7 +275,7 @@ fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
 }
 
 /// What a look-up found: all of it, since what is left out would seem not to be there.
-fn read_found(answer: &Answer) -> Result<Vec<Connection>, Failure> {
+fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failure> {
     let found = read_page(answer)?;
     if found.next.is_some() {
         return Err(answer.failure("the platform gave only a part of what a look-up found"));
@@ -281,7 +283,7 @@ fn read_found(answer: &Answer) -> Result<Vec<Connection>, Failure> {
     Ok(found.connections)
 }
 
-fn read_connection(answer: &Answer) -> Result<Option<Connection>, Failure> {
+fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>, Failure> {
     // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
     if answer.status == StatusCode::NOT_FOUND
         && answer.json().is_ok_and(|it: ErrorBody| it.status == answer.status.as_u16())
@@ -305,7 +307,7 @@ fn page(body: PageBody) -> Result<PlatformPage, Failure> {
     Ok(PlatformPage { connections, next, total: body.total, is_last: false })
 }
 
-fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
+fn connection(body: ConnectionBody) -> Result<Arc<Connection>, Failure> {
     let is_bounded = (1..=LOCAL_ID_CHARS_MAX).contains(&body.id.chars().count());
     if !is_bounded || body.id.chars().any(char::is_control) {
         let detail = format!(
@@ -326,7 +328,7 @@ fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
         let value = it.value.filter(|value| !value.is_empty())?;
         Some(Property { name: it.name, value })
     });
-    Ok(Connection {
+    Ok(Arc::new(Connection {
         local_id: body.id,
         status: status(&body.state),
         platform_status: Some(body.state),
@@ -337,7 +339,7 @@ fn connection(body: ConnectionBody) -> Result<Connection, Failure> {
         identifiers: carried.filter(|(_, value)| !value.is_empty()).collect(),
         imeis: body.imei.into_iter().filter(|imei| !imei.is_empty()).collect(),
         properties: properties.collect(),
-    })
+    }))
 }
 
 /// Our word for a status of the platform's; one that we don't know stands for itself.

@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct Fake {
     pub(super) capabilities: Capabilities,
     /// What it holds.
-    pub(super) connections: Mutex<Vec<Connection>>,
+    pub(super) connections: Mutex<Vec<Arc<Connection>>>,
     /// Whether its pages say how many there are.
     pub(super) tells_total: bool,
     /// How many of each page it leaves out, where pages have marks or offsets.
@@ -107,7 +107,7 @@ impl Fake {
         self.failure.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
-    fn slice(&self, start: u64, size: u64) -> Vec<Connection> {
+    fn slice(&self, start: u64, size: u64) -> Vec<Arc<Connection>> {
         let connections = self.connections.lock().unwrap();
         let (start, size) = (usize::try_from(start).unwrap(), usize::try_from(size).unwrap());
         connections.iter().skip(start).take(size).cloned().collect()
@@ -187,7 +187,7 @@ impl Connector for Arc<Fake> {
         _: Ask,
         kind: IdentifierKind,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Connection>> {
+    ) -> Asking<'a, Vec<Arc<Connection>>> {
         self.n_look_ups.fetch_add(1, Ordering::Relaxed);
         let LookUp::Searched { values_max } = self.capabilities.look_up(kind) else {
             panic!("{kind:?} can't be looked up");
@@ -205,7 +205,7 @@ impl Connector for Arc<Fake> {
         })
     }
 
-    fn read<'a>(&'a self, _: Ask, local_id: &'a str) -> Asking<'a, Option<Connection>> {
+    fn read<'a>(&'a self, _: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>> {
         self.n_reads.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.check().await?;
@@ -221,8 +221,8 @@ fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {
 }
 
 /// A card with a number: every second one is written with its check digit.
-pub(super) fn card(n: u64) -> Connection {
-    Connection {
+pub(super) fn card(n: u64) -> Arc<Connection> {
+    Arc::new(Connection {
         local_id: format!("card-{n}"),
         status: "ACTIVE".into(),
         platform_status: Some("on".into()),
@@ -233,7 +233,7 @@ pub(super) fn card(n: u64) -> Connection {
         ],
         imeis: Vec::new(),
         properties: vec![Property { name: "third".into(), value: (n % 3).to_string() }],
-    }
+    })
 }
 
 pub(super) fn iccid(n: u64, with_check_digit: bool) -> String {

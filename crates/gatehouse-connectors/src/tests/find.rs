@@ -190,9 +190,9 @@ async fn who_is_slow_where_it_was_is_sought_elsewhere_meanwhile() {
 #[tokio::test]
 async fn one_connection_may_come_twice_with_different_numbers() {
     let fake = Fake::new(BY_TEN, 0, 3);
-    let mut again = card(1);
-    again.identifiers = card(900).identifiers;
-    fake.connections.lock().unwrap().push(again);
+    let mut again = Arc::unwrap_or_clone(card(1));
+    again.identifiers.clone_from(&card(900).identifiers);
+    fake.connections.lock().unwrap().push(Arc::new(again));
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
     let finding = find(&platforms(), &accounts, &cards([1, 900])).await;
     assert_eq!((found(&finding).len(), missing(&finding).len()), (1, 0));

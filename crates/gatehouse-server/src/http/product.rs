@@ -26,6 +26,9 @@ use crate::app::Error;
 /// Which fields of products are to be shown.
 pub(super) const FIELDS: &str = "fields";
 
+/// About as many bytes as an envelope has without products.
+const ENVELOPE_BYTES: usize = 1024;
+
 pub(super) const LIST: Operation = Operation {
     method: "GET",
     id: "listProducts",
@@ -97,9 +100,10 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
     let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
     let (products, problems) = parts(listing, page);
+    let n_bytes = ENVELOPE_BYTES + products.len() * fields.bytes();
     let body = view(&call, fields).envelope(&products, &problems);
     let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
-    Ok(Reply::json(StatusCode::PARTIAL_CONTENT, &body).with(header::LINK, &links))
+    Ok(Reply::long_json(StatusCode::PARTIAL_CONTENT, &body, n_bytes).with(header::LINK, &links))
 }
 
 async fn find(mut call: Call) -> Result<Reply, Problem> {
@@ -109,8 +113,9 @@ async fn find(mut call: Call) -> Result<Reply, Problem> {
     let _place = place(&call)?;
     let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
     let problems = asked.problems(&mut finding);
+    let n_bytes = ENVELOPE_BYTES + finding.products.len() * Fields::All.bytes();
     let body = view(&call, Fields::All).envelope(&finding.products, &problems);
-    Ok(Reply::json(StatusCode::OK, &body))
+    Ok(Reply::long_json(StatusCode::OK, &body, n_bytes))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {

@@ -63,6 +63,15 @@ impl Fields {
     /// The word that stands for no fields, alone.
     const NONE: &str = "none";
 
+    /// About as many bytes as a product has.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::All => 800,
+            Self::None => 200,
+            Self::Named(_) => 400,
+        }
+    }
+
     /// Reads names with commas between them. Those of no field are ignored; without any name at all, all
     /// fields are wanted.
     pub(crate) fn read(text: &str) -> Self {

@@ -82,7 +82,7 @@ fn patient() -> Ask {
 }
 
 /// All pages, one behind the other.
-async fn walk(connector: &SimulatorConnector, size: u32) -> Vec<Connection> {
+async fn walk(connector: &SimulatorConnector, size: u32) -> Vec<Arc<Connection>> {
     let mut seen = Vec::new();
     let mut after = None;
     for index in 0.. {
@@ -113,7 +113,7 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
         let ids: HashSet<&str> = seen.iter().map(|it| it.local_id.as_str()).collect();
         assert_eq!((seen.len(), ids.len()), (25, 25), "{name}");
         for kind in IdentifierKind::ALL {
-            let carried = |it: &Connection| {
+            let carried = |it: &Arc<Connection>| {
                 it.identifiers.iter().find(|(it, _)| *it == kind).map(|(_, value)| value.clone())
             };
             let carrying: Vec<_> = seen.iter().filter(|it| carried(it).is_some()).collect();
@@ -377,7 +377,7 @@ fn only_what_is_known_is_read() {
         imeis: vec!["35".to_owned()],
         properties: vec![property("b"), property("c")],
     };
-    assert_eq!(page.connections[0], expected);
+    assert_eq!(*page.connections[0], expected);
     let bare = &page.connections[1];
     assert_eq!((bare.status.as_str(), bare.connectivity), ("TEST-READY", Connectivity::Satellite));
     assert!(bare.identifiers.is_empty() && bare.imeis.is_empty() && bare.properties.is_empty());

@@ -28,23 +28,24 @@ pub(crate) fn bare(local_id: &str) -> Product {
         imeis: Vec::new(),
         properties: Vec::new(),
     };
-    Product { account: account("acme-eu"), connection }
+    Product { account: account("acme-eu"), connection: Arc::new(connection) }
 }
 
 fn full() -> Product {
     let mut product = bare("47/11");
     let property = |name: &str, value: &str| Property { name: name.into(), value: value.into() };
     // In no order, as a platform may name them.
-    product.connection.identifiers = vec![
+    let connection = Arc::make_mut(&mut product.connection);
+    connection.identifiers = vec![
         (IdentifierKind::SerialNumber, "SL-DF-7".into()),
         (IdentifierKind::Msisdn, "447700900001".into()),
         (IdentifierKind::Imsi, "234500000000001".into()),
         (IdentifierKind::Iccid, "8944500102000000012".into()),
         (IdentifierKind::Msisdn, "447700900002".into()),
     ];
-    product.connection.imeis = vec!["490154203237518".into()];
-    product.connection.platform_status = Some("in \"use\"".into());
-    product.connection.properties = vec![property("site", "Hamburg"), property("site", "")];
+    connection.imeis = vec!["490154203237518".into()];
+    connection.platform_status = Some("in \"use\"".into());
+    connection.properties = vec![property("site", "Hamburg"), property("site", "")];
     product
 }
 
