@@ -40,7 +40,6 @@ use crate::meter::{AccountMeter, Outcome};
 
 pub use self::address::{BadUrl, BaseUrl};
 pub use self::answer::Answer;
-pub(crate) use self::breaker::Circuit;
 pub use self::outside::Outside;
 
 /// Most bytes of an answer's body.

@@ -38,7 +38,9 @@ struct Generations {
 /// The accounts that hold something, and since when that is known.
 #[derive(Clone)]
 struct Held {
-    by: Box<[u64]>,
+    by: u64,
+    /// Mostly there is one, and this takes no room.
+    and_by: Box<[u64]>,
     since: Instant,
 }
 
@@ -82,8 +84,10 @@ impl Memory {
         identifier: &Identifier,
         by: &[usize],
     ) {
-        let by = by.iter().map(|n| roster.digests[*n]).collect();
-        self.learn([(self.carried(roster, identifier), by)]);
+        let mut by = by.iter().map(|n| roster.digests[*n]);
+        if let Some(first) = by.next() {
+            self.learn([(self.carried(roster, identifier), first, by.collect())]);
+        }
     }
 
     /// Keeps in mind what products one of a roster holds, by what their platform calls them.
@@ -95,8 +99,9 @@ impl Memory {
     ) {
         let (account, digest) = (&roster.accounts[by], roster.digests[by]);
         let (tenant, platform) = (account.tenant(), account.account().platform.as_str());
-        let learnt =
-            local_ids.into_iter().map(|id| (self.named(tenant, platform, id), [digest].into()));
+        let learnt = local_ids
+            .into_iter()
+            .map(|id| (self.named(tenant, platform, id), digest, Box::default()));
         self.learn(learnt);
     }
 
@@ -108,11 +113,11 @@ impl Memory {
         self.hasher.hash_one((tenant, platform, local_id))
     }
 
-    fn learn(&self, held: impl IntoIterator<Item = (u64, Box<[u64]>)>) {
+    fn learn(&self, held: impl IntoIterator<Item = (u64, u64, Box<[u64]>)>) {
         let since = Instant::now();
         let mut generations = self.generations();
-        for (digest, by) in held {
-            generations.insert(digest, Held { by, since });
+        for (digest, by, and_by) in held {
+            generations.insert(digest, Held { by, and_by, since });
         }
     }
 
@@ -122,7 +127,7 @@ impl Memory {
             return None;
         }
         let by = |digest: &u64| roster.digests.iter().position(|it| it == digest);
-        let by: Vec<usize> = held.by.iter().filter_map(by).collect();
+        let by: Vec<usize> = [held.by].iter().chain(&held.and_by).filter_map(by).collect();
         (!by.is_empty()).then_some(by)
     }
 

@@ -15,8 +15,6 @@ use prometheus::{
     Registry,
 };
 
-use crate::line::Circuit;
-
 /// From what a platform nearby takes to the longest that anybody waits, in seconds.
 const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -69,6 +67,17 @@ pub(crate) enum Outcome {
     Throttled,
     /// It was not asked, because it fails again and again.
     Refused,
+}
+
+/// What an account's circuit looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Circuit {
+    /// Calls go through.
+    Closed,
+    /// One call finds out whether the platform works again.
+    HalfOpen,
+    /// No call goes through.
+    Open,
 }
 
 impl Outcome {

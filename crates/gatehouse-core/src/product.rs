@@ -3,6 +3,7 @@
 //! A [`Connection`] is what a platform says; a [`Product`] is the connection together with the account
 //! that it was found through.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub struct Connection {
     /// What the platform calls it, unique in the platform.
     pub local_id: String,
     /// Its status, in our words where there is one for it.
-    pub status: String,
+    pub status: Cow<'static, str>,
     /// Its status in the platform's own word.
     pub platform_status: Option<String>,
     /// How it is connected.

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::meter::Circuit;
+
 /// Failures without a success between them that open the circuit.
 pub(super) const FAILURES_MAX: u32 = 5;
 
@@ -59,17 +61,6 @@ pub(super) enum Verdict {
     Fails,
     /// Nobody waited for it.
     Unknown,
-}
-
-/// What the circuit looks like from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Circuit {
-    /// Calls go through.
-    Closed,
-    /// One call finds out whether the platform works again.
-    HalfOpen,
-    /// No call goes through.
-    Open,
 }
 
 impl Breaker {

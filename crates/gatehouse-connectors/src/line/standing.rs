@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::breaker::{Breaker, Circuit, FAILURES_MAX, Pass, Shut, Verdict};
+use super::breaker::{Breaker, FAILURES_MAX, Pass, Shut, Verdict};
 use crate::failure::{Failure, FailureKind};
+use crate::meter::Circuit;
 
 /// The longest that an account isn't asked because its platform said so once.
 pub(super) const QUIET_MAX: Duration = Duration::from_secs(60);

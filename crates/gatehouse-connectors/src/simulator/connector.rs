@@ -1,5 +1,6 @@
 //! The near side: asks a platform that speaks as a simulated one does.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
@@ -343,13 +344,13 @@ fn connection(body: ConnectionBody) -> Result<Arc<Connection>, Failure> {
 }
 
 /// Our word for a status of the platform's; one that we don't know stands for itself.
-fn status(word: &str) -> String {
+fn status(word: &str) -> Cow<'static, str> {
     match word {
-        "in-use" => "ACTIVE".to_owned(),
-        "paused" => "SUSPENDED".to_owned(),
-        "stock" => "CREATED".to_owned(),
-        "retired" => "TERMINATED".to_owned(),
-        other => other.to_uppercase(),
+        "in-use" => "ACTIVE".into(),
+        "paused" => "SUSPENDED".into(),
+        "stock" => "CREATED".into(),
+        "retired" => "TERMINATED".into(),
+        other => other.to_uppercase().into(),
     }
 }
 
