@@ -211,7 +211,9 @@ pub(super) async fn exchange(
     if announced > ANSWER_BYTES_MAX as u64 {
         return Err(too_large());
     }
-    let (mut body, mut place) = (BytesMut::new(), None);
+    // What is announced has its room at once, as far as it is no large one.
+    let n_bytes = usize::try_from(announced).unwrap_or(LARGE_BYTES).min(LARGE_BYTES);
+    let (mut body, mut place) = (BytesMut::with_capacity(n_bytes), None);
     loop {
         let chunk = timeout_at(ask.deadline, response.chunk()).await.map_err(|_| {
             let n_bytes = body.len();

@@ -327,6 +327,15 @@ fn clients() -> Value {
             "description": format!("{what}; with spaces between"), "examples": ["access:read access:write"],
         })
     };
+    // A parameter without a value is one that is left out (RFC 6749, section 3.2).
+    let asked_scope = || {
+        let mut scope = scope("A part of what the client may have; left out or empty: all of it");
+        let pattern =
+            scope["pattern"].as_str().unwrap_or_default().trim_start_matches('^').to_owned();
+        scope["pattern"] = format!("^$|^{pattern}").into();
+        scope["minLength"] = 0.into();
+        scope
+    };
     let client = || {
         json!({
             "clientId": {
@@ -363,7 +372,7 @@ fn clients() -> Value {
                 "client_secret": {
                     "type": "string", "format": "password", "description": "The client's `clientSecret`",
                 },
-                "scope": scope("A part of what the client may have; left out: all of it"),
+                "scope": asked_scope(),
             },
         },
         "Token": described(
