@@ -222,26 +222,38 @@ impl Desk {
         if request.uri().path() == PROFILE_PATH {
             return Ok(whole(self.show_profile(request).await));
         }
-        let n_request = self.n_requests.fetch_add(1, Ordering::Relaxed);
+        let (arrived, n_request) =
+            (Instant::now(), self.n_requests.fetch_add(1, Ordering::Relaxed));
         let profile = *self.profile();
+        // What an answer costs this machine is a part of its time, not added to it.
+        let answer = self.answer(&request, &profile, n_request);
         let latency = profile.latency(self.origin, n_request);
         if !latency.is_zero() {
-            tokio::time::sleep(latency).await;
+            tokio::time::sleep_until(arrived + latency).await;
         }
         match profile.fault {
             Misbehaviour::Hang => {
                 self.stopping.cancelled().await;
-                return Err(Closed);
+                Err(Closed)
             }
-            Misbehaviour::Reset => return Err(Closed),
-            _ => {}
+            Misbehaviour::Reset => Err(Closed),
+            _ => Ok(answer),
         }
+    }
+
+    /// What a request is answered with, if it is answered at all.
+    fn answer(
+        &self,
+        request: &Request<Incoming>,
+        profile: &Profile,
+        n_request: u64,
+    ) -> Response<Body> {
         if !lock(&self.throttle).take(Instant::now(), profile.throttle_per_second) {
-            return Ok(whole(api::throttled(&profile)));
+            return whole(api::throttled(profile));
         }
         if profile.fails(self.origin, n_request) {
             let message = "this request is one of those that fail";
-            return Ok(whole(api::error_reply(profile.error_status, message)));
+            return whole(api::error_reply(profile.error_status, message));
         }
         let authorization = request.headers().get(AUTHORIZATION);
         let question = Question {
@@ -250,12 +262,12 @@ impl Desk {
             query: request.uri().query().unwrap_or_default(),
             authorization: authorization.and_then(|value| value.to_str().ok()),
         };
-        let reply = api::answer(&self.platform, &profile, question);
-        Ok(match profile.fault {
+        let reply = api::answer(&self.platform, profile, question);
+        match profile.fault {
             Misbehaviour::Trickle => reply.map(body::trickling),
             Misbehaviour::Huge if reply.status().is_success() => reply.map(|_| body::huge()),
             _ => whole(reply),
-        })
+        }
     }
 
     /// Shows the profile, and changes it before.
