@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use gatehouse_core::window::Window;
 use gatehouse_core::{Account, Connection, IdentifierKind, TenantName};
+use smol_str::SmolStr;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connector::{Ask, Asking, Capabilities, Connector, PlatformPage, Position};
@@ -37,7 +38,7 @@ pub struct LiveAccount {
 pub(crate) struct Known {
     pub(crate) marks: Marks,
     /// What its list begins with, where it is paged through by marks.
-    pub(crate) first: Option<String>,
+    pub(crate) first: Option<SmolStr>,
     /// How many connections it has, as it said last.
     pub(crate) total: Option<u64>,
     /// When it was found to be too long to be looked through.
@@ -146,7 +147,7 @@ impl LiveAccount {
         let Some((around, part)) = neighbours::around(at, size_max) else {
             return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
         };
-        let (_waiting, has_company) = self.neighbours.join(around.clone());
+        let (_waiting, has_company) = self.neighbours.join(around.clone()).await;
         if has_company
             && !self.pages.is_under_way(at)
             && let Some(page) = self.page_within(ask, &around, part).await?

@@ -90,7 +90,8 @@ impl Memory {
         }
     }
 
-    /// Keeps in mind what products one of a roster holds, by what their platform calls them.
+    /// Keeps in mind what products one of a roster holds, by what their platform calls them; nothing where
+    /// the platform alone says who holds them.
     pub(crate) fn learn_products<'p>(
         &self,
         roster: &Roster<'_>,
@@ -99,6 +100,10 @@ impl Memory {
     ) {
         let (account, digest) = (&roster.accounts[by], roster.digests[by]);
         let (tenant, platform) = (account.tenant(), account.account().platform.as_str());
+        let is_there = |it: &&Arc<LiveAccount>| it.account().platform.as_str() == platform;
+        if roster.accounts.iter().filter(is_there).count() < 2 {
+            return;
+        }
         let learnt = local_ids
             .into_iter()
             .map(|id| (self.named(tenant, platform, id), digest, Box::default()));

@@ -2,10 +2,10 @@
 //!
 //! Clients that read a list side by side want small pages next to each other. Whoever asks while somebody
 //! waits for a page nearby asks for the largest page around both, and everybody else nearby then waits for
-//! that one: two calls for a whole neighbourhood. Whoever asks alone asks for no more than it wants.
+//! that one: one or two calls for a whole neighbourhood. Whoever asks alone asks for no more than it wants.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gatehouse_core::window::Window;
 
@@ -62,13 +62,22 @@ pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Optio
 pub(crate) struct Neighbours(Mutex<HashMap<Position, usize>>);
 
 impl Neighbours {
-    /// Joins those who wait for pages within a larger one, and tells whether there were any.
-    pub(crate) fn join(&self, around: Position) -> (Waiting<'_>, bool) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let n_waiting = all.entry(around.clone()).or_default();
-        *n_waiting += 1;
-        let has_company = *n_waiting > 1;
-        (Waiting { neighbours: self, around }, has_company)
+    /// Joins those who wait for pages within a larger one, and tells whether there are any.
+    pub(crate) async fn join(&self, around: Position) -> (Waiting<'_>, bool) {
+        *self.all().entry(around.clone()).or_default() += 1;
+        let waiting = Waiting { neighbours: self, around };
+        if !waiting.has_company() {
+            // Who came at the same moment has a turn to join, so that nobody asks for a page that
+            // another's answer would have held.
+            tokio::task::yield_now().await;
+        }
+        let has_company = waiting.has_company();
+        (waiting, has_company)
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Position, usize>> {
+        // A count of those who wait is whole whatever panicked beside it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -78,9 +87,15 @@ pub(crate) struct Waiting<'n> {
     around: Position,
 }
 
+impl Waiting<'_> {
+    fn has_company(&self) -> bool {
+        self.neighbours.all().get(&self.around).is_some_and(|n_waiting| *n_waiting > 1)
+    }
+}
+
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut all = self.neighbours.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.neighbours.all();
         if let Some(n_waiting) = all.get_mut(&self.around) {
             *n_waiting -= 1;
             if *n_waiting == 0 {
@@ -121,17 +136,25 @@ mod tests {
         assert_eq!(window_around(window(60, 60), 100), None);
     }
 
-    #[test]
-    fn company_is_whoever_waits_at_the_same_time() {
+    #[tokio::test]
+    async fn company_is_whoever_waits_at_the_same_time() {
         let neighbours = Neighbours::default();
         let here = || Position::Page { index: 1, size: 100 };
-        let (one, has_company) = neighbours.join(here());
+        let (one, has_company) = neighbours.join(here()).await;
         assert!(!has_company);
-        let (other, has_company) = neighbours.join(here());
+        let (other, has_company) = neighbours.join(here()).await;
         assert!(has_company);
-        assert!(!neighbours.join(Position::Page { index: 2, size: 100 }).1);
+        assert!(!neighbours.join(Position::Page { index: 2, size: 100 }).await.1);
         drop((one, other));
-        assert!(!neighbours.join(here()).1);
-        assert!(neighbours.0.lock().unwrap().is_empty());
+        assert!(!neighbours.join(here()).await.1);
+        assert!(neighbours.all().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_comes_first_sees_who_comes_at_the_same_moment() {
+        let neighbours = Neighbours::default();
+        let here = || Position::Page { index: 1, size: 100 };
+        let (first, second) = tokio::join!(neighbours.join(here()), neighbours.join(here()));
+        assert!(first.1 && second.1);
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use gatehouse_core::identifier;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
+use smol_str::SmolStr;
 
 use crate::connector::{Ask, LookUp};
 use crate::failure::{Failure, FailureKind, Failures};
@@ -196,7 +197,7 @@ impl Call<'_> {
 struct Seeking<'w> {
     by_number: HashMap<(IdentifierKind, &'w str), usize>,
     by_name: HashMap<&'w str, usize>,
-    seen: HashMap<String, (Arc<Connection>, Vec<usize>)>,
+    seen: HashMap<SmolStr, (Arc<Connection>, Vec<usize>)>,
     never_carried: HashSet<usize>,
     failures: Failures,
 }

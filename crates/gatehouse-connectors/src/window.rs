@@ -40,7 +40,7 @@ impl Got {
 
     /// Leaves each connection once: platforms repeat some while their lists change.
     pub(crate) fn once_each(&mut self) {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(self.connections.len());
         let is_new: Vec<bool> =
             self.connections.iter().map(|it| seen.insert(it.local_id.as_str())).collect();
         if is_new.contains(&false) {
@@ -191,7 +191,7 @@ async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u3
     let Some((at, around)) = mark_around(account, window, size_max) else {
         return walk_alone(account, ask, window, size_max).await;
     };
-    let (_waiting, has_company) = account.neighbours.join(at.clone());
+    let (_waiting, has_company) = account.neighbours.join(at.clone()).await;
     let part = Window { start: window.start - around.start, len: window.len };
     if has_company && let Ok(Some(page)) = account.page_within(ask, &at, part).await {
         return Got { connections: page.connections, failures: Failures::default() };

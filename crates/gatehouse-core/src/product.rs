@@ -3,10 +3,11 @@
 //! A [`Connection`] is what a platform says; a [`Product`] is the connection together with the account
 //! that it was found through.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+
+use smol_str::SmolStr;
 
 use crate::account::Account;
 use crate::identifier::{self, Identifier, IdentifierKind};
@@ -15,21 +16,28 @@ use crate::ids::PlatformName;
 /// Most characters in what a platform calls a connection.
 pub const LOCAL_ID_CHARS_MAX: usize = 256;
 
+/// Whether a platform may call a connection so: in 1 to [`LOCAL_ID_CHARS_MAX`] characters, none of them a
+/// control character.
+pub fn is_local_id(text: &str) -> bool {
+    let is_short = text.len() <= LOCAL_ID_CHARS_MAX || text.chars().count() <= LOCAL_ID_CHARS_MAX;
+    is_short && !text.is_empty() && !text.chars().any(char::is_control)
+}
+
 /// A connection as a platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// What the platform calls it, unique in the platform.
-    pub local_id: String,
+    pub local_id: SmolStr,
     /// Its status, in our words where there is one for it.
-    pub status: Cow<'static, str>,
+    pub status: SmolStr,
     /// Its status in the platform's own word.
-    pub platform_status: Option<String>,
+    pub platform_status: Option<SmolStr>,
     /// How it is connected.
     pub connectivity: Connectivity,
     /// The numbers that it carries, several of one kind perhaps.
-    pub identifiers: Vec<(IdentifierKind, String)>,
+    pub identifiers: Vec<(IdentifierKind, SmolStr)>,
     /// The devices that it was seen in.
-    pub imeis: Vec<String>,
+    pub imeis: Vec<SmolStr>,
     /// What the customer wrote on it.
     pub properties: Vec<Property>,
 }
@@ -69,9 +77,9 @@ impl Connectivity {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Property {
     /// Its name; several properties may have the same one.
-    pub name: String,
+    pub name: SmolStr,
     /// Its value.
-    pub value: String,
+    pub value: SmolStr,
 }
 
 /// A connection, and whose it is.
@@ -87,7 +95,7 @@ impl Product {
     /// The product's identifier.
     pub fn id(&self) -> ProductId {
         let Self { account, connection } = self;
-        ProductId { platform: account.platform.clone(), local_id: connection.local_id.clone() }
+        ProductId { platform: account.platform.clone(), local_id: connection.local_id.to_string() }
     }
 }
 
@@ -114,12 +122,10 @@ impl FromStr for ProductId {
     fn from_str(text: &str) -> Result<Self, BadProductId> {
         let (platform, local_id) = text.split_once('-').ok_or(BadProductId)?;
         let platform = platform.parse().map_err(|_| BadProductId)?;
-        let is_bounded = (1..=LOCAL_ID_CHARS_MAX).contains(&local_id.chars().count());
-        if is_bounded && !local_id.chars().any(char::is_control) {
-            Ok(Self { platform, local_id: local_id.to_owned() })
-        } else {
-            Err(BadProductId)
+        if !is_local_id(local_id) {
+            return Err(BadProductId);
         }
+        Ok(Self { platform, local_id: local_id.to_owned() })
     }
 }
 

@@ -41,7 +41,12 @@ impl Answer {
 
     /// Its body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_slice(&self.body).map_err(|error| {
+        // Looked at once as a whole, it need not be looked at text by text.
+        let read = match std::str::from_utf8(&self.body) {
+            Ok(body) => serde_json::from_str(body),
+            Err(_) => serde_json::from_slice(&self.body),
+        };
+        read.map_err(|error| {
             let status = self.status.as_u16();
             let what = if let Some(packed) = self.packed() {
                 format!("a body that is packed with `{packed}`, which was not asked for")

@@ -1,16 +1,16 @@
 //! The near side: asks a platform that speaks as a simulated one does.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
-use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, Property};
+use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, Property, is_local_id};
 use gatehouse_core::{Connection, IdentifierKind};
 use http::StatusCode;
 use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
 use crate::catalog::{Fault, Settings, kind};
@@ -228,21 +228,26 @@ fn encoded(text: &str) -> PercentEncode<'_> {
 
 #[derive(Deserialize)]
 struct PageBody {
-    connections: Vec<ConnectionBody>,
+    connections: Vec<Understood>,
     total: Option<u64>,
     next: Option<String>,
 }
 
+/// A connection as it is understood while it is read; nothing where the platform calls it by what is no id.
+#[derive(Deserialize)]
+#[serde(from = "ConnectionBody")]
+struct Understood(Option<Arc<Connection>>);
+
 #[derive(Deserialize)]
 struct ConnectionBody {
-    id: String,
-    state: String,
+    id: SmolStr,
+    state: SmolStr,
     connectivity: ConnectivityBody,
-    iccid: Option<String>,
-    imsi: Option<String>,
-    msisdn: Option<String>,
-    imei: Option<String>,
-    serial: Option<String>,
+    iccid: Option<SmolStr>,
+    imsi: Option<SmolStr>,
+    msisdn: Option<SmolStr>,
+    imei: Option<SmolStr>,
+    serial: Option<SmolStr>,
     #[serde(default)]
     properties: Vec<PropertyBody>,
 }
@@ -256,8 +261,8 @@ enum ConnectivityBody {
 
 #[derive(Deserialize)]
 struct PropertyBody {
-    name: String,
-    value: Option<String>,
+    name: SmolStr,
+    value: Option<SmolStr>,
 }
 
 /// What the platform says where it can't do what it was asked for.
@@ -292,7 +297,8 @@ fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>, Failure> 
         return Ok(None);
     }
     expect_ok(answer)?;
-    connection(answer.json()?).map(Some)
+    let Understood(connection) = answer.json()?;
+    connection.ok_or_else(no_id).map(Some)
 }
 
 fn expect_ok(answer: &Answer) -> Result<(), Failure> {
@@ -303,20 +309,27 @@ fn expect_ok(answer: &Answer) -> Result<(), Failure> {
 }
 
 fn page(body: PageBody) -> Result<PlatformPage, Failure> {
-    let connections = body.connections.into_iter().map(connection).collect::<Result<_, _>>()?;
+    let connections = body.connections.into_iter().map(|Understood(connection)| connection);
+    let connections = connections.collect::<Option<_>>().ok_or_else(no_id)?;
     let next = body.next.filter(|mark| !mark.is_empty());
     Ok(PlatformPage { connections, next, total: body.total, is_last: false })
 }
 
-fn connection(body: ConnectionBody) -> Result<Arc<Connection>, Failure> {
-    let is_bounded = (1..=LOCAL_ID_CHARS_MAX).contains(&body.id.chars().count());
-    if !is_bounded || body.id.chars().any(char::is_control) {
-        let detail = format!(
-            "the platform has a connection whose id is not 1 to {LOCAL_ID_CHARS_MAX} characters \
-             without control characters"
-        );
-        return Err(Failure::new(FailureKind::Error, detail));
+fn no_id() -> Failure {
+    let detail = format!(
+        "the platform has a connection whose id is not 1 to {LOCAL_ID_CHARS_MAX} characters \
+         without control characters"
+    );
+    Failure::new(FailureKind::Error, detail)
+}
+
+impl From<ConnectionBody> for Understood {
+    fn from(body: ConnectionBody) -> Self {
+        Self(is_local_id(&body.id).then(|| Arc::new(connection(body))))
     }
+}
+
+fn connection(body: ConnectionBody) -> Connection {
     let numbers = [
         (IdentifierKind::Iccid, body.iccid),
         (IdentifierKind::Imsi, body.imsi),
@@ -329,7 +342,7 @@ fn connection(body: ConnectionBody) -> Result<Arc<Connection>, Failure> {
         let value = it.value.filter(|value| !value.is_empty())?;
         Some(Property { name: it.name, value })
     });
-    Ok(Arc::new(Connection {
+    Connection {
         local_id: body.id,
         status: status(&body.state),
         platform_status: Some(body.state),
@@ -340,16 +353,16 @@ fn connection(body: ConnectionBody) -> Result<Arc<Connection>, Failure> {
         identifiers: carried.filter(|(_, value)| !value.is_empty()).collect(),
         imeis: body.imei.into_iter().filter(|imei| !imei.is_empty()).collect(),
         properties: properties.collect(),
-    }))
+    }
 }
 
 /// Our word for a status of the platform's; one that we don't know stands for itself.
-fn status(word: &str) -> Cow<'static, str> {
+fn status(word: &str) -> SmolStr {
     match word {
-        "in-use" => "ACTIVE".into(),
-        "paused" => "SUSPENDED".into(),
-        "stock" => "CREATED".into(),
-        "retired" => "TERMINATED".into(),
+        "in-use" => SmolStr::new_static("ACTIVE"),
+        "paused" => SmolStr::new_static("SUSPENDED"),
+        "stock" => SmolStr::new_static("CREATED"),
+        "retired" => SmolStr::new_static("TERMINATED"),
         other => other.to_uppercase().into(),
     }
 }

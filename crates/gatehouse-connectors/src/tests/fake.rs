@@ -223,16 +223,16 @@ fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {
 /// A card with a number: every second one is written with its check digit.
 pub(super) fn card(n: u64) -> Arc<Connection> {
     Arc::new(Connection {
-        local_id: format!("card-{n}"),
+        local_id: format!("card-{n}").into(),
         status: "ACTIVE".into(),
         platform_status: Some("on".into()),
         connectivity: Connectivity::Cellular,
         identifiers: vec![
-            (IdentifierKind::Iccid, iccid(n, n.is_multiple_of(2))),
-            (IdentifierKind::Imsi, imsi(n)),
+            (IdentifierKind::Iccid, iccid(n, n.is_multiple_of(2)).into()),
+            (IdentifierKind::Imsi, imsi(n).into()),
         ],
         imeis: Vec::new(),
-        properties: vec![Property { name: "third".into(), value: (n % 3).to_string() }],
+        properties: vec![Property { name: "third".into(), value: (n % 3).to_string().into() }],
     })
 }
 

@@ -307,3 +307,16 @@ async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
     let reading = platforms.read(&accounts, &"BETA-none".parse().unwrap(), ask()).await;
     assert!(reading.troubles.is_empty(), "another platform has nothing to do with it");
 }
+
+#[tokio::test]
+async fn who_holds_a_product_is_remembered_where_its_platform_does_not_say_so() {
+    let (_, accounts) = three();
+    let platforms = platforms();
+    let page = gatehouse_core::PageRequest { number: 1, size: 30 };
+    platforms.list(&accounts, &super::filter(""), page, ask()).await;
+    let roster = platforms.memory.roster(&accounts);
+    let holders = |id: &str| platforms.memory.holders(&roster, &id.parse().unwrap());
+    assert_eq!(holders("ALPHA-card-3"), Some(vec![0]));
+    assert_eq!(holders("ALPHA-card-103"), Some(vec![1]));
+    assert_eq!(holders("BETA-card-203"), None);
+}

@@ -114,7 +114,10 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
         assert_eq!((seen.len(), ids.len()), (25, 25), "{name}");
         for kind in IdentifierKind::ALL {
             let carried = |it: &Arc<Connection>| {
-                it.identifiers.iter().find(|(it, _)| *it == kind).map(|(_, value)| value.clone())
+                it.identifiers
+                    .iter()
+                    .find(|(it, _)| *it == kind)
+                    .map(|(_, value)| value.to_string())
             };
             let carrying: Vec<_> = seen.iter().filter(|it| carried(it).is_some()).collect();
             for some in carrying.chunks(10) {
@@ -364,17 +367,17 @@ fn only_what_is_known_is_read() {
     )
     .unwrap();
     assert_eq!((page.total, page.next), (Some(2), None));
-    let property = |value: &str| Property { name: "a".to_owned(), value: value.to_owned() };
+    let property = |value: &str| Property { name: "a".into(), value: value.into() };
     let expected = Connection {
-        local_id: "7".to_owned(),
+        local_id: "7".into(),
         status: "ACTIVE".into(),
-        platform_status: Some("in-use".to_owned()),
+        platform_status: Some("in-use".into()),
         connectivity: Connectivity::Cellular,
         identifiers: vec![
-            (IdentifierKind::Iccid, "8949".to_owned()),
-            (IdentifierKind::SerialNumber, "5".to_owned()),
+            (IdentifierKind::Iccid, "8949".into()),
+            (IdentifierKind::SerialNumber, "5".into()),
         ],
-        imeis: vec!["35".to_owned()],
+        imeis: vec!["35".into()],
         properties: vec![property("b"), property("c")],
     };
     assert_eq!(*page.connections[0], expected);
