@@ -24,6 +24,7 @@ mod docs;
 mod find_body;
 mod idempotency;
 mod intake;
+mod json;
 mod media;
 mod metrics;
 mod negotiation;

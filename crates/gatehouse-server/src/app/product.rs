@@ -68,15 +68,22 @@ impl App {
         };
         let all: Vec<_> = accounts.iter().map(|(account, _)| &account.name).collect();
         self.platforms.keep_only(tenant, &all);
-        let wanted: Vec<_> = accounts.into_iter().filter(|(account, _)| wanted(account)).collect();
-        let live = wanted.into_iter().map(async |(account, version)| {
+        let wanted = accounts.into_iter().filter(|(account, _)| wanted(account)).enumerate();
+        let (mut live, mut closed) = (Vec::new(), Vec::new());
+        for (n, (account, version)) in wanted {
             match self.platforms.live(tenant, &account.name, version) {
-                Some(live) => Ok(Some(live)),
-                None => self.bring_to_life(tenant, &account.name).await,
+                Some(it) => live.push((n, it)),
+                None => closed.push((n, account.name)),
             }
+        }
+        let opened = closed.into_iter().map(async |(n, name)| {
+            let opened = self.bring_to_life(tenant, &name).await?;
+            Ok::<_, Error>(opened.map(|it| (n, it)))
         });
-        let live = stream::iter(live).buffered(OPENED_AT_ONCE);
-        live.try_filter_map(async |live| Ok(live)).try_collect().await
+        let opened: Vec<_> = stream::iter(opened).buffered(OPENED_AT_ONCE).try_collect().await?;
+        live.extend(opened.into_iter().flatten());
+        live.sort_unstable_by_key(|(n, _)| *n);
+        Ok(live.into_iter().map(|(_, it)| it).collect())
     }
 
     /// Opens an account as it is kept; nothing where it is gone meanwhile. One that can't be read is live

@@ -1,11 +1,9 @@
 //! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
 
-use std::fmt;
-
-use gatehouse_core::{AccessId, ContractId, Product, TaskId, TenantName};
+use gatehouse_core::{AccessId, ContractId, TaskId, TenantName};
 use http::request::Parts;
 use http::uri::Authority;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 use super::arrival::Arrival;
 use super::site::Site;
@@ -58,34 +56,18 @@ impl Address {
     }
 
     pub(crate) fn contract(&self, tenant: &TenantName, id: &ContractId) -> String {
-        let id = utf8_percent_encode(id.as_str(), SEGMENT);
-        format!("{}/{tenant}/contract/{id}", self.base)
+        format!("{}/{tenant}/contract/{}", self.base, encoded(id.as_str()))
     }
 
-    /// The address of a product, to be written where it is wanted: there may be many.
-    pub(crate) fn product<'a>(
-        &'a self,
-        tenant: &'a TenantName,
-        product: &'a Product,
-    ) -> impl fmt::Display + 'a {
-        ProductAddress { base: &self.base, tenant, product }
+    /// What the addresses of products begin with.
+    pub(crate) fn products(&self, tenant: &TenantName) -> String {
+        format!("{}/{tenant}/product/", self.base)
     }
 }
 
-struct ProductAddress<'a> {
-    base: &'a str,
-    tenant: &'a TenantName,
-    product: &'a Product,
-}
-
-impl fmt::Display for ProductAddress<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { base, tenant, product } = self;
-        // A platform's name has nothing that must be encoded.
-        let platform = &product.account.platform;
-        let local_id = utf8_percent_encode(&product.connection.local_id, SEGMENT);
-        write!(f, "{base}/{tenant}/product/{platform}-{local_id}")
-    }
+/// A text as a segment of a path, in pieces.
+pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, SEGMENT)
 }
 
 /// The host that the client named. What is no host can't be part of an address.

@@ -3,11 +3,10 @@
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId};
 use http::{StatusCode, header};
-use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 use serde_json::json;
 
-use super::address::SEGMENT;
+use super::address::encoded;
 use super::call::Call;
 use super::paging;
 use super::problem::Problem;
@@ -97,7 +96,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     })?;
     let made = call.app().create_client(call.tenant(), name, scopes.value()).await?;
     let id = made.client.id.to_string();
-    let location = format!("{}/{}", call.address.here(), utf8_percent_encode(&id, SEGMENT));
+    let location = format!("{}/{}", call.address.here(), encoded(&id));
     let body = ClientBody::new(&made.client, Some(made.secret.reveal()));
     Ok(Reply::json(StatusCode::CREATED, &body)
         .with(header::LOCATION, &location)

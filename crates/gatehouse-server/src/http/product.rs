@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::batch_body::beside;
 use super::call::Call;
 use super::find_body;
+use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
 use super::product_body::{Fields, View};
@@ -25,9 +26,6 @@ use crate::app::Error;
 
 /// Which fields of products are to be shown.
 pub(super) const FIELDS: &str = "fields";
-
-/// About as many bytes as an envelope has without products.
-const ENVELOPE_BYTES: usize = 1024;
 
 pub(super) const LIST: Operation = Operation {
     method: "GET",
@@ -100,10 +98,9 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
     let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
     let (products, problems) = parts(listing, page);
-    let n_bytes = ENVELOPE_BYTES + products.len() * fields.bytes();
     let body = view(&call, fields).envelope(&products, &problems);
     let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
-    Ok(Reply::long_json(StatusCode::PARTIAL_CONTENT, &body, n_bytes).with(header::LINK, &links))
+    Ok(Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body).with(header::LINK, &links))
 }
 
 async fn find(mut call: Call) -> Result<Reply, Problem> {
@@ -113,9 +110,8 @@ async fn find(mut call: Call) -> Result<Reply, Problem> {
     let _place = place(&call)?;
     let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
     let problems = asked.problems(&mut finding);
-    let n_bytes = ENVELOPE_BYTES + finding.products.len() * Fields::All.bytes();
     let body = view(&call, Fields::All).envelope(&finding.products, &problems);
-    Ok(Reply::long_json(StatusCode::OK, &body, n_bytes))
+    Ok(Reply::whole(StatusCode::OK, JSON, body))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -123,7 +119,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let _place = place(&call)?;
     let reading = call.app().read_product(call.tenant(), &id, ask(&call)).await?;
     let product = only(reading, &id)?;
-    Ok(Reply::json(StatusCode::OK, &view(&call, Fields::All).product(&product)))
+    Ok(Reply::whole(StatusCode::OK, JSON, view(&call, Fields::All).product(&product)))
 }
 
 /// What platforms are asked under: the time that they have begins now.

@@ -1,16 +1,19 @@
 //! Products on the wire: which of their fields, and the envelope that they come in.
 //!
-//! A page has up to a thousand of them, so nothing is copied on the way: every body borrows what it shows
-//! and is written once.
+//! A page has up to a thousand of them, so they are written straight into the answer's bytes.
 
+use bytes::Bytes;
 use gatehouse_core::product::Property;
-use gatehouse_core::{Connection, IdentifierKind, Product, TenantName};
+use gatehouse_core::{Account, Connection, IdentifierKind, Product, TenantName};
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 
-use super::address::Address;
+use super::address::{Address, encoded};
+use super::json::Json;
 use super::party::Party;
-use super::problem::{Problem, ProblemBody};
+use super::problem::Problem;
+
+/// About as many bytes as an answer has beside its products.
+const ENVELOPE_BYTES: usize = 1024;
 
 /// A field of a product. Its identifier is always shown, and is none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,7 @@ impl Fields {
     const NONE: &str = "none";
 
     /// About as many bytes as a product has.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         match self {
             Self::All => 800,
             Self::None => 200,
@@ -108,70 +111,99 @@ pub(crate) struct View<'a> {
     pub(crate) fields: Fields,
 }
 
-impl<'a> View<'a> {
+impl View<'_> {
+    /// The answer of a list or a search: products, and what went wrong beside them.
+    pub(crate) fn envelope(self, products: &[Product], errors: &[Problem]) -> Bytes {
+        let n_bytes = ENVELOPE_BYTES + products.len() * self.fields.bytes();
+        let mut json = Json::with_capacity(n_bytes);
+        let mut writer = ProductWriter::new(self);
+        json.raw(r#"{"entities":"#);
+        json.list(products, |json, product| writer.write(json, product));
+        json.member("errors");
+        json.list(errors, |json, problem| json.value(&problem.wire(self.correlation_id)));
+        json.member("correlationId");
+        json.quoted(self.correlation_id);
+        json.raw("}");
+        json.finish()
+    }
+
     /// One product.
-    pub(crate) fn product(self, product: &'a Product) -> ProductBody<'a> {
-        ProductBody { view: self, product }
-    }
-
-    /// Products, and what went wrong beside them.
-    pub(crate) fn envelope(self, products: &'a [Product], errors: &'a [Problem]) -> Envelope<'a> {
-        Envelope {
-            entities: products.iter().map(|product| self.product(product)).collect(),
-            errors: errors.iter().map(|problem| problem.wire(self.correlation_id)).collect(),
-            correlation_id: self.correlation_id,
-        }
+    pub(crate) fn product(self, product: &Product) -> Bytes {
+        let mut json = Json::with_capacity(self.fields.bytes());
+        ProductWriter::new(self).write(&mut json, product);
+        json.finish()
     }
 }
 
-/// The answer of a list or a search.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Envelope<'a> {
-    entities: Vec<ProductBody<'a>>,
-    errors: Vec<ProblemBody<'a>>,
-    correlation_id: &'a str,
-}
-
-/// A product on the wire.
-pub(crate) struct ProductBody<'a> {
+/// Writes products one after the other.
+struct ProductWriter<'a> {
     view: View<'a>,
-    product: &'a Product,
+    /// Products of one account stand together.
+    common: Option<Common<'a>>,
 }
 
-impl Serialize for ProductBody<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { view, product } = self;
+/// What is the same in all products of an account, as it is written.
+struct Common<'a> {
+    account: &'a Account,
+    /// What their addresses begin with, without the quote behind it.
+    address: Json,
+    /// Whose they are.
+    party: Json,
+}
+
+impl<'a> Common<'a> {
+    fn new(view: View<'_>, account: &'a Account) -> Self {
+        let (mut address, mut party) = (Json::default(), Json::default());
+        address.raw("\"");
+        address.text(&view.address.products(view.tenant));
+        party.value(&[Party::new(account)]);
+        Self { account, address, party }
+    }
+}
+
+impl<'a> ProductWriter<'a> {
+    fn new(view: View<'a>) -> Self {
+        Self { view, common: None }
+    }
+
+    fn write(&mut self, json: &mut Json, product: &'a Product) {
+        let Self { view, common } = self;
         let Product { account, connection } = product;
-        let mut body = serializer.serialize_map(None)?;
-        let id = format_args!("{}-{}", account.platform, connection.local_id);
-        body.serialize_entry("id", &id)?;
+        let same = common.take().filter(|it| std::ptr::eq(it.account, &**account));
+        let common = common.insert(same.unwrap_or_else(|| Common::new(*view, account)));
+        // A platform's name has nothing that must be escaped or encoded.
+        let platform = account.platform.as_str();
+        json.raw(r#"{"id":""#);
+        json.raw(platform);
+        json.raw("-");
+        json.text(&connection.local_id);
+        json.raw("\"");
         for field in Field::ALL.into_iter().filter(|field| view.fields.show(*field)) {
-            let name = field.as_str();
+            if field == Field::CustomProperty && connection.properties.is_empty() {
+                continue;
+            }
+            json.member(field.as_str());
             match field {
                 Field::Href => {
-                    let address = view.address.product(view.tenant, product);
-                    body.serialize_entry(name, &format_args!("{address}"))?;
+                    json.append(&common.address);
+                    json.raw(platform);
+                    json.raw("-");
+                    encoded(&connection.local_id).for_each(|piece| json.raw(piece));
+                    json.raw("\"");
                 }
-                Field::Status => body.serialize_entry(name, &connection.status)?,
-                Field::ConnectivityType => {
-                    body.serialize_entry(name, connection.connectivity.as_str())?;
-                }
-                Field::ProductCharacteristic => {
-                    body.serialize_entry(name, &Characteristics(product))?;
-                }
-                Field::RelatedParty => body.serialize_entry(name, &[Party::new(account)])?,
-                Field::CustomProperty if connection.properties.is_empty() => {}
-                Field::CustomProperty => {
-                    body.serialize_entry(name, &Properties(&connection.properties))?;
-                }
-                Field::Type => body.serialize_entry(name, "IoTConnection")?,
+                Field::Status => json.quoted(&connection.status),
+                Field::ConnectivityType => json.quoted(connection.connectivity.as_str()),
+                Field::ProductCharacteristic => write_characteristics(json, product),
+                Field::RelatedParty => json.append(&common.party),
+                Field::CustomProperty => json.list(&connection.properties, write_property),
+                Field::Type => json.raw(r#""IoTConnection""#),
             }
         }
         if view.fields == Fields::None {
-            body.serialize_entry("correlationId", view.correlation_id)?;
+            json.member("correlationId");
+            json.quoted(view.correlation_id);
         }
-        body.end()
+        json.raw("}");
     }
 }
 
@@ -182,44 +214,41 @@ pub(crate) struct Characteristic<'a> {
     pub(crate) value: &'a str,
 }
 
-/// What a product is, name by name; a name comes as often as it has values.
-struct Characteristics<'a>(&'a Product);
-
-impl Serialize for Characteristics<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Product { account, connection } = self.0;
-        let platform = Characteristic { name: "PLATFORM", value: account.platform.as_str() };
-        let imeis = connection.imeis.iter().map(|value| Characteristic { name: "IMEI", value });
-        let status = connection.platform_status.iter();
-        let status = status.map(|value| Characteristic { name: "PLATFORM_STATUS", value });
-        let all = std::iter::once(platform)
-            .chain(carried(connection, IdentifierKind::Iccid))
-            .chain(carried(connection, IdentifierKind::Imsi))
-            .chain(carried(connection, IdentifierKind::Msisdn))
-            .chain(imeis)
-            .chain(carried(connection, IdentifierKind::SerialNumber))
-            .chain(status);
-        serializer.collect_seq(all)
-    }
+/// What a product is, name by name; a name comes as often as it has values. Names of ours need no escapes.
+fn write_characteristics(json: &mut Json, product: &Product) {
+    let Product { account, connection } = product;
+    let imeis = connection.imeis.iter().map(|value| ("IMEI", value.as_str()));
+    let status = connection.platform_status.iter().map(|it| ("PLATFORM_STATUS", it.as_str()));
+    json.raw(r#"[{"name":"PLATFORM","value":""#);
+    json.raw(account.platform.as_str());
+    json.raw("\"}");
+    let others = carried(connection, IdentifierKind::Iccid)
+        .chain(carried(connection, IdentifierKind::Imsi))
+        .chain(carried(connection, IdentifierKind::Msisdn))
+        .chain(imeis)
+        .chain(carried(connection, IdentifierKind::SerialNumber))
+        .chain(status);
+    others.for_each(|(name, value)| {
+        json.raw(r#",{"name":""#);
+        json.raw(name);
+        json.raw(r#"","value":"#);
+        json.quoted(value);
+        json.raw("}");
+    });
+    json.raw("]");
 }
 
-fn carried(
-    connection: &Connection,
-    kind: IdentifierKind,
-) -> impl Iterator<Item = Characteristic<'_>> {
+fn write_property(json: &mut Json, Property { name, value }: &Property) {
+    json.raw(r#"{"name":"#);
+    json.quoted(name);
+    json.member("value");
+    json.quoted(value);
+    json.raw("}");
+}
+
+fn carried(connection: &Connection, kind: IdentifierKind) -> impl Iterator<Item = (&str, &str)> {
     let of_kind = connection.identifiers.iter().filter(move |(it, _)| *it == kind);
-    of_kind.map(move |(_, value)| Characteristic { name: kind.as_str(), value })
-}
-
-/// What the customer wrote on a product.
-struct Properties<'a>(&'a [Property]);
-
-impl Serialize for Properties<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(
-            self.0.iter().map(|Property { name, value }| Characteristic { name, value }),
-        )
-    }
+    of_kind.map(move |(_, value)| (kind.as_str(), value.as_str()))
 }
 
 #[cfg(test)]

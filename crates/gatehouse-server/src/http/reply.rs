@@ -35,13 +35,7 @@ impl ReplyBody {
 impl Reply {
     /// An answer with a JSON body.
     pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Self {
-        Self::long_json(status, body, 0)
-    }
-
-    /// The same, with a body of about so many bytes: what grows bit by bit is copied again and again.
-    pub(crate) fn long_json(status: StatusCode, body: &impl Serialize, n_bytes: usize) -> Self {
-        let mut bytes = Vec::with_capacity(n_bytes.max(128));
-        serde_json::to_writer(&mut bytes, body).expect("bodies are plain data");
+        let bytes = serde_json::to_vec(body).expect("bodies are plain data");
         Self::whole(status, JSON, bytes.into())
     }
 

@@ -202,6 +202,15 @@ impl<Io: AsyncWrite + Unpin> Wire<Io> {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
+    /// Whether something else goes out in place of these bytes: in HTTP/2 never.
+    fn is_replaced(&mut self, bytes: &[u8]) -> bool {
+        if self.instead.is_none() && !self.is_http2() {
+            let explained = refusal::explain(bytes, || self.clock.now());
+            self.instead = explained.map(|message| (message, 0));
+        }
+        self.instead.is_some()
+    }
+
     fn poll_instead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some((message, n_gone)) = &mut self.instead {
             if *n_gone == message.len() {
@@ -259,23 +268,14 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
             // The last word has been said.
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        if self.instead.is_none() {
-            let explained = match self.protocol {
-                Protocol::Http2 => None,
-                _ => refusal::explain(buffer, || self.clock.now()),
-            };
-            match explained {
-                Some(message) => self.instead = Some((message, 0)),
-                None => {
-                    let written = Pin::new(&mut self.io).poll_write(cx, buffer);
-                    let written = self.watch(cx, written);
-                    return self.count(written);
-                }
-            }
+        if self.is_replaced(buffer) {
+            // hyper offers the same bytes again until they are taken.
+            ready!(self.poll_instead(cx))?;
+            return Poll::Ready(Ok(buffer.len()));
         }
-        // hyper offers the same bytes again until they are taken.
-        ready!(self.poll_instead(cx))?;
-        Poll::Ready(Ok(buffer.len()))
+        let written = Pin::new(&mut self.io).poll_write(cx, buffer);
+        let written = self.watch(cx, written);
+        self.count(written)
     }
 
     fn poll_write_vectored(
@@ -283,9 +283,11 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if !self.is_write_vectored() {
-            let first = buffers.iter().find(|buffer| !buffer.is_empty());
-            return self.poll_write(cx, first.map_or(&[], |buffer| &**buffer));
+        // A refusal of hyper's is a head without a body, so the first piece shows it.
+        let first = buffers.iter().find(|buffer| !buffer.is_empty());
+        let first = first.map_or(&[][..], |buffer| &**buffer);
+        if self.farewell.is_some() || self.is_replaced(first) {
+            return self.poll_write(cx, first);
         }
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, buffers);
         let written = self.watch(cx, written);
@@ -303,10 +305,8 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
         self.watch(cx, shut)
     }
 
-    // Without vectored writes hyper sends head and body of HTTP/1.1 as one buffer, which is what is looked
-    // at. In HTTP/2 nothing is.
     fn is_write_vectored(&self) -> bool {
-        self.is_http2() && self.io.is_write_vectored()
+        self.io.is_write_vectored()
     }
 }
 

@@ -129,17 +129,47 @@ async fn a_client_that_reads_slowly_is_waited_for() {
     assert!(line.held.activity.idle_since().is_some());
 }
 
-#[tokio::test]
-async fn a_bare_refusal_is_explained() {
+/// A wire that was asked for something that is no request.
+async fn misused() -> Line {
     let mut line = Line::new();
     line.client.write_all(b"GARBAGE\r\n\r\n").await.unwrap();
     let mut garbage = [0; 11];
     line.wire.read_exact(&mut garbage).await.unwrap();
-    assert!(!line.wire.is_write_vectored());
-    let bare = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
-    assert_eq!(line.wire.write(bare).await.unwrap(), bare.len(), "as hyper sees it");
+    line
+}
+
+async fn said(mut line: Line) -> String {
     drop(line.wire);
     let mut said = String::new();
     line.client.read_to_string(&mut said).await.unwrap();
-    assert!(said.contains("\"title\":\"Malformed request\""), "{said}");
+    said
+}
+
+#[tokio::test]
+async fn a_bare_refusal_is_explained() {
+    let bare = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    let mut line = misused().await;
+    assert_eq!(line.wire.write(bare).await.unwrap(), bare.len(), "as hyper sees it");
+    let whole = said(line).await;
+    assert!(whole.contains("\"title\":\"Malformed request\""), "{whole}");
+
+    let mut line = misused().await;
+    let pieces = [IoSlice::new(b""), IoSlice::new(bare)];
+    assert_eq!(line.wire.write_vectored(&pieces).await.unwrap(), bare.len());
+    let in_pieces = said(line).await;
+    assert!(in_pieces.contains("\"title\":\"Malformed request\""), "{in_pieces}");
+}
+
+#[tokio::test]
+async fn an_answer_in_pieces_goes_out_as_it_is() {
+    for head in [
+        "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\n\r\n",
+        "HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\n",
+    ] {
+        let mut line = misused().await;
+        assert!(line.wire.is_write_vectored());
+        let pieces = [IoSlice::new(head.as_bytes()), IoSlice::new(b"body")];
+        assert_eq!(line.wire.write_vectored(&pieces).await.unwrap(), head.len() + 4);
+        assert_eq!(said(line).await, format!("{head}body"));
+    }
 }

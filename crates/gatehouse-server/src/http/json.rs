@@ -1,0 +1,125 @@
+//! JSON that is written straight into bytes, for bodies that are made of thousands of short texts.
+//!
+//! A general writer looks at every byte of every name again. Here names are written as they are, and so is a
+//! text that needs no escapes; which escapes another one needs is the library's to say.
+
+use bytes::Bytes;
+use serde::Serialize;
+
+/// JSON, as far as it is written.
+#[derive(Debug, Default)]
+pub(crate) struct Json(Vec<u8>);
+
+impl Json {
+    /// Nothing yet, and room for so many bytes: what grows bit by bit is copied again and again.
+    pub(crate) fn with_capacity(n_bytes: usize) -> Self {
+        Self(Vec::with_capacity(n_bytes))
+    }
+
+    /// What is JSON already.
+    pub(crate) fn raw(&mut self, json: &str) {
+        self.0.extend_from_slice(json.as_bytes());
+    }
+
+    /// The name of one more member of an object; its value comes next.
+    pub(crate) fn member(&mut self, name: &str) {
+        self.raw(",\"");
+        self.raw(name);
+        self.raw("\":");
+    }
+
+    /// A text without its quotes.
+    pub(crate) fn text(&mut self, text: &str) {
+        if is_plain(text) {
+            self.raw(text);
+        } else {
+            let quoted = written(text);
+            self.0.extend_from_slice(&quoted[1..quoted.len() - 1]);
+        }
+    }
+
+    /// A text in quotes.
+    pub(crate) fn quoted(&mut self, text: &str) {
+        self.0.push(b'"');
+        self.text(text);
+        self.0.push(b'"');
+    }
+
+    /// What was written before.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Texts, numbers, lists and whatever is made of them.
+    pub(crate) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        serde_json::to_writer(&mut self.0, value).expect("bodies are plain data");
+    }
+
+    /// Values in a list, each written by what it is given to.
+    pub(crate) fn list<T>(
+        &mut self,
+        values: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        self.0.push(b'[');
+        for (n, value) in values.into_iter().enumerate() {
+            if n > 0 {
+                self.0.push(b',');
+            }
+            write(self, value);
+        }
+        self.0.push(b']');
+    }
+
+    /// All of it.
+    pub(crate) fn finish(self) -> Bytes {
+        self.0.into()
+    }
+}
+
+fn written(text: &str) -> Vec<u8> {
+    serde_json::to_vec(text).expect("a text can be written")
+}
+
+/// Whether a text means itself between quotes. Every byte is looked at, which is faster than to stop early.
+fn is_plain(text: &str) -> bool {
+    let is_special = |b: u8| b < b' ' || b == b'"' || b == b'\\';
+    !text.bytes().fold(false, |found, b| found | is_special(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn quoted(text: &str) -> Bytes {
+        let mut json = Json::default();
+        json.quoted(text);
+        json.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_what_the_library_writes(text: String) {
+            prop_assert_eq!(quoted(&text), written(&text));
+        }
+    }
+
+    #[test]
+    fn every_character_means_itself_or_is_escaped() {
+        for c in (0..=0x2030).filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            assert_eq!(quoted(&text), written(&text), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn lists_have_commas_between() {
+        for (values, expected) in [(vec![], "[]"), (vec![1], "[1]"), (vec![1, 2, 3], "[1,2,3]")] {
+            let mut json = Json::default();
+            json.list(values, |json, value| json.value(&value));
+            assert_eq!(json.finish(), expected);
+        }
+    }
+}
