@@ -147,12 +147,15 @@ impl LiveAccount {
         let Some((around, part)) = neighbours::around(at, size_max) else {
             return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
         };
-        let (_waiting, has_company) = self.neighbours.join(around.clone()).await;
-        if has_company
-            && !self.pages.is_under_way(at)
-            && let Some(page) = self.page_within(ask, &around, part).await?
-        {
-            return Ok(page);
+        let (_waiting, has_company) = self.neighbours.join(&around, part).await;
+        if has_company && !self.pages.is_under_way(at) {
+            match self.page_within(ask, &around, part).await {
+                Ok(Some(page)) => return Ok(page),
+                Ok(None) => {}
+                // Perhaps it only takes the larger page for too large.
+                Err(failure) if failure.is_refusal() => {}
+                Err(failure) => return Err(failure),
+            }
         }
         self.one_page(ask, at).await.map(Arc::unwrap_or_clone)
     }

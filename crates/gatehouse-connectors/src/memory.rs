@@ -6,7 +6,7 @@
 //! kept are keyed digests, of accounts as they were: one that has changed is another.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,8 +31,26 @@ pub(crate) struct Memory {
 /// The young are filled; when they are full they become the old, and the old are forgotten.
 #[derive(Default)]
 struct Generations {
-    young: HashMap<u64, Held>,
-    old: HashMap<u64, Held>,
+    young: HashMap<u64, Held, BuildHasherDefault<Digested>>,
+    old: HashMap<u64, Held, BuildHasherDefault<Digested>>,
+}
+
+/// Digests are as good as any hash of theirs.
+#[derive(Default)]
+struct Digested(u64);
+
+impl Hasher for Digested {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only digests are looked up");
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The accounts that hold something, and since when that is known.
@@ -74,7 +92,7 @@ impl Memory {
     /// Where in a roster those are who hold a product; `None` where it isn't known.
     pub(crate) fn holders(&self, roster: &Roster<'_>, id: &ProductId) -> Option<Vec<usize>> {
         let tenant = roster.accounts.first()?.tenant();
-        self.recall(self.named(tenant, id.platform.as_str(), &id.local_id), roster)
+        self.recall(self.named(tenant, id.platform.as_str())(&id.local_id), roster)
     }
 
     /// Keeps in mind who of a roster carries an identifier: all who do.
@@ -90,8 +108,7 @@ impl Memory {
         }
     }
 
-    /// Keeps in mind what products one of a roster holds, by what their platform calls them; nothing where
-    /// the platform alone says who holds them.
+    /// Keeps in mind what products one of a roster holds, by what their platform calls them.
     pub(crate) fn learn_products<'p>(
         &self,
         roster: &Roster<'_>,
@@ -100,13 +117,8 @@ impl Memory {
     ) {
         let (account, digest) = (&roster.accounts[by], roster.digests[by]);
         let (tenant, platform) = (account.tenant(), account.account().platform.as_str());
-        let is_there = |it: &&Arc<LiveAccount>| it.account().platform.as_str() == platform;
-        if roster.accounts.iter().filter(is_there).count() < 2 {
-            return;
-        }
-        let learnt = local_ids
-            .into_iter()
-            .map(|id| (self.named(tenant, platform, id), digest, Box::default()));
+        let named = self.named(tenant, platform);
+        let learnt = local_ids.into_iter().map(|id| (named(id), digest, Box::default()));
         self.learn(learnt);
     }
 
@@ -114,8 +126,15 @@ impl Memory {
         self.hasher.hash_one((roster.digest, identifier.kind(), identifier.key()))
     }
 
-    fn named(&self, tenant: &TenantName, platform: &str, local_id: &str) -> u64 {
-        self.hasher.hash_one((tenant, platform, local_id))
+    /// The digests of products at a platform: what they have in common is looked at once.
+    fn named(&self, tenant: &TenantName, platform: &str) -> impl Fn(&str) -> u64 + use<> {
+        let mut common = self.hasher.build_hasher();
+        (tenant, platform).hash(&mut common);
+        move |local_id| {
+            let mut one = common.clone();
+            local_id.hash(&mut one);
+            one.finish()
+        }
     }
 
     fn learn(&self, held: impl IntoIterator<Item = (u64, u64, Box<[u64]>)>) {

@@ -57,15 +57,16 @@ pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Optio
     })
 }
 
-/// Who waits for pages, by the largest page around them.
+/// How many wait for pages, by the largest page around them and by where in it theirs begin.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours(Mutex<HashMap<Position, usize>>);
+pub(crate) struct Neighbours(Mutex<HashMap<Position, HashMap<u64, usize>>>);
 
 impl Neighbours {
-    /// Joins those who wait for pages within a larger one, and tells whether there are any.
-    pub(crate) async fn join(&self, around: Position) -> (Waiting<'_>, bool) {
-        *self.all().entry(around.clone()).or_default() += 1;
-        let waiting = Waiting { neighbours: self, around };
+    /// Joins those who wait for pages within a larger one, and tells whether any of them want another part of
+    /// it: those who want the same are no company.
+    pub(crate) async fn join(&self, around: &Position, part: Window) -> (Waiting<'_>, bool) {
+        *self.all().entry(around.clone()).or_default().entry(part.start).or_default() += 1;
+        let waiting = Waiting { neighbours: self, around: around.clone(), start: part.start };
         if !waiting.has_company() {
             // Who came at the same moment has a turn to join, so that nobody asks for a page that
             // another's answer would have held.
@@ -75,7 +76,7 @@ impl Neighbours {
         (waiting, has_company)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Position, usize>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<Position, HashMap<u64, usize>>> {
         // A count of those who wait is whole whatever panicked beside it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,22 +86,27 @@ impl Neighbours {
 pub(crate) struct Waiting<'n> {
     neighbours: &'n Neighbours,
     around: Position,
+    start: u64,
 }
 
 impl Waiting<'_> {
     fn has_company(&self) -> bool {
-        self.neighbours.all().get(&self.around).is_some_and(|n_waiting| *n_waiting > 1)
+        self.neighbours.all().get(&self.around).is_some_and(|by_start| by_start.len() > 1)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut all = self.neighbours.all();
-        if let Some(n_waiting) = all.get_mut(&self.around) {
+        let Some(by_start) = all.get_mut(&self.around) else { return };
+        if let Some(n_waiting) = by_start.get_mut(&self.start) {
             *n_waiting -= 1;
             if *n_waiting == 0 {
-                all.remove(&self.around);
+                by_start.remove(&self.start);
             }
+        }
+        if by_start.is_empty() {
+            all.remove(&self.around);
         }
     }
 }
@@ -136,25 +142,35 @@ mod tests {
         assert_eq!(window_around(window(60, 60), 100), None);
     }
 
+    const HERE: Position = Position::Page { index: 1, size: 100 };
+
+    fn part(n: u64) -> Window {
+        Window { start: n * 10, len: 10 }
+    }
+
     #[tokio::test]
-    async fn company_is_whoever_waits_at_the_same_time() {
+    async fn company_is_whoever_waits_nearby_at_the_same_time() {
         let neighbours = Neighbours::default();
-        let here = || Position::Page { index: 1, size: 100 };
-        let (one, has_company) = neighbours.join(here()).await;
+        let (one, has_company) = neighbours.join(&HERE, part(0)).await;
         assert!(!has_company);
-        let (other, has_company) = neighbours.join(here()).await;
+        let (same, has_company) = neighbours.join(&HERE, part(0)).await;
+        assert!(!has_company, "whoever wants the same is none");
+        let (other, has_company) = neighbours.join(&HERE, part(1)).await;
         assert!(has_company);
-        assert!(!neighbours.join(Position::Page { index: 2, size: 100 }).await.1);
-        drop((one, other));
-        assert!(!neighbours.join(here()).await.1);
+        assert!(!neighbours.join(&Position::Page { index: 2, size: 100 }, part(1)).await.1);
+        drop(one);
+        assert!(neighbours.join(&HERE, part(1)).await.1);
+        drop(same);
+        assert!(!neighbours.join(&HERE, part(1)).await.1);
+        drop(other);
         assert!(neighbours.all().is_empty());
     }
 
     #[tokio::test]
     async fn who_comes_first_sees_who_comes_at_the_same_moment() {
         let neighbours = Neighbours::default();
-        let here = || Position::Page { index: 1, size: 100 };
-        let (first, second) = tokio::join!(neighbours.join(here()), neighbours.join(here()));
+        let (first, second) =
+            tokio::join!(neighbours.join(&HERE, part(0)), neighbours.join(&HERE, part(1)));
         assert!(first.1 && second.1);
     }
 }

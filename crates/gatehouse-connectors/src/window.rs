@@ -191,16 +191,16 @@ async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u3
     let Some((at, around)) = mark_around(account, window, size_max) else {
         return walk_alone(account, ask, window, size_max).await;
     };
-    let (_waiting, has_company) = account.neighbours.join(at.clone()).await;
     let part = Window { start: window.start - around.start, len: window.len };
+    let (_waiting, has_company) = account.neighbours.join(&at, part).await;
     if has_company && let Ok(Some(page)) = account.page_within(ask, &at, part).await {
         return Got { connections: page.connections, failures: Failures::default() };
     }
     walk_alone(account, ask, window, size_max).await
 }
 
-/// The largest page that holds a window, where its mark is known and the window begins where a mark stands, so
-/// that the way to it has been seen to be straight.
+/// The largest page that holds a window, where its mark is known and marks stand at both ends of the window: so
+/// the way has been seen to be straight. Who goes where there is no mark yet goes alone, and leaves one.
 fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(Position, Window)> {
     let around = neighbours::window_around(window, size_max)?;
     let known = account.known();
@@ -212,6 +212,7 @@ fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(
     if window.start > 0 {
         mark(window.start)?;
     }
+    mark(window.end())?;
     Some((Position::Cursor { after, size: bounded(around.len) }, around))
 }
 

@@ -226,22 +226,21 @@ impl Desk {
             (Instant::now(), self.n_requests.fetch_add(1, Ordering::Relaxed));
         let profile = *self.profile();
         // What an answer costs this machine is a part of its time, not added to it.
-        let answer = self.answer(&request, &profile, n_request);
+        let answer = match profile.fault {
+            Misbehaviour::Hang | Misbehaviour::Reset => None,
+            _ => Some(self.answer(&request, &profile, n_request)),
+        };
         let latency = profile.latency(self.origin, n_request);
         if !latency.is_zero() {
             tokio::time::sleep_until(arrived + latency).await;
         }
-        match profile.fault {
-            Misbehaviour::Hang => {
-                self.stopping.cancelled().await;
-                Err(Closed)
-            }
-            Misbehaviour::Reset => Err(Closed),
-            _ => Ok(answer),
+        if profile.fault == Misbehaviour::Hang {
+            self.stopping.cancelled().await;
         }
+        answer.ok_or(Closed)
     }
 
-    /// What a request is answered with, if it is answered at all.
+    /// What a request is answered with.
     fn answer(
         &self,
         request: &Request<Incoming>,

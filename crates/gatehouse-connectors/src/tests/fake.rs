@@ -25,6 +25,8 @@ pub(super) struct Fake {
     pub(super) short_by: u64,
     /// How many more it gives than it was asked for.
     pub(super) too_many: u64,
+    /// The largest page that it gives, whatever it is said to.
+    pub(super) size_taken: u32,
     /// Why everything fails.
     pub(super) failure: Mutex<Option<Failure>>,
     /// Whether it never answers.
@@ -66,6 +68,7 @@ impl Fake {
             tells_total: true,
             short_by: 0,
             too_many: 0,
+            size_taken: u32::MAX,
             failure: Mutex::default(),
             hangs: AtomicBool::default(),
             marks: Mutex::new("mark".into()),
@@ -121,6 +124,9 @@ impl Fake {
         let total = self.tells_total.then(|| self.n());
         let size_max = self.capabilities.paging.size_max();
         assert!((1..=size_max).contains(&at.size()), "{at:?} asks for more than {size_max}");
+        if at.size() > self.size_taken {
+            return Err(refused("page too large"));
+        }
         let size = u64::from(at.size());
         let is_offset = matches!(self.capabilities.paging, Paging::Offset { .. });
         let short_by = if is_offset { self.short_by.min(size - 1) } else { 0 };
@@ -143,11 +149,7 @@ impl Fake {
                     None => 0,
                     Some(mark) => match mark.strip_prefix(&marks) {
                         Some(position) => position.parse::<u64>().unwrap().saturating_sub(gone),
-                        None => {
-                            let said = Said { status: 400, body: "no such mark".into() };
-                            let failure = Failure::new(FailureKind::Error, "knows no such mark");
-                            return Err(failure.with_said(said));
-                        }
+                        None => return Err(refused("no such mark")),
                     },
                 };
                 let start = if self.circles { 0 } else { start };
@@ -213,6 +215,11 @@ impl Connector for Arc<Fake> {
             Ok(connections.iter().find(|it| it.local_id == local_id).cloned())
         })
     }
+}
+
+fn refused(why: &str) -> Failure {
+    let said = Said { status: 400, body: why.into() };
+    Failure::new(FailureKind::Error, why).with_said(said)
 }
 
 fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {

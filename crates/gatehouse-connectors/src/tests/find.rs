@@ -309,14 +309,12 @@ async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
 }
 
 #[tokio::test]
-async fn who_holds_a_product_is_remembered_where_its_platform_does_not_say_so() {
-    let (_, accounts) = three();
+async fn who_holds_a_product_is_remembered_from_lists_of_one_account_too() {
+    let (fakes, accounts) = three();
     let platforms = platforms();
-    let page = gatehouse_core::PageRequest { number: 1, size: 30 };
-    platforms.list(&accounts, &super::filter(""), page, ask()).await;
-    let roster = platforms.memory.roster(&accounts);
-    let holders = |id: &str| platforms.memory.holders(&roster, &id.parse().unwrap());
-    assert_eq!(holders("ALPHA-card-3"), Some(vec![0]));
-    assert_eq!(holders("ALPHA-card-103"), Some(vec![1]));
-    assert_eq!(holders("BETA-card-203"), None);
+    let page = gatehouse_core::PageRequest { number: 1, size: 10 };
+    platforms.list(&accounts[1..2], &super::filter(""), page, ask()).await;
+    let finding = find(&platforms, &accounts, &named(&["ALPHA-card-103"])).await;
+    assert_eq!(found(&finding), ["b/ALPHA-card-103"]);
+    assert_eq!(fakes.each_ref().map(|fake| fake.n_calls().2), [0, 1, 0]);
 }

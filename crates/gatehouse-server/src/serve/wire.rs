@@ -283,7 +283,8 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // A refusal of hyper's is a head without a body, so the first piece shows it.
+        // A refusal of hyper's is a head without a body, and hyper only reads on to what it refuses when all
+        // before that is gone: so the first piece shows it.
         let first = buffers.iter().find(|buffer| !buffer.is_empty());
         let first = first.map_or(&[][..], |buffer| &**buffer);
         if self.farewell.is_some() || self.is_replaced(first) {

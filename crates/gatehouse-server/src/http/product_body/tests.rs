@@ -3,6 +3,7 @@ use std::sync::Arc;
 use gatehouse_core::Account;
 use gatehouse_core::product::Connectivity;
 use insta::assert_snapshot;
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
@@ -49,11 +50,15 @@ fn full() -> Product {
     product
 }
 
-fn shown(product: &Product, fields: Fields) -> Value {
+fn viewed(fields: Fields, show: impl FnOnce(View<'_>) -> Bytes) -> Value {
     let address = Address::at("https://gate.example/base", "/acme/product");
     let tenant = "acme".parse().unwrap();
     let view = View { address: &address, tenant: &tenant, correlation_id: "c-1", fields };
-    serde_json::from_slice(&view.product(product)).unwrap()
+    serde_json::from_slice(&show(view)).unwrap()
+}
+
+fn shown(product: &Product, fields: Fields) -> Value {
+    viewed(fields, |view| view.product(product))
 }
 
 #[test]
@@ -190,4 +195,47 @@ fn only_those_fields_are_shown_that_are_named() {
         assert_eq!(names.join(" "), expected, "{fields:?}");
     }
     assert_eq!(shown(&full(), Fields::None)["correlationId"], "c-1");
+}
+
+#[test]
+fn an_envelope_shows_each_product_as_it_is_shown_alone() {
+    let elsewhere = |local_id: &str| Product { account: account("acme-us"), ..bare(local_id) };
+    let products = [full(), bare("1"), elsewhere("2"), elsewhere("3"), bare("4")];
+    let problems = [Problem::unknown_path(), Problem::internal()];
+    for fields in [Fields::All, Fields::None, Fields::read("relatedParty")] {
+        let body = viewed(fields, |view| view.envelope(&products, &problems));
+        let names: Vec<&String> = body.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["entities", "errors", "correlationId"]);
+        let alone: Vec<Value> = products.iter().map(|it| shown(it, fields)).collect();
+        assert_eq!(body["entities"], Value::from(alone));
+        assert_eq!(body["errors"].as_array().unwrap().len(), 2);
+    }
+    let empty = viewed(Fields::All, |view| view.envelope(&[], &[]));
+    assert_eq!(empty, serde_json::json!({"entities": [], "errors": [], "correlationId": "c-1"}));
+}
+
+proptest! {
+    #[test]
+    fn what_platforms_say_is_shown_as_they_say_it(texts: [String; 6]) {
+        let [local_id, status, said, iccid, imei, name] = texts;
+        let mut product = bare(&local_id);
+        let connection = Arc::make_mut(&mut product.connection);
+        connection.status = status.as_str().into();
+        connection.platform_status = Some(said.as_str().into());
+        connection.identifiers = vec![(IdentifierKind::Iccid, iccid.as_str().into())];
+        connection.imeis = vec![imei.as_str().into()];
+        connection.properties = vec![Property { name: name.as_str().into(), value: "\"".into() }];
+        let body = shown(&product, Fields::All);
+        prop_assert_eq!(&body["id"], &format!("ALPHA-{local_id}"));
+        prop_assert_eq!(&body["status"], &status);
+        let characteristics = serde_json::json!([
+            {"name": "PLATFORM", "value": "ALPHA"},
+            {"name": "ICCID", "value": iccid},
+            {"name": "IMEI", "value": imei},
+            {"name": "PLATFORM_STATUS", "value": said},
+        ]);
+        prop_assert_eq!(&body["productCharacteristic"], &characteristics);
+        let properties = serde_json::json!([{"name": name, "value": "\""}]);
+        prop_assert_eq!(&body["customProperty"], &properties);
+    }
 }
