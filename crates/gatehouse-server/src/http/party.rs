@@ -1,12 +1,18 @@
 //! Whom a product or a problem belongs to: a platform account, as a related party.
 
 use gatehouse_core::Account;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
-
-use super::product_body::Characteristic;
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
 
 /// What a tenant is to its platforms.
 const ROLE: &str = "customer";
+
+/// Something that has a name and a value.
+#[derive(Clone, Copy, Serialize)]
+struct Characteristic<'a> {
+    name: &'a str,
+    value: &'a str,
+}
 
 /// An account on the wire.
 #[derive(Clone, Copy)]

@@ -5,7 +5,6 @@
 use bytes::Bytes;
 use gatehouse_core::product::Property;
 use gatehouse_core::{Account, Connection, IdentifierKind, Product, TenantName};
-use serde::Serialize;
 
 use super::address::{Address, encoded};
 use super::json::Json;
@@ -205,13 +204,6 @@ impl<'a> ProductWriter<'a> {
         }
         json.raw("}");
     }
-}
-
-/// Something that has a name and a value.
-#[derive(Clone, Copy, Serialize)]
-pub(crate) struct Characteristic<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) value: &'a str,
 }
 
 /// What a product is, name by name; a name comes as often as it has values. Names of ours need no escapes.
