@@ -6,7 +6,7 @@
 //! kept are keyed digests, of accounts as they were: one that has changed is another.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,26 +31,8 @@ pub(crate) struct Memory {
 /// The young are filled; when they are full they become the old, and the old are forgotten.
 #[derive(Default)]
 struct Generations {
-    young: HashMap<u64, Held, BuildHasherDefault<Digested>>,
-    old: HashMap<u64, Held, BuildHasherDefault<Digested>>,
-}
-
-/// Digests are as good as any hash of theirs.
-#[derive(Default)]
-struct Digested(u64);
-
-impl Hasher for Digested {
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only digests are looked up");
-    }
-
-    fn write_u64(&mut self, digest: u64) {
-        self.0 = digest;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    young: HashMap<u64, Held>,
+    old: HashMap<u64, Held>,
 }
 
 /// The accounts that hold something, and since when that is known.
@@ -92,7 +74,7 @@ impl Memory {
     /// Where in a roster those are who hold a product; `None` where it isn't known.
     pub(crate) fn holders(&self, roster: &Roster<'_>, id: &ProductId) -> Option<Vec<usize>> {
         let tenant = roster.accounts.first()?.tenant();
-        self.recall(self.named(tenant, id.platform.as_str())(&id.local_id), roster)
+        self.recall(self.named(tenant, id.platform.as_str(), &id.local_id), roster)
     }
 
     /// Keeps in mind who of a roster carries an identifier: all who do.
@@ -117,8 +99,9 @@ impl Memory {
     ) {
         let (account, digest) = (&roster.accounts[by], roster.digests[by]);
         let (tenant, platform) = (account.tenant(), account.account().platform.as_str());
-        let named = self.named(tenant, platform);
-        let learnt = local_ids.into_iter().map(|id| (named(id), digest, Box::default()));
+        let learnt = local_ids
+            .into_iter()
+            .map(|id| (self.named(tenant, platform, id), digest, Box::default()));
         self.learn(learnt);
     }
 
@@ -126,15 +109,8 @@ impl Memory {
         self.hasher.hash_one((roster.digest, identifier.kind(), identifier.key()))
     }
 
-    /// The digests of products at a platform: what they have in common is looked at once.
-    fn named(&self, tenant: &TenantName, platform: &str) -> impl Fn(&str) -> u64 + use<> {
-        let mut common = self.hasher.build_hasher();
-        (tenant, platform).hash(&mut common);
-        move |local_id| {
-            let mut one = common.clone();
-            local_id.hash(&mut one);
-            one.finish()
-        }
+    fn named(&self, tenant: &TenantName, platform: &str, local_id: &str) -> u64 {
+        self.hasher.hash_one((tenant, platform, local_id))
     }
 
     fn learn(&self, held: impl IntoIterator<Item = (u64, u64, Box<[u64]>)>) {
