@@ -20,6 +20,48 @@ pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send 
 pub struct Ask {
     /// When the answer is no longer worth having.
     pub deadline: Instant,
+    /// What is to be known of connections.
+    pub parts: Parts,
+}
+
+/// What is to be known of connections, beside what they are called and how they are connected. Some
+/// platforms have to be asked once more for a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Parts {
+    /// Their status.
+    pub status: bool,
+    /// The numbers that they carry, and what else is a characteristic.
+    pub characteristics: bool,
+    /// What the customer wrote on them.
+    pub properties: bool,
+}
+
+impl Parts {
+    /// All there is.
+    pub const ALL: Self = Self { status: true, characteristics: true, properties: true };
+
+    /// What connections carry: what they are recognised by.
+    pub const CHARACTERISTICS: Self =
+        Self { status: false, characteristics: true, properties: false };
+
+    /// What the customer wrote on them.
+    pub const PROPERTIES: Self = Self { status: false, characteristics: false, properties: true };
+
+    /// Whether two have something in common.
+    pub fn meets(self, other: Self) -> bool {
+        (self.status && other.status)
+            || (self.characteristics && other.characteristics)
+            || (self.properties && other.properties)
+    }
+
+    /// What is in either.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            status: self.status || other.status,
+            characteristics: self.characteristics || other.characteristics,
+            properties: self.properties || other.properties,
+        }
+    }
 }
 
 /// How much later than the deadline everything is over, whatever a connector does. Who keeps to the deadline
@@ -27,6 +69,16 @@ pub struct Ask {
 const GRACE: Duration = Duration::from_millis(100);
 
 impl Ask {
+    /// Asks for everything, until then.
+    pub fn until(deadline: Instant) -> Self {
+        Self { deadline, parts: Parts::ALL }
+    }
+
+    /// The same, where this is to be known as well.
+    pub(crate) fn and_for(self, parts: Parts) -> Self {
+        Self { parts: self.parts.and(parts), ..self }
+    }
+
     /// When whoever didn't keep to the deadline is left.
     pub(crate) fn end(self) -> Instant {
         self.deadline + GRACE
@@ -38,20 +90,58 @@ pub trait Connector: Send + Sync {
     /// What the platform can do.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Asks for one page, no larger than the platform's pages are.
+    /// Asks for one page, of a size that the platform's pages may have. What its list doesn't tell of
+    /// connections is left to [`Connector::complete`].
     fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage>;
 
-    /// Asks for the connections that carry any of these identifiers, of a kind that can be looked up, at
-    /// most as many as can be at once. What comes back may be more: equality is checked again.
+    /// Asks for the connections that are called or that carry any of these, in a way that the platform can
+    /// be asked, at most as many as can be at once. What comes back may be more: equality is checked again.
+    /// It holds all that is to be known.
     fn look_up<'a>(
         &'a self,
         ask: Ask,
-        kind: IdentifierKind,
+        by: By,
         values: &'a [String],
     ) -> Asking<'a, Vec<Arc<Connection>>>;
 
-    /// Asks for one connection by what the platform calls it.
-    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>>;
+    /// Asks for what is to be known of connections that came on pages, where pages don't tell it.
+    fn complete<'a>(
+        &'a self,
+        ask: Ask,
+        connections: Vec<Arc<Connection>>,
+    ) -> Asking<'a, Completed> {
+        let _ = ask;
+        Box::pin(async { Ok(Completed { connections, failures: Vec::new() }) })
+    }
+}
+
+/// Connections of which all is known that is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Completed {
+    /// In the order that they came in. Of whom more could not be learnt is not among them.
+    pub connections: Vec<Arc<Connection>>,
+    /// Why some are not.
+    pub failures: Vec<Failure>,
+}
+
+/// What connections are looked up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum By {
+    /// By what the platform calls them.
+    Id,
+    /// By a number that they carry.
+    Number(IdentifierKind),
+}
+
+impl By {
+    /// Every way.
+    pub const ALL: [Self; 5] = [
+        Self::Id,
+        Self::Number(IdentifierKind::Iccid),
+        Self::Number(IdentifierKind::Imsi),
+        Self::Number(IdentifierKind::Msisdn),
+        Self::Number(IdentifierKind::SerialNumber),
+    ];
 }
 
 /// What a platform can do.
@@ -59,6 +149,8 @@ pub trait Connector: Send + Sync {
 pub struct Capabilities {
     /// How its lists are paged through.
     pub paging: Paging,
+    /// How connections are looked up by what the platform calls them.
+    pub id: LookUp,
     /// How ICCIDs are looked up.
     pub iccid: LookUp,
     /// How IMSIs are looked up.
@@ -67,58 +159,96 @@ pub struct Capabilities {
     pub msisdn: LookUp,
     /// How serial numbers are looked up.
     pub serial_number: LookUp,
+    /// What its list leaves out, where it does.
+    pub detail: Option<Detail>,
 }
 
 impl Capabilities {
-    /// How identifiers of a kind are looked up.
-    pub fn look_up(&self, kind: IdentifierKind) -> LookUp {
-        match kind {
-            IdentifierKind::Iccid => self.iccid,
-            IdentifierKind::Imsi => self.imsi,
-            IdentifierKind::Msisdn => self.msisdn,
-            IdentifierKind::SerialNumber => self.serial_number,
+    /// How connections are looked up.
+    pub fn look_up(&self, by: By) -> LookUp {
+        match by {
+            By::Id => self.id,
+            By::Number(IdentifierKind::Iccid) => self.iccid,
+            By::Number(IdentifierKind::Imsi) => self.imsi,
+            By::Number(IdentifierKind::Msisdn) => self.msisdn,
+            By::Number(IdentifierKind::SerialNumber) => self.serial_number,
         }
+    }
+
+    /// Whether the list doesn't show what connections are looked up by.
+    pub(crate) fn is_hidden(&self, by: By) -> bool {
+        let By::Number(kind) = by else { return false };
+        self.detail.as_ref().is_some_and(|it| it.numbers.contains(&kind))
+    }
+}
+
+/// What a platform's list leaves out, and has to be asked for besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// What it is.
+    pub parts: Parts,
+    /// The kinds of numbers among it.
+    pub numbers: Vec<IdentifierKind>,
+    /// For how many connections it can be asked for at once, at least one.
+    pub values_max: u32,
+}
+
+impl Detail {
+    /// How many calls it takes for so many connections.
+    pub(crate) fn n_calls(&self, n_connections: usize) -> u64 {
+        (n_connections as u64).div_ceil(u64::from(self.values_max.max(1)))
     }
 }
 
 /// How a platform's lists are paged through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paging {
-    /// By numbered pages, of any size up to this one.
-    Numbered {
-        /// Most connections on a page.
-        size_max: u32,
-    },
-    /// By numbered pages, all of one size.
-    Fixed {
-        /// Connections on a page.
-        size: u32,
-    },
+pub struct Paging {
+    /// How one gets from page to page.
+    pub steps: Steps,
+    /// Fewest connections that can be asked for, at least one.
+    pub size_min: u32,
+    /// Most connections on a page.
+    pub size_max: u32,
+    /// Whether its pages may tell how long the list is.
+    pub tells_total: bool,
+    /// Whether a page with fewer than were asked for is surely the last.
+    pub ends_short: bool,
+}
+
+/// How one gets from page to page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// Pages have numbers.
+    Numbered,
     /// By the number of connections before.
-    Offset {
-        /// Most connections on a page.
-        size_max: u32,
-    },
+    Offset,
     /// By a mark that each page gives for the next.
-    Cursor {
-        /// Most connections on a page.
-        size_max: u32,
-    },
+    Cursor,
 }
 
 impl Paging {
-    /// Most connections on a page.
-    pub(crate) fn size_max(self) -> u32 {
-        match self {
-            Self::Numbered { size_max: size }
-            | Self::Fixed { size }
-            | Self::Offset { size_max: size }
-            | Self::Cursor { size_max: size } => size,
-        }
+    /// By numbered pages, of any size up to this one.
+    pub const fn numbered(size_max: u32) -> Self {
+        Self { steps: Steps::Numbered, size_min: 1, size_max, tells_total: true, ends_short: false }
+    }
+
+    /// By numbered pages, all of one size.
+    pub const fn fixed(size: u32) -> Self {
+        Self { size_min: size, ..Self::numbered(size) }
+    }
+
+    /// By the number of connections before.
+    pub const fn offset(size_max: u32) -> Self {
+        Self { steps: Steps::Offset, ..Self::numbered(size_max) }
+    }
+
+    /// By marks.
+    pub const fn cursor(size_max: u32) -> Self {
+        Self { steps: Steps::Cursor, tells_total: false, ..Self::numbered(size_max) }
     }
 }
 
-/// How identifiers of a kind are looked up.
+/// How connections are looked up in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
     /// The platform can be asked for so many at once.

@@ -29,7 +29,8 @@ mod tests;
 
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
-    Ask, Asking, Capabilities, Connector, Limits, LookUp, Paging, PlatformPage, Position,
+    Ask, Asking, By, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging, Parts,
+    PlatformPage, Position, Steps,
 };
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
 pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};

@@ -9,7 +9,7 @@ use gatehouse_core::page;
 use gatehouse_core::window::Window;
 use gatehouse_core::{PageRequest, Product};
 
-use crate::connector::Ask;
+use crate::connector::{Ask, Completed, Parts};
 use crate::live::LiveAccount;
 use crate::platforms::{AccountTrouble, Listing, Platforms};
 use crate::seek::{Target, seek};
@@ -73,10 +73,11 @@ async fn ask_one(
         |connection: &Arc<gatehouse_core::Connection>| filter.passes(account.account(), connection);
     match scope {
         Scope::Nothing => Got::default(),
-        Scope::Everything => window(account, ask, part).await,
+        Scope::Everything => completed(account, ask, window(account, ask, part).await).await,
         Scope::Whatever => {
             // The platform can't be asked for it, so its page comes back shorter than it was.
-            let mut got = window(account, ask, part).await;
+            let ask = ask.and_for(Parts::PROPERTIES);
+            let mut got = completed(account, ask, window(account, ask, part).await).await;
             got.connections.retain(passes);
             got
         }
@@ -88,4 +89,12 @@ async fn ask_one(
             Got { connections: part.slice(hits).collect(), failures: sighting.failures }
         }
     }
+}
+
+/// What an account gave, with what its pages leave out.
+async fn completed(account: &LiveAccount, ask: Ask, mut got: Got) -> Got {
+    let Completed { connections, failures } = account.complete(ask, got.connections).await;
+    got.connections = connections;
+    failures.into_iter().for_each(|failure| got.fail(failure));
+    got
 }

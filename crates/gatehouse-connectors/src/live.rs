@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use gatehouse_core::window::Window;
-use gatehouse_core::{Account, Connection, IdentifierKind, TenantName};
+use gatehouse_core::{Account, Connection, TenantName};
 use smol_str::SmolStr;
 use tokio::time::{Instant, timeout_at};
 
-use crate::connector::{Ask, Asking, Capabilities, Connector, PlatformPage, Position};
+use crate::connector::{
+    Ask, Asking, By, Capabilities, Completed, Connector, Parts, PlatformPage, Position,
+};
 use crate::failure::{Failure, FailureKind};
 use crate::flight::Flights;
 use crate::marks::Marks;
@@ -27,8 +29,7 @@ pub struct LiveAccount {
     known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
-    look_ups: Flights<(IdentifierKind, Vec<String>), Vec<Arc<Connection>>>,
-    reads: Flights<String, Option<Arc<Connection>>>,
+    look_ups: Flights<(By, Parts, Vec<String>), Vec<Arc<Connection>>>,
     /// When it was last asked for, as the roster counts.
     pub(crate) last_used: AtomicU64,
 }
@@ -41,8 +42,31 @@ pub(crate) struct Known {
     pub(crate) first: Option<SmolStr>,
     /// How many connections it has, as it said last.
     pub(crate) total: Option<u64>,
+    /// Where it ended last, where it doesn't say how many it has.
+    end: Option<u64>,
+    /// How far it has been seen to go.
+    reach: u64,
     /// When it was found to be too long to be looked through.
     pub(crate) too_long: Option<Instant>,
+}
+
+impl Known {
+    /// Up to where connections are taken to be.
+    pub(crate) fn extent(&self) -> u64 {
+        self.total.or(self.end).unwrap_or(self.reach)
+    }
+
+    /// Takes what a page showed that has so many connections before it.
+    pub(crate) fn learn_extent(&mut self, before: u64, n_connections: usize, is_last: bool) {
+        let end = before + n_connections as u64;
+        if is_last {
+            (self.end, self.reach) = (Some(end), end);
+        } else if n_connections > 0 {
+            self.reach = self.reach.max(end);
+            // It has grown.
+            self.end = self.end.filter(|known| *known > end);
+        }
+    }
 }
 
 /// What an account's last calls showed.
@@ -89,7 +113,6 @@ impl LiveAccount {
             pages: Flights::default(),
             neighbours: Neighbours::default(),
             look_ups: Flights::default(),
-            reads: Flights::default(),
             last_used: AtomicU64::default(),
         }
     }
@@ -143,7 +166,7 @@ impl LiveAccount {
         ask: Ask,
         at: &Position,
     ) -> Result<PlatformPage, Failure> {
-        let size_max = self.capabilities()?.paging.size_max();
+        let size_max = self.capabilities()?.paging.size_max;
         let Some((around, part)) = neighbours::around(at, size_max) else {
             return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
         };
@@ -201,30 +224,30 @@ impl LiveAccount {
     pub(crate) async fn look_up(
         self: &Arc<Self>,
         ask: Ask,
-        kind: IdentifierKind,
+        by: By,
         values: Vec<String>,
     ) -> Result<Vec<Arc<Connection>>, Failure> {
-        let question = (kind, values);
+        let question = (by, ask.parts, values);
         let set_off = || {
-            let (account, (kind, values)) = (Arc::clone(self), question.clone());
-            async move { account.observed(ask, |connector| connector.look_up(ask, kind, &values)).await }
+            let (account, (by, _, values)) = (Arc::clone(self), question.clone());
+            async move { account.observed(ask, |connector| connector.look_up(ask, by, &values)).await }
         };
         self.look_ups.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)
     }
 
-    pub(crate) async fn read(
-        self: &Arc<Self>,
-        ask: Ask,
-        local_id: &str,
-    ) -> Result<Option<Arc<Connection>>, Failure> {
-        let question = local_id.to_owned();
-        let set_off = || {
-            let (account, id) = (Arc::clone(self), question.clone());
-            async move { account.observed(ask, |connector| connector.read(ask, &id)).await }
-        };
-        let read = self.reads.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)?;
-        // A platform that answers with another one than was asked for has not answered.
-        Ok(read.filter(|connection| connection.local_id == local_id))
+    /// Asks for what pages leave out of these connections, where it is to be known.
+    pub(crate) async fn complete(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+        let is_needed = self
+            .capabilities()
+            .is_ok_and(|it| it.detail.as_ref().is_some_and(|detail| detail.parts.meets(ask.parts)));
+        if connections.is_empty() || !is_needed {
+            return Completed { connections, failures: Vec::new() };
+        }
+        let completed = self.observed(ask, |connector| connector.complete(ask, connections)).await;
+        completed.unwrap_or_else(|failure| Completed {
+            connections: Vec::new(),
+            failures: vec![failure],
+        })
     }
 
     fn connector(&self) -> Result<&dyn Connector, Failure> {

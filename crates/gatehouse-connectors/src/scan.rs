@@ -6,12 +6,15 @@ use std::time::Duration;
 use gatehouse_core::window::Window;
 use tokio::time::Instant;
 
-use crate::connector::{Ask, Paging, Position};
+use crate::connector::{Ask, Paging, Position, Steps};
 use crate::live::LiveAccount;
 use crate::window::{Gathered, Got, gather};
 
 /// Most pages that a list may have to be looked through.
 pub(crate) const SCAN_PAGES_MAX: u64 = 50;
+
+/// Most calls for what a list leaves out, where it is looked through.
+pub(crate) const SCAN_DETAILS_MAX: u64 = 1000;
 
 /// How long a list that was found to be too long is taken to be so.
 const TOO_LONG_LIFE: Duration = Duration::from_secs(5 * 60);
@@ -42,13 +45,13 @@ pub(crate) struct TooLong;
 
 /// How many pages it takes to look through an account's list, as far as that is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
-    let size = u64::from(account.capabilities().ok()?.paging.size_max());
+    let size = u64::from(account.capabilities().ok()?.paging.size_max);
     account.known().total.map(|total| total.div_ceil(size).max(1))
 }
 
 /// Whether a page of the account's list may tell how long it is.
 pub(crate) fn tells_its_length(account: &LiveAccount) -> bool {
-    account.capabilities().is_ok_and(|it| !matches!(it.paging, Paging::Cursor { .. }))
+    account.capabilities().is_ok_and(|it| it.paging.tells_total)
 }
 
 /// Whether an account's list is known to be too long to be looked through.
@@ -68,9 +71,9 @@ pub(crate) async fn scan(
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Ok(Scanned { got: Got::failed(failure), is_whole: false }),
     };
-    let whole = match paging {
-        Paging::Cursor { size_max } => by_marks(account, ask, size_max).await,
-        _ => by_position(account, ask, paging, effort).await,
+    let whole = match paging.steps {
+        Steps::Cursor => by_marks(account, ask, paging.size_max).await,
+        Steps::Numbered | Steps::Offset => by_position(account, ask, paging, effort).await,
     };
     if whole.is_err() {
         account.known().too_long = Some(Instant::now());
@@ -85,7 +88,7 @@ async fn by_position(
     paging: Paging,
     effort: Effort,
 ) -> Result<Scanned, TooLong> {
-    let size = u64::from(paging.size_max());
+    let size = u64::from(paging.size_max);
     let mut window = Window { start: 0, len: size };
     let Gathered { mut got, mut total, mut is_last } = gather(account, ask, paging, window).await;
     let n_pages_max = match (effort, total) {

@@ -12,10 +12,11 @@ use gatehouse_core::identifier;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use smol_str::SmolStr;
 
-use crate::connector::{Ask, LookUp};
+use crate::connector::{Ask, By, Detail, LookUp, Parts};
 use crate::failure::{Failure, FailureKind, Failures};
 use crate::live::LiveAccount;
-use crate::scan::{self, Effort, SCAN_PAGES_MAX, Scanned};
+use crate::scan::{self, Effort, SCAN_DETAILS_MAX, SCAN_PAGES_MAX, Scanned};
+use crate::window::Got;
 
 /// Calls that are made without a thought about looking through the list instead.
 const CALLS_FEW: u64 = 16;
@@ -49,8 +50,10 @@ pub(crate) async fn seek(
     ask: Ask,
     targets: &[(usize, Target<'_>)],
 ) -> Sighting {
+    // Who is looked for is recognised by what it carries.
+    let ask = ask.and_for(Parts::CHARACTERISTICS);
     let mut seeking = Seeking::new(targets);
-    let mut plan = match Plan::new(account, targets) {
+    let mut plan = match Plan::new(account, ask, targets) {
         Ok(plan) => plan,
         Err(failure) => {
             seeking.failures.add(failure);
@@ -59,12 +62,14 @@ pub(crate) async fn seek(
     };
     if let Some(effort) = plan.worth_of_a_scan(account)
         && let Ok(Scanned { got, is_whole }) = scan::scan(account, ask, effort).await
+        && let Ok(got) = plan.recognisable(account, ask, got).await
     {
-        seeking.see(got.connections);
+        seeking.see(got.connections, Known::AsListed);
+        got.failures.into_iter().for_each(|failure| seeking.failures.add(failure));
         if is_whole {
+            seeking.complete(account, ask).await;
             return seeking.finish();
         }
-        got.failures.into_iter().for_each(|failure| seeking.failures.add(failure));
         if !plan.not_searchable.is_empty() && seeking.failures.is_empty() {
             let detail =
                 "its list changed while it was looked through, and it can't be asked otherwise";
@@ -74,22 +79,25 @@ pub(crate) async fn seek(
         plan.not_searchable.clear();
         plan.leave_out(&seeking.found());
     }
-    for kind in &plan.not_searchable {
-        let detail = format!(
-            "carries {} and can't be asked for them, and its list is too long to be looked through",
-            kind.as_str()
-        );
+    for by in &plan.not_searchable {
+        let what = match by {
+            By::Id => "can't be asked for one connection",
+            By::Number(kind) => &format!("carries {} and can't be asked for them", kind.as_str()),
+        };
+        let detail = format!("{what}, and its list is too long to be looked through");
         seeking.failures.add(Failure::new(FailureKind::LookupNotSupported, detail));
     }
-    let calls: Vec<_> = plan.calls().map(|call| call.ask(account, ask)).collect();
+    let calls: Vec<_> = plan.look_ups.iter().map(|it| it.ask(account, ask)).collect();
     let mut answers = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE);
     while let Some(answer) = answers.next().await {
         match answer {
-            Ok(connections) => seeking.see(connections),
+            Ok(connections) => seeking.see(connections, Known::Completely),
             Err(failure) => seeking.failures.add(failure),
         }
     }
-    seeking.never_carried = plan.never_carried.clone();
+    drop(answers);
+    seeking.complete(account, ask).await;
+    seeking.never_carried = std::mem::take(&mut plan.never_carried);
     seeking.finish()
 }
 
@@ -97,47 +105,58 @@ pub(crate) async fn seek(
 #[derive(Debug, Default)]
 struct Plan<'w> {
     look_ups: Vec<OneLookUp<'w>>,
-    reads: Vec<(usize, &'w str)>,
-    not_searchable: Vec<IdentifierKind>,
+    not_searchable: Vec<By>,
     /// Targets that are surely not there, without a call.
     never_carried: HashSet<usize>,
+    n_targets: usize,
+    /// What the list leaves out of what is to be known.
+    detail: Option<Detail>,
+    /// Whether the list leaves out what some target is recognised by.
+    is_hidden: bool,
 }
 
 #[derive(Debug)]
 struct OneLookUp<'w> {
-    kind: IdentifierKind,
+    by: By,
     /// What is asked for, with the number of the target that it is.
     values: Vec<(usize, &'w str)>,
 }
 
+/// A list that leaves out what is looked for, and is too long to ask for it.
+struct TooMany;
+
 impl<'w> Plan<'w> {
-    fn new(account: &LiveAccount, targets: &[(usize, Target<'w>)]) -> Result<Self, Failure> {
+    fn new(
+        account: &LiveAccount,
+        ask: Ask,
+        targets: &[(usize, Target<'w>)],
+    ) -> Result<Self, Failure> {
         let capabilities = account.capabilities()?;
-        let mut plan = Self::default();
-        for kind in IdentifierKind::ALL {
-            let carriers = targets.iter().filter_map(|(n, target)| match target {
-                Target::Carrier(it) if it.kind() == kind => Some((*n, it.value())),
+        let detail = capabilities.detail.clone().filter(|it| it.parts.meets(ask.parts));
+        let mut plan = Self { n_targets: targets.len(), detail, ..Self::default() };
+        for by in By::ALL {
+            let values = targets.iter().filter_map(|(n, target)| match (by, target) {
+                (By::Id, Target::Named(local_id)) => Some((*n, *local_id)),
+                (By::Number(kind), Target::Carrier(it)) if it.kind() == kind => {
+                    Some((*n, it.value()))
+                }
                 _ => None,
             });
-            let carriers: Vec<(usize, &str)> = carriers.collect();
-            if carriers.is_empty() {
+            let values: Vec<(usize, &str)> = values.collect();
+            if values.is_empty() {
                 continue;
             }
-            match capabilities.look_up(kind) {
+            plan.is_hidden |= capabilities.is_hidden(by);
+            match capabilities.look_up(by) {
                 LookUp::Searched { values_max } => {
                     let at_once = usize::try_from(values_max).unwrap_or(usize::MAX).max(1);
-                    let chunks = carriers.chunks(at_once);
-                    let look_up = |values: &[_]| OneLookUp { kind, values: values.to_vec() };
-                    plan.look_ups.extend(chunks.map(look_up));
+                    let look_up = |values: &[_]| OneLookUp { by, values: values.to_vec() };
+                    plan.look_ups.extend(values.chunks(at_once).map(look_up));
                 }
-                LookUp::NeverCarried => plan.never_carried.extend(carriers.iter().map(|(n, _)| *n)),
-                LookUp::NotSearchable => plan.not_searchable.push(kind),
+                LookUp::NeverCarried => plan.never_carried.extend(values.iter().map(|(n, _)| *n)),
+                LookUp::NotSearchable => plan.not_searchable.push(by),
             }
         }
-        plan.reads.extend(targets.iter().filter_map(|(n, target)| match target {
-            Target::Named(local_id) => Some((*n, *local_id)),
-            Target::Carrier(_) => None,
-        }));
         Ok(plan)
     }
 
@@ -146,10 +165,30 @@ impl<'w> Plan<'w> {
         if !self.not_searchable.is_empty() {
             return (!scan::is_too_long(account)).then_some(Effort::Needed);
         }
-        let n_calls = (self.look_ups.len() + self.reads.len()) as u64;
+        // What the list leaves out would have to be asked for besides.
+        let n_details = self.detail.as_ref().map_or(0, |it| it.n_calls(self.n_targets));
+        let n_calls = (self.look_ups.len() as u64).saturating_sub(n_details);
         let is_shorter = scan::n_pages(account).is_none_or(|n_pages| n_pages < n_calls);
-        let is_worth = n_calls > CALLS_FEW && is_shorter && scan::tells_its_length(account);
+        let is_worth =
+            n_calls > CALLS_FEW && is_shorter && scan::tells_its_length(account) && !self.is_hidden;
         is_worth.then(|| Effort::Cheaper { n_pages_max: SCAN_PAGES_MAX.min(n_calls - 1) })
+    }
+
+    /// A list in which every target can be recognised: what it leaves out is asked for, where that is bounded.
+    async fn recognisable(
+        &self,
+        account: &LiveAccount,
+        ask: Ask,
+        mut got: Got,
+    ) -> Result<Got, TooMany> {
+        let Some(detail) = self.detail.as_ref().filter(|_| self.is_hidden) else { return Ok(got) };
+        if detail.n_calls(got.connections.len()) > SCAN_DETAILS_MAX {
+            return Err(TooMany);
+        }
+        let completed = account.complete(ask, std::mem::take(&mut got.connections)).await;
+        got.connections = completed.connections;
+        completed.failures.into_iter().for_each(|failure| got.fail(failure));
+        Ok(got)
     }
 
     /// Leaves out what needs no call any more.
@@ -158,43 +197,33 @@ impl<'w> Plan<'w> {
             look_up.values.retain(|(n, _)| !found.contains(n));
         }
         self.look_ups.retain(|look_up| !look_up.values.is_empty());
-        self.reads.retain(|(n, _)| !found.contains(n));
-    }
-
-    /// All calls, look-ups first.
-    fn calls(&self) -> impl Iterator<Item = Call<'_>> {
-        self.look_ups.iter().map(Call::LookUp).chain(self.reads.iter().map(Call::Read))
     }
 }
 
-/// One call of a plan.
-#[derive(Clone, Copy)]
-enum Call<'p> {
-    LookUp(&'p OneLookUp<'p>),
-    Read(&'p (usize, &'p str)),
-}
-
-impl Call<'_> {
-    /// Makes it.
+impl OneLookUp<'_> {
     async fn ask(
-        self,
+        &self,
         account: &Arc<LiveAccount>,
         ask: Ask,
     ) -> Result<Vec<Arc<Connection>>, Failure> {
-        match self {
-            Self::LookUp(OneLookUp { kind, values }) => {
-                let values = values.iter().map(|(_, value)| (*value).to_owned()).collect();
-                account.look_up(ask, *kind, values).await
-            }
-            Self::Read((_, local_id)) => {
-                account.read(ask, local_id).await.map(|it| it.into_iter().collect())
-            }
-        }
+        let values = self.values.iter().map(|(_, value)| (*value).to_owned()).collect();
+        account.look_up(ask, self.by, values).await
     }
+}
+
+/// How much is known of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// What its list shows.
+    AsListed,
+    /// All that is to be.
+    Completely,
 }
 
 /// Targets, half found.
 struct Seeking<'w> {
+    /// Those who are known as their list shows them.
+    as_listed: HashSet<SmolStr>,
     by_number: HashMap<(IdentifierKind, &'w str), usize>,
     by_name: HashMap<&'w str, usize>,
     seen: HashMap<SmolStr, (Arc<Connection>, Vec<usize>)>,
@@ -213,6 +242,7 @@ impl<'w> Seeking<'w> {
             };
         }
         Self {
+            as_listed: HashSet::new(),
             by_number,
             by_name,
             seen: HashMap::new(),
@@ -222,7 +252,7 @@ impl<'w> Seeking<'w> {
     }
 
     /// Takes connections in, as far as they are sought: platforms also answer with what is alike.
-    fn see(&mut self, connections: impl IntoIterator<Item = Arc<Connection>>) {
+    fn see(&mut self, connections: impl IntoIterator<Item = Arc<Connection>>, known: Known) {
         for connection in connections {
             let carried = connection.identifiers.iter();
             let carried = carried
@@ -232,9 +262,32 @@ impl<'w> Seeking<'w> {
             if !targets.is_empty() {
                 // The same one again may carry another number.
                 let id = connection.local_id.clone();
+                if known == Known::AsListed {
+                    self.as_listed.insert(id.clone());
+                } else if self.as_listed.remove(&id) {
+                    self.seen.remove(&id);
+                }
                 let (_, known) = self.seen.entry(id).or_insert((connection, Vec::new()));
                 known.extend(targets);
             }
+        }
+    }
+
+    /// Learns what is to be known of those who are known as their list shows them.
+    async fn complete(&mut self, account: &LiveAccount, ask: Ask) {
+        let mut bare: Vec<_> =
+            self.as_listed.drain().filter_map(|id| self.seen.remove(&id)).collect();
+        // In an order of their own, so that calls are.
+        bare.sort_unstable_by(|(one, _), (other, _)| one.local_id.cmp(&other.local_id));
+        let connections = bare.iter().map(|(connection, _)| Arc::clone(connection)).collect();
+        let mut targets: HashMap<SmolStr, Vec<usize>> =
+            bare.into_iter().map(|(it, targets)| (it.local_id.clone(), targets)).collect();
+        let completed = account.complete(ask, connections).await;
+        completed.failures.into_iter().for_each(|failure| self.failures.add(failure));
+        for connection in completed.connections {
+            let id = connection.local_id.clone();
+            let targets = targets.remove(&id).unwrap_or_default();
+            self.seen.insert(id, (connection, targets));
         }
     }
 

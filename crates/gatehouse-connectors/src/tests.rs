@@ -25,7 +25,7 @@ fn platforms() -> Platforms {
 
 /// All the time that a request has.
 fn ask() -> Ask {
-    Ask { deadline: Instant::now() + Duration::from_secs(10) }
+    Ask::until(Instant::now() + Duration::from_secs(10))
 }
 
 /// An account whose platform is made up.

@@ -8,7 +8,7 @@ use gatehouse_core::Connection;
 use gatehouse_core::window::Window;
 use tokio::time::Instant;
 
-use crate::connector::{Ask, Paging, PlatformPage, Position};
+use crate::connector::{Ask, Paging, PlatformPage, Position, Steps};
 use crate::failure::{Failure, FailureKind, Failures};
 use crate::live::LiveAccount;
 use crate::neighbours;
@@ -64,9 +64,9 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Got::failed(failure),
     };
-    let mut got = match paging {
-        Paging::Cursor { size_max } => walk(account, ask, window, size_max).await,
-        _ => gather(account, ask, paging, window).await.got,
+    let mut got = match paging.steps {
+        Steps::Cursor => walk(account, ask, window, paging).await,
+        Steps::Numbered | Steps::Offset => gather(account, ask, paging, window).await.got,
     };
     got.once_each();
     got
@@ -82,16 +82,19 @@ fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
         };
         window.pages(size).map(piece).collect()
     };
-    match paging {
-        Paging::Numbered { size_max } => numbered(window.page_size(u64::from(size_max))),
-        Paging::Fixed { size } => numbered(u64::from(size)),
-        Paging::Offset { size_max } | Paging::Cursor { size_max } => {
-            let step = u64::from(size_max);
+    let (size_min, size_max) = (u64::from(paging.size_min), u64::from(paging.size_max));
+    match paging.steps {
+        Steps::Numbered => numbered(match window.page_size(size_max) {
+            size if size < size_min => size_max,
+            size => size,
+        }),
+        Steps::Offset | Steps::Cursor => {
+            let step = size_max;
             let piece = |n: u64| {
                 let before = window.start + n * step;
-                let size = step.min(window.end() - before);
-                let at = Position::Offset { offset: before, size: bounded(size) };
-                Piece { at, before, part: Window { start: 0, len: size } }
+                let len = step.min(window.end() - before);
+                let at = Position::Offset { offset: before, size: bounded(len.max(size_min)) };
+                Piece { at, before, part: Window { start: 0, len } }
             };
             (0..window.len.div_ceil(step)).map(piece).collect()
         }
@@ -112,7 +115,8 @@ pub(crate) struct Gathered {
     pub(crate) is_last: bool,
 }
 
-/// Asks for the pages that hold a window, at once: those that should exist, and then those that turned out to.
+/// Asks for the pages that hold a window: at once those that are known to exist, then those that turn out to. No
+/// page is asked for that might not exist, but one.
 pub(crate) async fn gather(
     account: &Arc<LiveAccount>,
     ask: Ask,
@@ -120,23 +124,33 @@ pub(crate) async fn gather(
     window: Window,
 ) -> Gathered {
     let pieces = pieces(paging, window);
-    let known_total = account.known().total;
-    let is_expected =
-        |n: usize, piece: &Piece| n == 0 || known_total.is_none_or(|total| piece.before < total);
-    let n_expected = pieces.iter().enumerate().take_while(|(n, it)| is_expected(*n, it)).count();
-    let (expected, others) = pieces.split_at(n_expected);
-
-    let mut filled = join_all(expected.iter().map(|piece| fill(account, ask, piece))).await;
-    let total = |filled: &[Filled]| filled.iter().filter_map(|it| it.page.total).max();
-    let is_last = |filled: &[Filled]| filled.iter().any(|it| it.page.is_last);
-    if !others.is_empty() && !is_last(&filled) {
-        // More may have come since the total was told.
-        let told = total(&filled);
-        let exists = |piece: &&Piece| told.is_none_or(|total| piece.before < total);
-        let asking = others.iter().take_while(exists).map(|piece| fill(account, ask, piece));
-        filled.extend(join_all(asking).await);
+    let mut exists_up_to = account.known().extent();
+    let mut filled: Vec<Filled> = Vec::with_capacity(pieces.len());
+    let (mut total, mut is_last, mut is_stuck) = (None, false, false);
+    while filled.len() < pieces.len() && !is_last && !is_stuck {
+        let left = &pieces[filled.len()..];
+        let n_known = left.iter().take_while(|it| it.before < exists_up_to).count();
+        if n_known == 0 && total.is_some() {
+            break;
+        }
+        let wave = &left[..n_known.max(1)];
+        let answers = join_all(wave.iter().map(|piece| fill(account, ask, piece))).await;
+        total = answers.iter().filter_map(|it| it.page.total).max().or(total);
+        for (answer, piece) in answers.iter().zip(wave) {
+            is_last |= answer.is_last(piece, paging);
+            // Nobody can tell what comes behind.
+            let is_nothing = answer.page.connections.is_empty() && total.is_none();
+            is_stuck |= answer.failure.is_some() || is_nothing;
+            account.known().learn_extent(
+                piece.before,
+                answer.page.connections.len(),
+                answer.is_last(piece, paging),
+            );
+        }
+        filled.extend(answers);
+        // More may have come since, or less be left.
+        exists_up_to = total.unwrap_or(0);
     }
-    let (total, is_last) = (total(&filled), is_last(&filled));
     let mut got = Got::default();
     for (piece, Filled { page, failure }) in pieces.iter().zip(filled) {
         let (n, size) = (page.connections.len(), piece.at.size());
@@ -154,6 +168,14 @@ pub(crate) async fn gather(
 struct Filled {
     page: PlatformPage,
     failure: Option<Failure>,
+}
+
+impl Filled {
+    /// Whether nothing comes behind it, as the platform says or shows.
+    fn is_last(&self, piece: &Piece, paging: Paging) -> bool {
+        let is_short = self.page.connections.len() < piece.at.size() as usize;
+        self.page.is_last || (paging.ends_short && is_short && self.failure.is_none())
+    }
 }
 
 /// Asks for one page; one that was asked for by its offset is filled up: a platform may give less than it was
@@ -187,16 +209,16 @@ async fn fill(account: &Arc<LiveAccount>, ask: Ask, piece: &Piece) -> Filled {
 }
 
 /// Walks to a window, together with those who are on the way to one next to it.
-async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
-    let Some((at, around)) = mark_around(account, window, size_max) else {
-        return walk_alone(account, ask, window, size_max).await;
+async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Paging) -> Got {
+    let Some((at, around)) = mark_around(account, window, paging.size_max) else {
+        return walk_alone(account, ask, window, paging).await;
     };
     let part = Window { start: window.start - around.start, len: window.len };
     let (_waiting, has_company) = account.neighbours.join(&at, part).await;
     if has_company && let Ok(Some(page)) = account.page_within(ask, &at, part).await {
         return Got { connections: page.connections, failures: Failures::default() };
     }
-    walk_alone(account, ask, window, size_max).await
+    walk_alone(account, ask, window, paging).await
 }
 
 /// The largest page that holds a window, where its mark is known and marks stand at both ends of the window: so
@@ -217,11 +239,11 @@ fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(
 }
 
 /// Walks to a window from the nearest mark that the platform still takes.
-async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_max: u32) -> Got {
+async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Paging) -> Got {
     for _ in 0..LOST_MARKS_MAX {
         let start = account.known().marks.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
-        let (got, is_lost) = walk_from(account, ask, window, size_max, start).await;
+        let (got, is_lost) = walk_from(account, ask, window, paging, start).await;
         match position {
             // It has had its time; one that was kept before may be good still.
             Some(position) if is_lost => account.known().marks.remove(position),
@@ -229,7 +251,7 @@ async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, size_m
         }
     }
     account.known().marks.forget();
-    walk_from(account, ask, window, size_max, None).await.0
+    walk_from(account, ask, window, paging, None).await.0
 }
 
 /// Walks to a window from a mark. Also tells whether the platform refused at the very first step.
@@ -237,7 +259,7 @@ async fn walk_from(
     account: &Arc<LiveAccount>,
     ask: Ask,
     window: Window,
-    size_max: u32,
+    paging: Paging,
     start: Option<(u64, String)>,
 ) -> (Got, bool) {
     let (mut position, mut after) = start.map_or((0, None), |(at, mark)| (at, Some(mark)));
@@ -245,8 +267,8 @@ async fn walk_from(
     let mut got = Got::default();
     for n in 0..WALK_PAGES_MAX {
         let target = if position < window.start { window.start } else { window.end() };
-        let size = u64::from(size_max).min(target - position);
-        let at = Position::Cursor { after: after.clone(), size: bounded(size) };
+        let size = bounded(target - position).clamp(paging.size_min, paging.size_max);
+        let at = Position::Cursor { after: after.clone(), size };
         let page = match account.page(ask, &at).await {
             Ok(page) => page,
             Err(failure) => {

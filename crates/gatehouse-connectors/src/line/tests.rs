@@ -38,12 +38,12 @@ const UNLIMITED: Limits = Limits { calls_at_once: 8, calls_per_second: None, bur
 
 /// Time enough for everything that comes to an end.
 fn patient() -> Ask {
-    Ask { deadline: Instant::now() + Duration::from_secs(60) }
+    Ask::until(Instant::now() + Duration::from_secs(60))
 }
 
 /// Less than that, for what never does.
 fn short() -> Ask {
-    Ask { deadline: Instant::now() + Duration::from_millis(100) }
+    Ask::until(Instant::now() + Duration::from_millis(100))
 }
 
 fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {

@@ -15,7 +15,7 @@ use smol_str::SmolStr;
 use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
 use crate::catalog::{Fault, Settings, kind};
 use crate::connector::{
-    Ask, Asking, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
+    Ask, Asking, By, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
 };
 use crate::failure::{Failure, FailureKind};
 use crate::line::{Answer, Line};
@@ -60,6 +60,16 @@ impl SimulatorConnector {
     async fn get(&self, ask: Ask, target: &str) -> Result<Answer, Failure> {
         self.line.get(ask, target, self.headers.clone()).await
     }
+
+    /// Asks for one connection by what the platform calls it.
+    async fn read(&self, ask: Ask, local_id: &str) -> Result<Option<Arc<Connection>>, Failure> {
+        // In an address these two lead elsewhere, however they are written.
+        if matches!(local_id, "" | "." | "..") {
+            return Ok(None);
+        }
+        let answer = self.get(ask, &format!("/v1/connections/{}", encoded(local_id))).await?;
+        read_connection(&answer)
+    }
 }
 
 impl Connector for SimulatorConnector {
@@ -77,26 +87,23 @@ impl Connector for SimulatorConnector {
     fn look_up<'a>(
         &'a self,
         ask: Ask,
-        kind: IdentifierKind,
+        by: By,
         values: &'a [String],
     ) -> Asking<'a, Vec<Arc<Connection>>> {
         Box::pin(async move {
-            if values.is_empty() {
-                return Ok(Vec::new());
+            match by {
+                By::Id => {
+                    let mut found = Vec::new();
+                    for local_id in values {
+                        found.extend(self.read(ask, local_id).await?);
+                    }
+                    Ok(found)
+                }
+                By::Number(_) if values.is_empty() => Ok(Vec::new()),
+                By::Number(kind) => {
+                    read_found(&self.get(ask, &look_up_target(kind, values)).await?)
+                }
             }
-            let answer = self.get(ask, &look_up_target(kind, values)).await?;
-            read_found(&answer)
-        })
-    }
-
-    fn read<'a>(&'a self, ask: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>> {
-        Box::pin(async move {
-            // In an address these two lead elsewhere, however they are written.
-            if matches!(local_id, "" | "." | "..") {
-                return Ok(None);
-            }
-            let answer = self.get(ask, &format!("/v1/connections/{}", encoded(local_id))).await?;
-            read_connection(&answer)
         })
     }
 }
@@ -145,17 +152,19 @@ fn read_account(
         return Err(faults);
     }
     let paging = match paging {
-        PagingKind::Page => Paging::Numbered { size_max },
-        PagingKind::Offset => Paging::Offset { size_max },
-        PagingKind::Cursor => Paging::Cursor { size_max },
+        PagingKind::Page => Paging::numbered(size_max),
+        PagingKind::Offset => Paging::offset(size_max),
+        PagingKind::Cursor => Paging::cursor(size_max),
     };
     let searched = LookUp::Searched { values_max };
     let capabilities = Capabilities {
         paging,
+        id: LookUp::Searched { values_max: 1 },
         iccid: searched,
         imsi: searched,
         msisdn: searched,
         serial_number: searched,
+        detail: None,
     };
     Ok((capabilities, headers))
 }

@@ -10,8 +10,8 @@ use gatehouse_core::product::{Connectivity, Property};
 use gatehouse_core::{Connection, IdentifierKind};
 
 use crate::{
-    Ask, Asking, Capabilities, Connector, Failure, FailureKind, LookUp, Paging, PlatformPage,
-    Position, Said,
+    Ask, Asking, By, Capabilities, Connector, Failure, FailureKind, LookUp, Paging, PlatformPage,
+    Position, Said, Steps,
 };
 
 /// A platform that is made up.
@@ -57,10 +57,12 @@ impl Fake {
     pub(super) fn new(paging: Paging, first: u64, n: u64) -> Self {
         let capabilities = Capabilities {
             paging,
+            id: LookUp::Searched { values_max: 1 },
             iccid: SEARCHED,
             imsi: SEARCHED,
             msisdn: SEARCHED,
             serial_number: LookUp::NeverCarried,
+            detail: None,
         };
         Self {
             capabilities,
@@ -122,27 +124,26 @@ impl Fake {
 
     fn page_at(&self, at: &Position) -> Result<PlatformPage, Failure> {
         let total = self.tells_total.then(|| self.n());
-        let size_max = self.capabilities.paging.size_max();
-        assert!((1..=size_max).contains(&at.size()), "{at:?} asks for more than {size_max}");
+        let Paging { size_min, size_max, .. } = self.capabilities.paging;
+        assert!(
+            (size_min..=size_max).contains(&at.size()),
+            "{at:?} asks for too much or too little"
+        );
         if at.size() > self.size_taken {
             return Err(refused("page too large"));
         }
         let size = u64::from(at.size());
-        let is_offset = matches!(self.capabilities.paging, Paging::Offset { .. });
+        let is_offset = self.capabilities.paging.steps == Steps::Offset;
         let short_by = if is_offset { self.short_by.min(size - 1) } else { 0 };
         let numbered = |start: u64| PlatformPage {
             connections: self.slice(start, size + self.too_many - short_by),
             total,
             ..PlatformPage::default()
         };
-        match (self.capabilities.paging, at) {
-            (Paging::Numbered { .. }, Position::Page { index, .. }) => Ok(numbered(index * size)),
-            (Paging::Fixed { size: fixed }, Position::Page { index, .. }) => {
-                assert_eq!(u64::from(fixed), size);
-                Ok(numbered(index * size))
-            }
-            (Paging::Offset { .. }, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
-            (Paging::Cursor { .. }, Position::Cursor { after, .. }) => {
+        match (self.capabilities.paging.steps, at) {
+            (Steps::Numbered, Position::Page { index, .. }) => Ok(numbered(index * size)),
+            (Steps::Offset, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
+            (Steps::Cursor, Position::Cursor { after, .. }) => {
                 let marks = self.marks.lock().unwrap().clone();
                 let gone = *self.marks_offset.lock().unwrap();
                 let start = match after {
@@ -159,7 +160,7 @@ impl Fake {
                 let connections = self.slice(start, end - start);
                 Ok(PlatformPage { connections, next, total: None, is_last: false })
             }
-            (paging, at) => panic!("{paging:?} was asked for {at:?}"),
+            (steps, at) => panic!("{steps:?} was asked for {at:?}"),
         }
     }
 }
@@ -187,32 +188,25 @@ impl Connector for Arc<Fake> {
     fn look_up<'a>(
         &'a self,
         _: Ask,
-        kind: IdentifierKind,
+        by: By,
         values: &'a [String],
     ) -> Asking<'a, Vec<Arc<Connection>>> {
-        self.n_look_ups.fetch_add(1, Ordering::Relaxed);
-        let LookUp::Searched { values_max } = self.capabilities.look_up(kind) else {
-            panic!("{kind:?} can't be looked up");
+        let n_asked = if by == By::Id { &self.n_reads } else { &self.n_look_ups };
+        n_asked.fetch_add(1, Ordering::Relaxed);
+        let LookUp::Searched { values_max } = self.capabilities.look_up(by) else {
+            panic!("{by:?} can't be looked up");
         };
         assert!((1..=values_max as usize).contains(&values.len()));
         Box::pin(async move {
             self.check().await?;
-            let is_alike = |it: &Connection| {
-                it.identifiers.iter().any(|(carried, it)| {
+            let is_alike = |it: &Connection| match by {
+                By::Id => values.iter().any(|value| it.local_id == value),
+                By::Number(kind) => it.identifiers.iter().any(|(carried, it)| {
                     *carried == kind && values.iter().any(|value| alike(kind, it, value))
-                })
+                }),
             };
             let connections = self.connections.lock().unwrap();
             Ok(connections.iter().filter(|it| is_alike(it)).cloned().collect())
-        })
-    }
-
-    fn read<'a>(&'a self, _: Ask, local_id: &'a str) -> Asking<'a, Option<Arc<Connection>>> {
-        self.n_reads.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async move {
-            self.check().await?;
-            let connections = self.connections.lock().unwrap();
-            Ok(connections.iter().find(|it| it.local_id == local_id).cloned())
         })
     }
 }

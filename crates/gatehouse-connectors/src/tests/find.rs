@@ -7,7 +7,7 @@ use super::fake::{Fake, card, iccid, imsi};
 use super::{account, ask, platforms};
 use crate::{FailureKind, Finding, LiveAccount, LookUp, Paging, Platforms, Wanted};
 
-const BY_TEN: Paging = Paging::Numbered { size_max: 10 };
+const BY_TEN: Paging = Paging::numbered(10);
 
 fn cards(numbers: impl IntoIterator<Item = u64>) -> Wanted {
     let card = |n| Identifier::parse(IdentifierKind::Iccid, &iccid(n, true)).unwrap();
@@ -200,7 +200,7 @@ async fn one_connection_may_come_twice_with_different_numbers() {
 
 #[tokio::test]
 async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
-    let mut fake = Fake::new(Paging::Cursor { size_max: 10 }, 0, 1000);
+    let mut fake = Fake::new(Paging::cursor(10), 0, 1000);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     let fake = Arc::new(fake);
     let accounts = [account("ALPHA", "a", &fake)];
@@ -208,7 +208,7 @@ async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
     assert_eq!(found(&finding).len(), 40);
     assert_eq!(fake.n_calls(), (0, 40, 0));
     // Where there is no other way it is tried, and not again for a while.
-    let mut fake = Fake::new(Paging::Cursor { size_max: 10 }, 0, 1000);
+    let mut fake = Fake::new(Paging::cursor(10), 0, 1000);
     fake.capabilities.iccid = LookUp::NotSearchable;
     let fake = Arc::new(fake);
     let accounts = [account("ALPHA", "a", &fake)];
@@ -221,7 +221,7 @@ async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
 
 #[tokio::test]
 async fn who_slips_through_a_list_that_changes_is_asked_for_by_itself() {
-    for paging in [BY_TEN, Paging::Offset { size_max: 10 }] {
+    for paging in [BY_TEN, Paging::offset(10)] {
         let mut fake = Fake::new(paging, 0, 100);
         fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
         fake.shrinks = true.into();
@@ -260,7 +260,7 @@ async fn of_an_account_that_fails_in_part_nothing_is_missing() {
 #[tokio::test]
 async fn short_pages_hide_nothing_from_who_looks_through_a_list() {
     for tells_total in [true, false] {
-        let mut fake = Fake::new(Paging::Offset { size_max: 10 }, 0, 95);
+        let mut fake = Fake::new(Paging::offset(10), 0, 95);
         (fake.short_by, fake.tells_total) = (4, tells_total);
         fake.capabilities.iccid = LookUp::NotSearchable;
         let accounts = [account("ALPHA", "a", &Arc::new(fake))];

@@ -8,12 +8,12 @@ use super::{account, ask, filter, list, names, platforms};
 use crate::{Ask, FailureKind, Health, LookUp, Paging};
 use gatehouse_core::PageRequest;
 
-const BY_TEN: Paging = Paging::Numbered { size_max: 10 };
+const BY_TEN: Paging = Paging::numbered(10);
 
 #[tokio::test]
 async fn a_page_is_in_the_order_of_accounts() {
     let one = account("ALPHA", "one", &Arc::new(Fake::new(BY_TEN, 0, 5)));
-    let two = account("BETA", "two", &Arc::new(Fake::new(Paging::Cursor { size_max: 3 }, 100, 5)));
+    let two = account("BETA", "two", &Arc::new(Fake::new(Paging::cursor(3), 100, 5)));
     let accounts = [one, two];
     let listing = list(&accounts, "", 1, 4).await;
     assert_eq!(names(&listing), ["one/card-0", "one/card-1", "two/card-100", "two/card-101"]);
@@ -116,17 +116,30 @@ async fn what_a_platform_gives_twice_comes_once() {
 }
 
 #[tokio::test]
-async fn pages_that_are_not_there_are_not_asked_for_twice() {
+async fn pages_that_are_not_there_are_not_asked_for() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 25));
     let accounts = [account("ALPHA", "a", &fake)];
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
-    assert_eq!(fake.n_calls().0, 100, "nobody knew how many there are");
+    assert_eq!(fake.n_calls().0, 3);
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
-    assert_eq!(fake.n_calls().0, 103);
+    assert_eq!(fake.n_calls().0, 6);
     // More than were there before are found at once.
     fake.connections.lock().unwrap().extend((25..47).map(super::fake::card));
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 47);
-    assert_eq!(fake.n_calls().0, 108);
+    assert_eq!(fake.n_calls().0, 11);
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_tell_its_length_is_read_until_nothing_comes() {
+    let fake = Fake { tells_total: false, ..Fake::new(BY_TEN, 0, 25) };
+    let fake = Arc::new(fake);
+    let accounts = [account("ALPHA", "a", &fake)];
+    assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
+    assert_eq!(fake.n_calls().0, 4);
+    assert_eq!(names(&list(&accounts, "", 1, 20).await).len(), 20);
+    assert_eq!(fake.n_calls().0, 6);
+    assert_eq!(names(&list(&accounts, "", 2, 20).await).len(), 5);
+    assert_eq!(fake.n_calls().0, 8);
 }
 
 #[tokio::test]
@@ -156,7 +169,7 @@ async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
 #[tokio::test(start_paused = true)]
 async fn the_same_page_at_the_same_time_is_asked_for_once() {
     // Nobody asks for more than that page, though the platform has larger ones.
-    for paging in [Paging::Numbered { size_max: 100 }, Paging::Cursor { size_max: 100 }] {
+    for paging in [Paging::numbered(100), Paging::cursor(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 300) });
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
@@ -182,7 +195,7 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
 
 #[tokio::test(start_paused = true)]
 async fn pages_next_to_each_other_are_asked_for_together() {
-    for paging in [Paging::Numbered { size_max: 100 }, Paging::Offset { size_max: 100 }] {
+    for paging in [Paging::numbered(100), Paging::offset(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
@@ -207,7 +220,7 @@ async fn pages_next_to_each_other_are_asked_for_together() {
 
 #[tokio::test(start_paused = true)]
 async fn a_larger_page_that_is_refused_keeps_nobody_from_the_smaller_ones() {
-    for paging in [Paging::Numbered { size_max: 100 }, Paging::Offset { size_max: 100 }] {
+    for paging in [Paging::numbered(100), Paging::offset(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, size_taken: 50, ..Fake::new(paging, 0, 300) });
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
@@ -221,11 +234,7 @@ async fn a_larger_page_that_is_refused_keeps_nobody_from_the_smaller_ones() {
 
 #[tokio::test]
 async fn a_larger_page_that_comes_short_is_not_taken_for_the_smaller_ones() {
-    let fake = Fake {
-        short_by: 3,
-        tells_total: false,
-        ..Fake::new(Paging::Offset { size_max: 100 }, 0, 500)
-    };
+    let fake = Fake { short_by: 3, tells_total: false, ..Fake::new(Paging::offset(100), 0, 500) };
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &Arc::new(fake))]);
     let filter = filter("");
     let page = |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
@@ -240,7 +249,7 @@ async fn who_joins_late_has_all_of_the_time() {
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);
     let filter = filter("");
     let page = PageRequest { number: 1, size: 10 };
-    let within = |seconds| Ask { deadline: Instant::now() + Duration::from_secs(seconds) };
+    let within = |seconds| Ask::until(Instant::now() + Duration::from_secs(seconds));
     let begin = Instant::now();
     let short = platforms.list(&accounts, &filter, page, within(1));
     let long = platforms.list(&accounts, &filter, page, within(3));

@@ -20,10 +20,10 @@ struct Kind {
 
 fn kind() -> impl Strategy<Value = Kind> {
     let paging = (0u32..4, 1u32..12).prop_map(|(kind, size)| match kind {
-        0 => Paging::Numbered { size_max: size },
-        1 => Paging::Fixed { size },
-        2 => Paging::Offset { size_max: size },
-        _ => Paging::Cursor { size_max: size },
+        0 => Paging::numbered(size),
+        1 => Paging::fixed(size),
+        2 => Paging::offset(size),
+        _ => Paging::cursor(size),
     });
     (paging, 0u64..30, any::<bool>(), 0u64..3).prop_map(|(paging, n, tells_total, short_by)| Kind {
         paging,

@@ -17,7 +17,7 @@ use crate::{Ask, FailureKind, LiveAccount, Platforms, Settings, Wanted};
 
 /// More time than any of it takes, also where much else is under way.
 fn ask() -> Ask {
-    Ask { deadline: Instant::now() + Duration::from_secs(60) }
+    Ask::until(Instant::now() + Duration::from_secs(60))
 }
 
 fn start(paging: PagingKind, n_connections: u32, page_size_max: u32) -> Server {
@@ -154,7 +154,7 @@ async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
         // Whoever is late is so in any time; the others need little.
         let is_late = kind == Some(Timeout);
         let seconds = if is_late { 2 } else { 60 };
-        let ask = Ask { deadline: Instant::now() + Duration::from_secs(seconds) };
+        let ask = Ask::until(Instant::now() + Duration::from_secs(seconds));
         let page = PageRequest { number: 1, size: 10 };
         let listing = platforms.list(&accounts, &filter(""), page, ask).await;
         let names = names(&listing);

@@ -6,7 +6,7 @@ use super::{account, list, names};
 use crate::window::WALK_PAGES_MAX;
 use crate::{FailureKind, Paging};
 
-const BY_TEN: Paging = Paging::Cursor { size_max: 10 };
+const BY_TEN: Paging = Paging::cursor(10);
 
 #[tokio::test]
 async fn the_next_page_is_one_step_away() {
@@ -65,7 +65,7 @@ async fn a_list_that_begins_again_is_told_on_every_page() {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_begins_again_does_so_for_neighbours_too() {
     let latency = Duration::from_millis(50);
-    let paging = Paging::Cursor { size_max: 20 };
+    let paging = Paging::cursor(20);
     let fake = Fake { latency, begins_again: true, ..Fake::new(paging, 0, 20) };
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
     for number in 1..=4 {
@@ -81,7 +81,7 @@ async fn a_list_that_begins_again_does_so_for_neighbours_too() {
 #[tokio::test(start_paused = true)]
 async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known() {
     let latency = Duration::from_millis(50);
-    let paging = Paging::Cursor { size_max: 100 };
+    let paging = Paging::cursor(100);
     let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
     let accounts = [account("ALPHA", "a", &fake)];
     let all = async || {
@@ -104,7 +104,7 @@ async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known()
 #[tokio::test(start_paused = true)]
 async fn who_goes_on_together_finds_each_page_one_step_away() {
     let latency = Duration::from_millis(50);
-    let paging = Paging::Cursor { size_max: 100 };
+    let paging = Paging::cursor(100);
     let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 400) });
     let accounts = [account("ALPHA", "a", &fake)];
     for number in 1..=40 {

@@ -85,6 +85,8 @@ pub(super) const READ: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let ask = ask(&call);
+    let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
+    let ask = Ask { parts: fields.parts(), ..ask };
     let tenant = call.app().store.tenant(call.tenant()).await?;
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let number_max = tenant.page_number_max.unwrap_or(call.site.platforms.page_number_max);
@@ -96,7 +98,6 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 
     let _place = place(&call)?;
     let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
-    let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
     let (products, problems) = parts(listing, page);
     let body = view(&call, fields).envelope(&products, &problems);
     let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
@@ -124,7 +125,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 /// What platforms are asked under: the time that they have begins now.
 fn ask(call: &Call) -> Ask {
-    Ask { deadline: Instant::now() + call.site.platforms.deadline.get() }
+    Ask::until(Instant::now() + call.site.platforms.deadline.get())
 }
 
 /// Room to wait for the tenant's platforms.

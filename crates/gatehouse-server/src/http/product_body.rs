@@ -3,6 +3,7 @@
 //! A page has up to a thousand of them, so they are written straight into the answer's bytes.
 
 use bytes::Bytes;
+use gatehouse_connectors::Parts;
 use gatehouse_core::product::Property;
 use gatehouse_core::{Account, Connection, IdentifierKind, Product, TenantName};
 
@@ -86,6 +87,15 @@ impl Fields {
             return Self::None;
         }
         Self::Named(Field::ALL.map(|field| names.contains(&field.as_str())))
+    }
+
+    /// What platforms are to be asked for, so that all of these can be shown.
+    pub(crate) fn parts(&self) -> Parts {
+        Parts {
+            status: self.show(Field::Status),
+            characteristics: self.show(Field::ProductCharacteristic),
+            properties: self.show(Field::CustomProperty),
+        }
     }
 
     fn show(&self, field: Field) -> bool {

@@ -74,7 +74,7 @@ async fn few_large_answers_are_there_at_once() {
         platform.request().await;
     }
     // Every place is taken; what isn't large needs none.
-    let ask = Ask { deadline: Instant::now() };
+    let ask = Ask::until(Instant::now());
     let failure = line.outside.place(ask).await.unwrap_err();
     let expected = "there was no time left to read a large answer: the server itself has too many of them \
                     under way";
@@ -110,7 +110,7 @@ async fn large_answers_without_a_place_say_nothing_about_the_platform() {
     let taken = (0..LARGE_ANSWERS_MAX).map(|_| line.outside.place(patient()));
     let taken = futures_util::future::join_all(taken).await;
     // Time enough to answer, so that a platform which doesn't would be blamed.
-    let ask = Ask { deadline: Instant::now() + 2 * CHANCE_MIN };
+    let ask = Ask::until(Instant::now() + 2 * CHANCE_MIN);
     let calls = (0..breaker::FAILURES_MAX).map(|_| get(&line, ask));
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(result.unwrap_err().kind, FailureKind::Timeout);

@@ -42,7 +42,7 @@ async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
         busy.request().await;
         busy.request().await;
         for _ in 0..breaker::FAILURES_MAX {
-            let ask = Ask { deadline: Instant::now() + Duration::from_millis(25) };
+            let ask = Ask::until(Instant::now() + Duration::from_millis(25));
             let failure = get(&second, ask).await.unwrap_err();
             assert_eq!(failure.kind, FailureKind::Timeout, "it says nothing about the platform");
             let words = "the server itself has too many calls under way";

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::super::{Misbehaviour, Platform, Profile, Server};
 use super::*;
+use crate::connector::Steps;
 use crate::{BaseUrl, Limits, Meter, Outside};
 
 const TOKEN: &str = "tok-3n-0f-alpha";
@@ -77,8 +78,10 @@ async fn instead(status: u16, body: &str) -> SimulatorConnector {
 }
 
 /// Long enough for whatever is to come.
+const IMSI: By = By::Number(IdentifierKind::Imsi);
+
 fn patient() -> Ask {
-    Ask { deadline: Instant::now() + Duration::from_secs(60) }
+    Ask::until(Instant::now() + Duration::from_secs(60))
 }
 
 /// All pages, one behind the other.
@@ -86,11 +89,10 @@ async fn walk(connector: &SimulatorConnector, size: u32) -> Vec<Arc<Connection>>
     let mut seen = Vec::new();
     let mut after = None;
     for index in 0.. {
-        let at = match connector.capabilities().paging {
-            Paging::Numbered { .. } => Position::Page { index, size },
-            Paging::Offset { .. } => Position::Offset { offset: index * u64::from(size), size },
-            Paging::Cursor { .. } => Position::Cursor { after, size },
-            Paging::Fixed { .. } => panic!("simulated pages have any size"),
+        let at = match connector.capabilities().paging.steps {
+            Steps::Numbered => Position::Page { index, size },
+            Steps::Offset => Position::Offset { offset: index * u64::from(size), size },
+            Steps::Cursor => Position::Cursor { after, size },
         };
         let page = connector.page(patient(), &at).await.unwrap();
         let is_last = page.next.is_none() && page.connections.len() < size as usize;
@@ -125,7 +127,7 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
                 for value in &values {
                     assert!(Identifier::parse(kind, value).is_ok(), "{value}");
                 }
-                let found = connector.look_up(patient(), kind, &values).await.unwrap();
+                let found = connector.look_up(patient(), By::Number(kind), &values).await.unwrap();
                 assert_eq!(found.iter().collect::<Vec<_>>(), some, "{name}: {kind:?}");
             }
         }
@@ -135,7 +137,7 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
         }
         assert_eq!(connector.read(patient(), "no/such id?").await.unwrap(), None);
         let unknown = ["000000".to_owned()];
-        let found = connector.look_up(patient(), IdentifierKind::Imsi, &unknown).await.unwrap();
+        let found = connector.look_up(patient(), IMSI, &unknown).await.unwrap();
         assert!(found.is_empty());
         server.stop().await;
     }
@@ -146,9 +148,9 @@ async fn totals_come_from_those_who_count() {
     for platform in Platform::usual() {
         let expected = (platform.paging != PagingKind::Cursor).then_some(1000);
         let (_server, connector) = pair(platform);
-        let at = match connector.capabilities().paging {
-            Paging::Cursor { .. } => Position::Cursor { after: None, size: 1 },
-            Paging::Offset { .. } => Position::Offset { offset: 999, size: 1 },
+        let at = match connector.capabilities().paging.steps {
+            Steps::Cursor => Position::Cursor { after: None, size: 1 },
+            Steps::Offset => Position::Offset { offset: 999, size: 1 },
             _ => Position::Page { index: 999, size: 1 },
         };
         let page = connector.page(patient(), &at).await.unwrap();
@@ -159,7 +161,7 @@ async fn totals_come_from_those_who_count() {
 #[tokio::test]
 async fn what_cannot_be_there_is_not_asked_for() {
     let (server, connector) = pair(Platform::default());
-    assert_eq!(connector.look_up(patient(), IdentifierKind::Imsi, &[]).await, Ok(Vec::new()));
+    assert_eq!(connector.look_up(patient(), IMSI, &[]).await, Ok(Vec::new()));
     for nowhere in ["", ".", ".."] {
         assert_eq!(connector.read(patient(), nowhere).await, Ok(None), "{nowhere}");
     }
@@ -190,7 +192,7 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
     server.set_profile(Profile { fault: WrongTypes, ..Profile::default() });
     let connector = connected(&server);
     let imsi = ["262011234567890".to_owned()];
-    assert!(connector.look_up(patient(), IdentifierKind::Imsi, &imsi).await.is_err());
+    assert!(connector.look_up(patient(), IMSI, &imsi).await.is_err());
     let error_status = StatusCode::IM_A_TEAPOT;
     server.set_profile(Profile { error_percent: 100, error_status, ..Profile::default() });
     let failure = connector.read(patient(), "x").await.unwrap_err();
@@ -226,7 +228,7 @@ async fn a_look_up_that_is_cut_is_a_failure() {
         (r#"{"connections": [], "next": "m2"}"#, false),
     ] {
         let connector = instead(200, body).await;
-        match connector.look_up(patient(), IdentifierKind::Imsi, &imsi).await {
+        match connector.look_up(patient(), IMSI, &imsi).await {
             Ok(found) => assert!(is_whole && found.is_empty(), "{body}"),
             Err(failure) => {
                 let expected = "the platform gave only a part of what a look-up found";
@@ -257,12 +259,12 @@ fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
     };
     let searched = |values_max| LookUp::Searched { values_max };
     let least = read(json!({}));
-    assert_eq!(least.paging, Paging::Numbered { size_max: 100 });
-    assert_eq!(IdentifierKind::ALL.map(|kind| least.look_up(kind)), [searched(100); 4]);
+    assert_eq!(least.paging, Paging::numbered(100));
+    assert_eq!(IdentifierKind::ALL.map(|kind| least.look_up(By::Number(kind))), [searched(100); 4]);
     for (name, paging) in [
-        ("page", Paging::Numbered { size_max: 1000 }),
-        ("offset", Paging::Offset { size_max: 1000 }),
-        ("cursor", Paging::Cursor { size_max: 1000 }),
+        ("page", Paging::numbered(1000)),
+        ("offset", Paging::offset(1000)),
+        ("cursor", Paging::cursor(1000)),
     ] {
         let all = json!({ "paging": name, "pageSizeMax": 1000, "lookUpMax": 1 });
         let capabilities = read(all);
