@@ -110,7 +110,8 @@ impl Catalog {
         };
         let secrets = credentials.names().filter_map(|name| credentials.reveal(name));
         let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
-        let line = Line::new(Arc::clone(outside), base_url, limits, meter, secrets);
+        let outside = Arc::clone(outside);
+        let line = Line::new(outside, &account.connector, base_url, limits, meter, secrets);
         Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?))
     }
 
@@ -134,8 +135,13 @@ impl Catalog {
                 None
             }
         };
-        let mut limits =
-            Limits { calls_at_once: CALLS_AT_ONCE_DEFAULT, calls_per_second: None, burst: 1 };
+        let mut limits = Limits {
+            calls_at_once: CALLS_AT_ONCE_DEFAULT,
+            calls_per_second: None,
+            burst: 1,
+            quotas: Vec::new(),
+            wait: None,
+        };
         if let Some(given) = own.shift_remove(CALLS_AT_ONCE) {
             let number = given.as_u64().and_then(|it| u32::try_from(it).ok());
             match number.filter(|it| (1..=CALLS_AT_ONCE_MAX).contains(it)) {

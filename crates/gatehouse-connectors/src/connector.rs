@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Connection, IdentifierKind};
+use http::HeaderName;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
@@ -312,8 +313,36 @@ pub struct PlatformPage {
     pub is_last: bool,
 }
 
+/// What a call is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CallKind {
+    /// To log in.
+    Session,
+    /// For a page of the list.
+    List,
+    /// To look connections up.
+    LookUp,
+    /// For what the list leaves out.
+    Detail,
+}
+
+impl CallKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Session, Self::List, Self::LookUp, Self::Detail];
+
+    /// What it is called where limits are written down.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::List => "list",
+            Self::LookUp => "look_up",
+            Self::Detail => "detail",
+        }
+    }
+}
+
 /// How much a platform may be asked at once and over time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Most calls at the same time, at least one.
     pub calls_at_once: u32,
@@ -321,4 +350,56 @@ pub struct Limits {
     pub calls_per_second: Option<f64>,
     /// Calls that may come together before the rate holds.
     pub burst: u32,
+    /// What the platform itself allows over time.
+    pub quotas: Vec<Quota>,
+    /// How its answers tell that it wants to be left alone, where they tell it in a way of its own.
+    pub wait: Option<Wait>,
+}
+
+/// How often a platform lets itself be asked: in no stretch of that length more often than that.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quota {
+    /// Most calls in the stretch, at least one and at most [`Quota::CALLS_MAX`].
+    pub calls: u32,
+    /// How long the stretch is.
+    pub per: Duration,
+    /// The calls that count; where none is named, all do.
+    pub of: Vec<CallKind>,
+    /// Whose calls count.
+    pub scope: QuotaScope,
+}
+
+impl Quota {
+    /// Most calls that a quota may allow: when each of them was made is kept.
+    pub const CALLS_MAX: u32 = 10_000;
+}
+
+/// Whose calls count against a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QuotaScope {
+    /// The account's own.
+    Account,
+    /// Those of all accounts with the same connector at the same host and port.
+    Host,
+}
+
+/// How answers tell, in a way of the platform's own, that it wants to be left alone. `Retry-After` needs no
+/// such words, and wins over them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The header that tells how many calls are left. Without it, only an answer with status 429 is heeded.
+    pub remaining: Option<HeaderName>,
+    /// The header that tells when there are more.
+    pub reset: HeaderName,
+    /// How it tells that.
+    pub unit: ResetUnit,
+}
+
+/// How a header tells a time to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetUnit {
+    /// In seconds from now.
+    Seconds,
+    /// In seconds since 1970.
+    Epoch,
 }

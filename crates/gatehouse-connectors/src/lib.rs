@@ -29,8 +29,8 @@ mod tests;
 
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
-    Ask, Asking, By, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging, Parts,
-    PlatformPage, Position, Steps,
+    Ask, Asking, By, CallKind, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging,
+    Parts, PlatformPage, Position, Quota, QuotaScope, ResetUnit, Steps, Wait,
 };
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
 pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};

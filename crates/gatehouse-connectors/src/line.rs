@@ -1,17 +1,19 @@
 //! The way out to one account's platform: guarded, bounded and patient.
 //!
 //! Around each call: an address that may be gone to (`address.rs`, `resolver.rs`), the account's budgets
-//! (`bucket.rs`), what the calls before have shown (`standing.rs`, `breaker.rs`), retries with pauses
+//! (`bucket.rs`) and its platform's (`quota.rs`, `allowance.rs`), what the calls before have shown (`standing.rs`, `breaker.rs`), retries with pauses
 //! (`pause.rs`), and an end to everything at the deadline. What a platform says is told without secrets
 //! (`secrets.rs`).
 
 mod address;
+mod allowance;
 mod answer;
 mod breaker;
 mod bucket;
 mod call;
 mod outside;
 mod pause;
+mod quota;
 mod redirect;
 mod resolver;
 mod secrets;
@@ -22,6 +24,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use gatehouse_core::ConnectorName;
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::Url;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -29,12 +32,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::{Instrument, Span};
 use zeroize::Zeroizing;
 
+use self::allowance::Allowances;
 use self::bucket::Bucket;
 use self::call::{Call, Mishap, exchange, standing};
 use self::pause::Jitter;
 use self::secrets::Secrets;
 use self::standing::Standing;
-use crate::connector::{Ask, Limits};
+use crate::connector::{Ask, CallKind, Limits};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
 
@@ -65,12 +69,15 @@ pub struct Line {
     permits: Semaphore,
     /// Whoever waits for a token holds it, and the others stand in line behind.
     bucket: Option<tokio::sync::Mutex<Bucket>>,
+    allowances: Allowances,
     standing: Mutex<Standing>,
     jitter: Jitter,
 }
 
 /// What is asked of a platform.
 pub struct Request {
+    /// What it is asked for.
+    pub kind: CallKind,
     /// What to do with what is there.
     pub method: Method,
     /// Where: a path and perhaps a query behind the base URL, or a whole address that the line may go to.
@@ -84,10 +91,11 @@ pub struct Request {
 }
 
 impl Line {
-    /// A way to `base`, within `limits`. The secrets are the ones that it proves with who it is: they
+    /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves with who it is: they
     /// are left out of everything that is told about the platform.
     pub fn new(
         outside: Arc<Outside>,
+        connector: &ConnectorName,
         base: BaseUrl,
         limits: Limits,
         meter: AccountMeter,
@@ -96,6 +104,8 @@ impl Line {
         let n_permits = (limits.calls_at_once.max(1) as usize).min(Semaphore::MAX_PERMITS);
         let bucket =
             limits.calls_per_second.map(|rate| Bucket::new(rate, limits.burst, Instant::now()));
+        let host = base.host_and_port();
+        let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);
         Self {
             outside,
             base,
@@ -105,6 +115,7 @@ impl Line {
             meter,
             permits: Semaphore::new(n_permits),
             bucket: bucket.map(tokio::sync::Mutex::new),
+            allowances,
             standing: Mutex::default(),
             jitter: Jitter::new(),
         }
@@ -116,11 +127,11 @@ impl Line {
         self
     }
 
-    /// Asks for what is at `target`: a path and perhaps a query, behind the base URL.
+    /// Asks for what is at `target` of a list: a path and perhaps a query, behind the base URL.
     pub async fn get(&self, ask: Ask, target: &str, headers: HeaderMap) -> Result<Answer, Failure> {
-        let (method, target) = (Method::GET, target.to_owned());
-        self.send(ask, Request { method, target, headers, body: Bytes::new(), is_repeatable: true })
-            .await
+        let (kind, method, target) = (CallKind::List, Method::GET, target.to_owned());
+        let (body, is_repeatable) = (Bytes::new(), true);
+        self.send(ask, Request { kind, method, target, headers, body, is_repeatable }).await
     }
 
     /// Asks, and asks again where that may help. An answer is given back with whatever status it has.
@@ -194,8 +205,12 @@ impl Line {
                 Mishap::before(Failure::new(FailureKind::Error, why))
             })?;
             self.token(ask).await.map_err(|failure| self.not_made(failure))?;
+            let room = self.allowances.room(ask, request.kind).await;
+            let room = room.map_err(|failure| self.not_made(failure))?;
             let turn = self.outside.turn(ask).await;
             let _turn = turn.map_err(|failure| self.not_made(failure))?;
+            // Only now, so that it is counted when it is made.
+            room.take(Instant::now());
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
             let exchange = exchange(ask, &self.outside, client, request, &url, secrets);

@@ -89,6 +89,12 @@ impl BaseUrl {
         (is_behind && url.fragment().is_none()).then_some(url)
     }
 
+    /// Its host and port.
+    pub(super) fn host_and_port(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        format!("{host}:{}", self.0.port_or_known_default().unwrap_or_default())
+    }
+
     /// Whether an address has the same scheme, host and port.
     pub(super) fn is_origin_of(&self, url: &Url) -> bool {
         self.0.origin() == url.origin()

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{self, Refused};
+use super::allowance::SharedQuotas;
 use super::resolver::Resolver;
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
@@ -42,6 +43,8 @@ pub struct Outside {
     calls: Semaphore,
     /// A place for each large answer that may be there.
     large_answers: Arc<Semaphore>,
+    /// What platforms allow several lines together.
+    pub(super) quotas: SharedQuotas,
     /// When it was last told that this machine lacks something.
     lack_told: Mutex<Option<Instant>>,
     /// Asks what is on this machine, without a detour over a proxy, where others could answer.
@@ -88,6 +91,7 @@ impl Outside {
             allow_insecure_urls,
             calls: Semaphore::new(calls_at_once),
             large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
+            quotas: SharedQuotas::default(),
             lack_told: Mutex::default(),
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,

@@ -27,6 +27,7 @@ use super::resolver::{Names, Resolver};
 use super::standing::CHANCE_MIN;
 use super::standing::QUIET_MAX;
 use super::*;
+use crate::connector::{Quota, QuotaScope};
 use crate::failure::{SAID_BYTES_MAX, Said};
 use crate::meter::Meter;
 
@@ -34,7 +35,8 @@ const SECRET: &str = "hunter22-hunter22";
 
 const CALLS_AT_ONCE: usize = 64;
 
-const UNLIMITED: Limits = Limits { calls_at_once: 8, calls_per_second: None, burst: 1 };
+const UNLIMITED: Limits =
+    Limits { calls_at_once: 8, calls_per_second: None, burst: 1, quotas: Vec::new(), wait: None };
 
 /// Time enough for everything that comes to an end.
 fn patient() -> Ask {
@@ -49,7 +51,8 @@ fn short() -> Ask {
 fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
     let base = BaseUrl::parse(url, true).unwrap();
     let (_, meter) = metered();
-    Line::new(Arc::new(outside), base, limits, meter, vec![Zeroizing::new(SECRET.to_owned())])
+    let (outside, secrets) = (Arc::new(outside), vec![Zeroizing::new(SECRET.to_owned())]);
+    Line::new(outside, &"simulator".parse().unwrap(), base, limits, meter, secrets)
 }
 
 /// The outside of a server that may make as many calls as a test wants.
@@ -117,6 +120,7 @@ async fn get(line: &Line, ask: Ask) -> Result<Answer, Failure> {
 
 fn post(is_repeatable: bool) -> Request {
     Request {
+        kind: CallKind::LookUp,
         method: Method::POST,
         target: "/find".to_owned(),
         headers: HeaderMap::new(),

@@ -85,3 +85,65 @@ async fn calls_wait_for_their_turn_in_the_budget() {
     assert!(calls.await.iter().all(Result::is_ok));
     assert_eq!(platform.n_requests(), 6);
 }
+
+#[tokio::test]
+async fn every_redirect_and_every_retry_counts_against_what_the_platform_allows() {
+    let platform = Platform::new(|nth, _| match nth {
+        0 => reply(302, "Location: /there\r\n", ""),
+        1 => reply(503, "", ""),
+        _ => reply(200, "", ""),
+    })
+    .await;
+    let per = Duration::from_secs(600);
+    let quota = Quota { calls: 3, per, of: vec![CallKind::List], scope: QuotaScope::Account };
+    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
+    let mut line = line_with(outside(), &platform.url(), limits);
+    let (registry, meter) = metered();
+    line.meter = meter;
+    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 200);
+    let failure = get(&line, patient()).await.unwrap_err();
+    let expected =
+        "the budget of 3 calls (list) in 600 s that the platform gives the account is spent";
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, expected));
+    assert!(failure.retry_after.unwrap() > Duration::from_secs(500), "{failure:?}");
+    assert_eq!(figure(&registry, "throttled_total", ""), 1);
+    assert_eq!(platform.n_requests(), 3);
+    assert!(line.send(patient(), post(false)).await.is_ok(), "a look-up is no list");
+
+    pass(per).await;
+    assert!(get(&line, patient()).await.is_ok());
+}
+
+#[tokio::test]
+async fn accounts_of_a_connector_share_what_its_host_allows() {
+    let platform = Platform::new(|_, _| reply(200, "", "")).await;
+    let per = Duration::from_secs(600);
+    let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Host };
+    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
+    let first = line_with(outside(), &platform.url(), limits.clone());
+    let base = BaseUrl::parse(&format!("{}/v2", platform.url()), true).unwrap();
+    let other = |connector: &str| {
+        let (outside, (_, meter)) = (Arc::clone(&first.outside), metered());
+        let connector = connector.parse().unwrap();
+        Line::new(outside, &connector, base.clone(), limits.clone(), meter, Vec::new())
+    };
+    assert!(get(&first, patient()).await.is_ok());
+    let failure = get(&other("simulator"), patient()).await.unwrap_err();
+    let expected =
+        "the budget of 1 call in 600 s that the platform gives all accounts here is spent";
+    assert_eq!(failure.detail, expected);
+    assert!(get(&other("another"), patient()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_call_without_a_turn_counts_against_nothing() {
+    let platform = Platform::new(|_, _| reply(200, "", "")).await;
+    let per = Duration::from_secs(600);
+    let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Account };
+    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
+    let line = line_with(Outside::new(false, 1).unwrap(), &platform.url(), limits);
+    let taken = line.outside.turn(patient()).await.unwrap();
+    assert_eq!(get(&line, short()).await.unwrap_err().kind, FailureKind::Timeout);
+    drop(taken);
+    assert!(get(&line, patient()).await.is_ok());
+}

@@ -35,10 +35,17 @@ fn line(url: &str) -> Line {
         connector: "simulator".parse().unwrap(),
         platform_account: "1".parse().unwrap(),
     };
-    let limits = Limits { calls_at_once: 8, calls_per_second: None, burst: 1 };
+    let limits = Limits {
+        calls_at_once: 8,
+        calls_per_second: None,
+        burst: 1,
+        quotas: Vec::new(),
+        wait: None,
+    };
     let outside = Arc::new(Outside::new(false, 8).unwrap());
     let meter = Meter::new().account(&"acme".parse().unwrap(), &account);
-    Line::new(outside, BaseUrl::parse(url, false).unwrap(), limits, meter, Vec::new())
+    let base = BaseUrl::parse(url, false).unwrap();
+    Line::new(outside, &account.connector, base, limits, meter, Vec::new())
 }
 
 /// A platform that runs, and a connector that fits it.
