@@ -35,7 +35,7 @@ use zeroize::Zeroizing;
 use self::allowance::Allowances;
 use self::bucket::Bucket;
 use self::call::{Call, Mishap, exchange, standing};
-use self::pause::Jitter;
+use self::pause::{Jitter, reset_after};
 use self::secrets::Secrets;
 use self::standing::Standing;
 use crate::connector::{Ask, CallKind, Limits};
@@ -214,7 +214,11 @@ impl Line {
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
             let exchange = exchange(ask, &self.outside, client, request, &url, secrets);
-            let answer = call.end(exchange.instrument(span()).await)?;
+            let mut result = exchange.instrument(span()).await;
+            if let (Ok(answer), Some(wait)) = (&mut result, &self.limits.wait) {
+                answer.reset_after = reset_after(answer.status, &answer.headers, wait);
+            }
+            let answer = call.end(result)?;
             match redirect::next(request, &url, &answer, n_redirects) {
                 Ok(None) => return Ok(answer),
                 Ok(Some(next)) => url = next,

@@ -24,6 +24,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// All of its body.
     pub body: Bytes,
+    /// How long the platform wants to be left alone, where it says so in a way of its own.
+    pub(super) reset_after: Option<Duration>,
     /// What must not be told of it.
     pub(super) secrets: Secrets,
     /// Where it is large, its place among the few that may be there.
@@ -31,12 +33,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The failure that an answer is whose status was not expected, with what the platform said.
-    pub fn failure(&self, detail: impl Into<String>) -> Failure {
+    /// The failure that an answer is which was not expected, with what the platform said. The detail may
+    /// repeat parts of the answer.
+    pub fn failure(&self, detail: impl AsRef<str>) -> Failure {
         let is_throttled = self.status == StatusCode::TOO_MANY_REQUESTS;
         let kind = if is_throttled { FailureKind::Throttled } else { FailureKind::Error };
-        let failure = Failure::new(kind, detail).with_said(self.said());
-        failure.with_retry_after(self.retry_after())
+        self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
     /// Its body as JSON.
@@ -66,13 +68,17 @@ impl Answer {
 
     /// How long the platform wants to be left alone, where it says so.
     pub fn retry_after(&self) -> Option<Duration> {
-        retry_after(&self.headers)
+        retry_after(&self.headers).or(self.reset_after)
     }
 
     /// A failure of the kind that says nothing more; the words may repeat parts of the answer.
     pub(super) fn error(&self, words: String) -> Failure {
+        self.told(FailureKind::Error, &words)
+    }
+
+    fn told(&self, kind: FailureKind, words: &str) -> Failure {
         let words = self.secrets.clean(words.as_bytes(), DETAIL_BYTES_MAX);
-        Failure::new(FailureKind::Error, words).with_said(self.said())
+        Failure::new(kind, words).with_said(self.said())
     }
 
     fn said(&self) -> Said {

@@ -75,9 +75,8 @@ impl<'a> Call<'a> {
             _ if status.is_client_error() => (Outcome::Error, Verdict::Works),
             _ => (Outcome::Ok, Verdict::Works),
         };
-        if status == StatusCode::TOO_MANY_REQUESTS
-            && let Some(quiet) = answer.retry_after()
-        {
+        let wants_quiet = status == StatusCode::TOO_MANY_REQUESTS || answer.reset_after.is_some();
+        if wants_quiet && let Some(quiet) = answer.retry_after() {
             standing(self.standing).keep_quiet(quiet, Instant::now());
         }
         self.settle(outcome, verdict, &format!("it answered {}", status.as_u16()));
@@ -236,6 +235,7 @@ pub(super) async fn exchange(
         status: response.status(),
         headers: std::mem::take(response.headers_mut()),
         body: body.freeze(),
+        reset_after: None,
         secrets: secrets.clone(),
         _place: place.map(Arc::new),
     })

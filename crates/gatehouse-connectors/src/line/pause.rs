@@ -4,8 +4,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, StatusCode};
+
+use crate::connector::{ResetUnit, Wait};
 
 /// The longest pause before the first retry; each further one may be twice as long.
 pub(super) const PAUSE_FIRST: Duration = Duration::from_millis(100);
@@ -51,9 +53,45 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let until = httpdate::parse_http_date(text).ok()?;
+    Some(until.duration_since(now(headers)).unwrap_or_default())
+}
+
+/// How long a platform wants to be left alone that says so in a way of its own: because no call is left, or
+/// because this one was too many.
+pub(super) fn reset_after(
+    status: StatusCode,
+    headers: &HeaderMap,
+    wait: &Wait,
+) -> Option<Duration> {
+    let remaining = || number(headers, wait.remaining.as_ref()?);
+    let is_spent = || remaining().is_some_and(|it| it <= 0.0);
+    if status != StatusCode::TOO_MANY_REQUESTS && !is_spent() {
+        return None;
+    }
+    let seconds = number(headers, &wait.reset).filter(|it| *it >= 0.0)?;
+    // What is longer than can be told is as long as can be.
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    Some(match wait.unit {
+        ResetUnit::Seconds => time,
+        ResetUnit::Epoch => {
+            let now = now(headers).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            time.saturating_sub(now)
+        }
+    })
+}
+
+/// A header that holds a plain number, perhaps with a sign or a fraction.
+fn number(headers: &HeaderMap, name: &HeaderName) -> Option<f64> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    // The parser also takes what means no number, or one without end.
+    let is_plain = text.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'-' | b'.'));
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+/// What time it is where an answer comes from.
+fn now(headers: &HeaderMap) -> SystemTime {
     let date = headers.get(DATE).and_then(|it| it.to_str().ok());
-    let now = date.and_then(|it| httpdate::parse_http_date(it).ok()).unwrap_or_else(machine_time);
-    Some(until.duration_since(now).unwrap_or_default())
+    date.and_then(|it| httpdate::parse_http_date(it).ok()).unwrap_or_else(machine_time)
 }
 
 #[expect(

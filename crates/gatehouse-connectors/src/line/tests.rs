@@ -27,7 +27,7 @@ use super::resolver::{Names, Resolver};
 use super::standing::CHANCE_MIN;
 use super::standing::QUIET_MAX;
 use super::*;
-use crate::connector::{Quota, QuotaScope};
+use crate::connector::{Quota, QuotaScope, ResetUnit, Wait};
 use crate::failure::{SAID_BYTES_MAX, Said};
 use crate::meter::Meter;
 

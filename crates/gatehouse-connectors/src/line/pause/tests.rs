@@ -1,5 +1,7 @@
 use super::*;
 
+use http::HeaderValue;
+
 #[test]
 fn pauses_are_anything_up_to_twice_the_last() {
     let jitter = Jitter::of_seed(7);
@@ -50,4 +52,56 @@ fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone(
     let mut headers = HeaderMap::new();
     headers.insert(RETRY_AFTER, "Fri, 31 Dec 9999 23:59:59 GMT".parse().unwrap());
     assert!(retry_after(&headers).unwrap() > Duration::from_secs(3600));
+}
+
+#[test]
+fn a_platform_says_in_a_way_of_its_own_when_it_may_be_asked_again() {
+    const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let (seconds, epoch) = (ResetUnit::Seconds, ResetUnit::Epoch);
+    #[rustfmt::skip]
+    let cases = [
+        // status, remaining,  reset,         unit,    date,       expected
+        (200, Some("0"),       "30",          seconds, None,       Some(30_000)),
+        (200, Some(" -3 "),    "1.5",         seconds, None,       Some(1_500)),
+        (200, Some("0.0"),     "0",           seconds, None,       Some(0)),
+        (200, Some("1"),       "30",          seconds, None,       None),
+        (200, Some("none"),    "30",          seconds, None,       None),
+        (200, Some(""),        "30",          seconds, None,       None),
+        (200, None,            "30",          seconds, None,       None),
+        (429, None,            "30",          seconds, None,       Some(30_000)),
+        (429, Some("7"),       "30",          seconds, None,       Some(30_000)),
+        (503, Some("0"),       "30",          seconds, None,       Some(30_000)),
+        (429, None,            "784111807",   epoch,   Some(DATE), Some(30_000)),
+        (429, None,            "784111747",   epoch,   Some(DATE), Some(0)),
+        // By our own clock it is long past.
+        (429, None,            "784111807",   epoch,   None,       Some(0)),
+        (429, None,            "-1",          seconds, None,       None),
+        (429, None,            "soon",        seconds, None,       None),
+        (429, None,            "inf",         seconds, None,       None),
+        (429, None,            "1-2",         seconds, None,       None),
+        (429, None,            "",            seconds, None,       None),
+    ];
+    let names = ["x-rate-limit-remaining", "x-rate-limit-reset"].map(HeaderName::from_static);
+    let [remaining, reset] = names;
+    for (status, left, until, unit, date, expected) in cases {
+        let wait = Wait { remaining: Some(remaining.clone()), reset: reset.clone(), unit };
+        let mut headers = HeaderMap::new();
+        headers.insert(&reset, until.parse().unwrap());
+        let given = [(&remaining, left), (&http::header::DATE, date)];
+        for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        let status = StatusCode::from_u16(status).unwrap();
+        let told = reset_after(status, &headers, &wait);
+        let expected = expected.map(Duration::from_millis);
+        assert_eq!(told, expected, "{status} {left:?} {until} {date:?}");
+    }
+    let wait = Wait { remaining: None, reset, unit: seconds };
+    assert_eq!(reset_after(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), &wait), None);
+    let mut headers = HeaderMap::new();
+    headers.insert(&remaining, HeaderValue::from_static("0"));
+    headers.insert(&wait.reset, "9".repeat(400).parse().unwrap());
+    assert_eq!(reset_after(StatusCode::OK, &headers, &wait), None, "nobody said what counts");
+    let endless = reset_after(StatusCode::TOO_MANY_REQUESTS, &headers, &wait);
+    assert_eq!(endless, Some(Duration::MAX));
 }

@@ -118,3 +118,14 @@ async fn large_answers_without_a_place_say_nothing_about_the_platform() {
     drop(taken);
     assert!(get(&line, patient()).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_failure_repeats_no_secret_of_an_answer() {
+    let platform = Platform::new(|_, _| reply(400, "", "no such field: hunter22-hunter22")).await;
+    let answer = get(&line(&platform.url()), patient()).await.unwrap();
+    let said = std::str::from_utf8(&answer.body).unwrap();
+    let failure = answer.failure(format!("the platform answered 400: {said}"));
+    assert_eq!(failure.detail, "the platform answered 400: no such field: ***");
+    let long = "x".repeat(2 * DETAIL_BYTES_MAX);
+    assert_eq!(answer.failure(long).detail.len(), DETAIL_BYTES_MAX);
+}

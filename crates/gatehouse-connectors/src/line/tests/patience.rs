@@ -216,3 +216,52 @@ async fn a_pause_beyond_the_deadline_is_not_waited_for_and_holds_for_others() {
     pass(QUIET_MAX).await;
     assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
 }
+
+/// A line to a platform that tells in headers of its own how much it may be asked.
+fn line_that_waits(url: &str) -> Line {
+    let wait = Wait {
+        remaining: Some("X-Left".parse().unwrap()),
+        reset: "X-Reset".parse().unwrap(),
+        unit: ResetUnit::Seconds,
+    };
+    line_with(outside(), url, Limits { wait: Some(wait), ..UNLIMITED })
+}
+
+#[tokio::test]
+async fn a_platform_that_has_no_call_left_is_left_alone_until_it_has() {
+    let platform = Platform::new(|nth, _| match nth {
+        0 => reply(200, "X-Left: 1\r\nX-Reset: 30\r\n", ""),
+        1 => reply(200, "X-Left: 0\r\nX-Reset: 30\r\n", "last"),
+        _ => reply(200, "X-Left: 9\r\nX-Reset: 30\r\n", ""),
+    })
+    .await;
+    let line = line_that_waits(&platform.url());
+    assert!(get(&line, patient()).await.is_ok());
+    assert_eq!(&get(&line, patient()).await.unwrap().body[..], b"last");
+    let failure = get(&line, patient()).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Throttled);
+    assert!(failure.retry_after.unwrap() <= Duration::from_secs(30), "{failure:?}");
+    assert_eq!(platform.n_requests(), 2);
+
+    pass(Duration::from_secs(30)).await;
+    assert!(get(&line, patient()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_platform_is_asked_again_when_its_own_header_says_so() {
+    let platform = Platform::new(|nth, _| match nth {
+        0 => reply(429, "X-Reset: 3600\r\n", ""),
+        1 => reply(429, "X-Reset: 3600\r\nRetry-After: 7200\r\n", ""),
+        _ => reply(200, "", ""),
+    })
+    .await;
+    let line = line_that_waits(&platform.url());
+    for seconds in [3600, 7200] {
+        let failure = get(&line, patient()).await.unwrap().failure("too much");
+        assert_eq!(failure.retry_after, Some(Duration::from_secs(seconds)));
+        assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Throttled);
+        pass(QUIET_MAX).await;
+    }
+    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    assert_eq!(platform.n_requests(), 3);
+}
