@@ -164,6 +164,32 @@ impl Line {
         tried.map_err(|mishap| mishap.failure)
     }
 
+    /// The whole address of a link that an answer gave: as it stands, or as seen from the target that was asked.
+    /// It may be asked in its turn; one that leads away from the platform is refused.
+    pub fn follow(&self, from: &str, link: &str) -> Result<String, Failure> {
+        let bad = |words: String| Failure::new(FailureKind::Error, words);
+        let Ok(mut next) = self.locate(from)?.join(link) else {
+            return Err(bad("the platform gives a link that is no address".into()));
+        };
+        if !self.base.is_origin_of(&next) {
+            // The host alone: the rest may hold what nobody is to read.
+            let Some(host) = next.host_str() else {
+                return Err(bad("the platform gives a link that leads to no host".into()));
+            };
+            let host = self.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
+            return Err(bad(format!(
+                "the platform leads to `{host}`, where the account's credentials must not go"
+            )));
+        }
+        if !next.username().is_empty() || next.password().is_some() {
+            let words = "the platform gives a link with a user name or password in it, and who asks is \
+                         for the account to say";
+            return Err(bad(words.into()));
+        }
+        next.set_fragment(None);
+        Ok(next.into())
+    }
+
     /// The address of a target, where this line may go to.
     fn locate(&self, target: &str) -> Result<Url, Failure> {
         let also = || {

@@ -3,6 +3,7 @@
 mod answer;
 mod budget;
 mod circuit;
+mod follow;
 mod patience;
 mod platform;
 mod redirect;
