@@ -13,6 +13,8 @@ use zeroize::Zeroizing;
 use crate::connector::{Connector, Limits};
 use crate::failure::{Failure, FailureKind};
 use crate::line::{BaseUrl, Line, Outside};
+use crate::manifest::{Manifest, Speaker};
+use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
 use crate::simulator::{self, SimulatorConnector};
 
@@ -52,17 +54,24 @@ const UNFIT: &str =
 #[derive(Clone)]
 pub struct Catalog {
     allow_insecure_urls: bool,
+    manifests: Manifests,
 }
 
 impl Catalog {
     /// All connectors; and whether platforms elsewhere than on this machine may be reached without encryption.
-    pub fn new(allow_insecure_urls: bool) -> Self {
-        Self { allow_insecure_urls }
+    pub fn new(allow_insecure_urls: bool, manifests: Manifests) -> Self {
+        Self { allow_insecure_urls, manifests }
     }
 
     /// Their names.
-    pub fn names(&self) -> Vec<&'static str> {
-        vec![simulator::NAME]
+    pub fn names(&self) -> Vec<&str> {
+        let manifests = self.manifests.all().map(|it| it.name().as_str());
+        manifests.chain([simulator::NAME]).collect()
+    }
+
+    /// Those that are manifests.
+    pub fn manifests(&self) -> &Manifests {
+        &self.manifests
     }
 
     /// All that is wrong with an account, before it is ever asked. Nothing is sent anywhere.
@@ -77,8 +86,16 @@ impl Catalog {
             let reason = format!("must be a connector that is known ({known}), not `{connector}`");
             return vec![Fault { name: "connector".into(), reason }];
         }
-        let (common, mut faults) = self.common(settings);
-        faults.extend(simulator::check(&common.own, credentials));
+        let manifest = self.manifests.get(connector.as_str());
+        let (common, mut faults) = self.common(settings, manifest.map(|it| &**it));
+        faults.extend(match manifest {
+            Some(manifest) => {
+                let read =
+                    manifest.account.read(&common.own, credentials, self.allow_insecure_urls);
+                read.err().unwrap_or_default()
+            }
+            None => simulator::check(&common.own, credentials),
+        });
         faults
     }
 
@@ -103,8 +120,9 @@ impl Catalog {
             Failure::new(FailureKind::Error, UNFIT)
         };
         let faults = self.faults(&account.connector, settings, credentials);
+        let manifest = self.manifests.get(account.connector.as_str());
         let (Common { base_url: Some(base_url), limits, own }, true) =
-            (self.common(settings).0, faults.is_empty())
+            (self.common(settings, manifest.map(|it| &**it)).0, faults.is_empty())
         else {
             return Err(unfit(faults));
         };
@@ -112,11 +130,17 @@ impl Catalog {
         let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
         let outside = Arc::clone(outside);
         let line = Line::new(outside, &account.connector, base_url, limits, meter, secrets);
-        Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?))
+        let Some(manifest) = manifest else {
+            return Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?));
+        };
+        let values = manifest.account.read(&own, credentials, self.allow_insecure_urls);
+        let values = values.map_err(unfit)?;
+        let line = values.addresses.iter().fold(line, |line, to| line.and_to(to.clone()));
+        Ok(Box::new(Speaker::new(Arc::clone(manifest), values, line)))
     }
 
     /// Reads the settings that every connector has, and leaves the others.
-    fn common(&self, settings: &Settings) -> (Common, Vec<Fault>) {
+    fn common(&self, settings: &Settings, manifest: Option<&Manifest>) -> (Common, Vec<Fault>) {
         let mut faults = Vec::new();
         let mut fault = |name: &str, reason: String| {
             faults.push(Fault { name: format!("settings.{name}"), reason });
@@ -130,10 +154,13 @@ impl Catalog {
                 fault(BASE_URL, format!("must be a string, not {}", kind(&other)));
                 None
             }
-            None => {
-                fault(BASE_URL, "is missing".into());
-                None
-            }
+            None => match manifest.and_then(|it| it.account.base_url.as_ref()) {
+                Some(usual) => BaseUrl::parse(usual, false).ok(),
+                None => {
+                    fault(BASE_URL, "is missing".into());
+                    None
+                }
+            },
         };
         let mut limits = Limits {
             calls_at_once: CALLS_AT_ONCE_DEFAULT,
@@ -142,6 +169,9 @@ impl Catalog {
             quotas: Vec::new(),
             wait: None,
         };
+        if let Some(manifest) = manifest {
+            manifest.limits.apply_to(&mut limits);
+        }
         if let Some(given) = own.shift_remove(CALLS_AT_ONCE) {
             let number = given.as_u64().and_then(|it| u32::try_from(it).ok());
             match number.filter(|it| (1..=CALLS_AT_ONCE_MAX).contains(it)) {

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use gatehouse_core::{Connection, IdentifierKind};
 use http::HeaderName;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
@@ -314,7 +316,8 @@ pub struct PlatformPage {
 }
 
 /// What a call is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// To log in.
     Session,
@@ -375,9 +378,13 @@ impl Quota {
 }
 
 /// Whose calls count against a quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum QuotaScope {
     /// The account's own.
+    #[default]
     Account,
     /// Those of all accounts with the same connector at the same host and port.
     Host,
@@ -396,9 +403,11 @@ pub struct Wait {
 }
 
 /// How a header tells a time to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ResetUnit {
     /// In seconds from now.
+    #[default]
     Seconds,
     /// In seconds since 1970.
     Epoch,

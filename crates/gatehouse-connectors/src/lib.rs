@@ -6,6 +6,7 @@
 //! what it got from what failed ([`Platforms`]). A failure is a value beside the good part.
 
 mod catalog;
+mod clock;
 mod connector;
 mod failure;
 mod find;
@@ -13,6 +14,8 @@ mod flight;
 mod line;
 mod list;
 mod live;
+mod manifest;
+mod manifests;
 mod marks;
 mod memory;
 mod meter;
@@ -35,6 +38,8 @@ pub use connector::{
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
 pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};
 pub use live::{Health, LiveAccount};
+pub use manifest::{Manifest, ManifestFault, ManifestFaults};
+pub use manifests::Manifests;
 pub use meter::{AccountMeter, Meter};
 pub use platforms::{
     AccountTrouble, Finding, Listing, NoClient, Options, Platforms, Reading, Wanted,

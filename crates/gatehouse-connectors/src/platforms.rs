@@ -9,17 +9,20 @@ use crate::catalog::{Catalog, Settings};
 use crate::failure::Failure;
 use crate::line::Outside;
 use crate::live::{Health, LiveAccount};
+use crate::manifests::Manifests;
 use crate::memory::Memory;
 use crate::meter::Meter;
 use crate::open_accounts::OpenAccounts;
 
 /// What an operator may set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Whether platforms elsewhere may be reached without encryption.
     pub allow_insecure_urls: bool,
     /// Most calls to platforms at the same time, over all accounts: each is an open file.
     pub calls_at_once: usize,
+    /// The connectors that are manifests.
+    pub manifests: Manifests,
 }
 
 /// Most calls to platforms at the same time, where nobody knows how many files may be open.
@@ -27,7 +30,11 @@ const CALLS_AT_ONCE: usize = 1024;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { allow_insecure_urls: false, calls_at_once: CALLS_AT_ONCE }
+        Self {
+            allow_insecure_urls: false,
+            calls_at_once: CALLS_AT_ONCE,
+            manifests: Manifests::shipped(),
+        }
     }
 }
 
@@ -97,10 +104,10 @@ pub struct Reading {
 impl Platforms {
     /// Nothing is known yet, and nothing is asked.
     pub fn new(options: Options) -> Result<Self, NoClient> {
-        let Options { allow_insecure_urls, calls_at_once } = options;
+        let Options { allow_insecure_urls, calls_at_once, manifests } = options;
         let outside = Outside::new(allow_insecure_urls, calls_at_once).map_err(NoClient)?;
         Ok(Self {
-            catalog: Catalog::new(allow_insecure_urls),
+            catalog: Catalog::new(allow_insecure_urls, manifests),
             open: OpenAccounts::default(),
             memory: Memory::default(),
             meter: Meter::new(),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatehouse_connectors::{Catalog, Fault};
+use gatehouse_connectors::{Catalog, Fault, Manifests};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Contract, Tenant};
 use gatehouse_server::app::account::AccountInput;
@@ -290,7 +290,7 @@ impl Work {
 /// All that the server would refuse of accounts, as far as that can be seen here: a line for each field.
 fn unfit_accounts(estate: &Estate) -> Vec<String> {
     // Whether platforms may be reached without encryption is a setting of the server, and its to say.
-    let catalog = Catalog::new(true);
+    let catalog = Catalog::new(true, Manifests::shipped());
     let none = Credentials::default();
     let mut lines = Vec::new();
     for EstateTenant { tenant, accounts, .. } in &estate.tenants {

@@ -7,7 +7,11 @@ fn faults(settings: Value) -> Vec<String> {
     let Value::Object(settings) = settings else { panic!("settings are an object") };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "letmein".into());
-    let faults = Catalog::new(false).faults(&"simulator".parse().unwrap(), &settings, &credentials);
+    let faults = Catalog::new(false, Manifests::shipped()).faults(
+        &"simulator".parse().unwrap(),
+        &settings,
+        &credentials,
+    );
     faults.into_iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect()
 }
 
@@ -40,7 +44,7 @@ fn every_fault_of_an_account_is_told_at_once() {
 
 #[test]
 fn a_connector_that_is_not_known_is_named() {
-    let catalog = Catalog::new(false);
+    let catalog = Catalog::new(false, Manifests::shipped());
     let unknown = "other".parse().unwrap();
     let faults = catalog.faults(&unknown, &Settings::new(), &Credentials::default());
     assert_eq!(faults.len(), 1);
@@ -66,7 +70,14 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     let meter = crate::meter::Meter::new().account(&tenant, &account);
     let (written, log) = written();
     let opened = tracing::subscriber::with_default(log, || {
-        Catalog::new(false).open(&tenant, &account, &settings, &credentials, &outside, meter)
+        Catalog::new(false, Manifests::shipped()).open(
+            &tenant,
+            &account,
+            &settings,
+            &credentials,
+            &outside,
+            meter,
+        )
     });
     assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, UNFIT)));
     let log = written.lines();

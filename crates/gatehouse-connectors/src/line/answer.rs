@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// Whether it is meant for a browser: a login, a gateway's error.
-    fn is_page(&self) -> bool {
+    pub(crate) fn is_page(&self) -> bool {
         let content_type = self.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with("text/html"))
             || self.body.trim_ascii_start().starts_with(b"<")

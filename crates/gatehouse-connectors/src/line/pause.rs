@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, StatusCode};
 
+use crate::clock::machine_time;
 use crate::connector::{ResetUnit, Wait};
 
 /// The longest pause before the first retry; each further one may be twice as long.
@@ -92,14 +93,6 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<f64> {
 fn now(headers: &HeaderMap) -> SystemTime {
     let date = headers.get(DATE).and_then(|it| it.to_str().ok());
     date.and_then(|it| httpdate::parse_http_date(it).ok()).unwrap_or_else(machine_time)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a date means nothing without a clock, and no rule rests on it"
-)]
-fn machine_time() -> SystemTime {
-    SystemTime::now()
 }
 
 #[cfg(test)]

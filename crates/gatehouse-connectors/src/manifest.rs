@@ -1,0 +1,264 @@
+//! Manifests: a platform as a file.
+//!
+//! A [`Manifest`] says how one platform authenticates, pages, looks up, names its states and reports its errors, in
+//! YAML. Each part of it is a file here, with what it means beside how it is written; `check.rs` sees to it that
+//! the parts fit together, `speaker.rs` asks a platform as a manifest says, `keeper.rs` keeps its session.
+//! `docs/writing-a-connector.md` is the reference.
+
+mod account;
+mod body;
+mod call;
+mod check;
+mod condition;
+mod detail;
+mod errors;
+mod keeper;
+mod limits;
+mod look_up;
+mod paging;
+mod parameter;
+mod path;
+mod pattern;
+mod place;
+mod product;
+mod property;
+mod selection;
+mod session;
+mod source;
+mod span;
+mod speaker;
+mod status;
+mod template;
+mod transform;
+
+use std::fmt;
+
+use gatehouse_core::ConnectorName;
+use gatehouse_core::product::Connectivity;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+
+use self::account::AccountForm;
+use self::call::{Call, EveryCall};
+use self::detail::Detail;
+use self::errors::Errors;
+use self::limits::Limits;
+use self::look_up::LookUps;
+use self::paging::Paging;
+use self::path::Path;
+use self::product::Mapping;
+use self::session::Session;
+use crate::connector::{self, Capabilities};
+
+pub(crate) use self::speaker::Speaker;
+
+/// A platform as a file: how it is asked, and what its answers mean.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A gatehouse connector")]
+pub struct Manifest {
+    /// The version of this language: 1.
+    pub manifest: Version,
+    /// What accounts name it by: lower-case letters, digits and hyphens.
+    pub name: Name,
+    /// What people call the platform.
+    pub title: String,
+    /// What its connections are connected over, unless the mapping says otherwise.
+    pub connectivity: ConnectivityWord,
+    /// Public pages that it was written from.
+    #[serde(default)]
+    pub documentation: Vec<String>,
+    /// What an account has to say.
+    #[serde(default)]
+    pub account: AccountForm,
+    /// How a session is begun, where the platform has sessions.
+    #[serde(default)]
+    pub session: Option<Session>,
+    /// What goes along with every call but those of the session.
+    #[serde(default)]
+    pub every_call: EveryCall,
+    /// How lists are paged through.
+    pub paging: Paging,
+    /// How the list of all connections is asked for.
+    pub list: List,
+    /// How connections are looked up.
+    pub look_up: LookUps,
+    /// What the list leaves out, and how it is asked for.
+    #[serde(default)]
+    pub detail: Option<Detail>,
+    /// What of a document becomes a product.
+    pub product: Mapping,
+    /// What answers mean.
+    #[serde(default)]
+    pub errors: Errors,
+    /// How much the platform may be asked.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// How the list of all connections is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// What is asked.
+    pub call: Call,
+    /// Where in the answer the connections are: the list itself.
+    pub items: Path,
+}
+
+/// The version of this language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Version;
+
+impl TryFrom<u64> for Version {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        if number == 1 { Ok(Self) } else { Err(format!("must be 1, not {number}")) }
+    }
+}
+
+impl JsonSchema for Version {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Version".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "const": 1 })
+    }
+}
+
+/// The name of a connector.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub struct Name(ConnectorName);
+
+impl TryFrom<String> for Name {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map(Self).map_err(|bad| format!("{bad}"))
+    }
+}
+
+/// What connections are connected over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ConnectivityWord {
+    /// A cellular network.
+    Cellular,
+    /// Satellites.
+    Satellite,
+}
+
+/// All that is wrong with a manifest, line by line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFaults {
+    file: String,
+    faults: Vec<ManifestFault>,
+}
+
+/// One thing that is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFault {
+    /// Where: a line and a column, counted from one.
+    pub line: u64,
+    /// The column.
+    pub column: u64,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl Manifest {
+    /// Reads a manifest; `file` is what faults call it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ManifestFaults> {
+        let bad = |faults| ManifestFaults { file: file.to_owned(), faults };
+        let manifest: Self = serde_saphyr::from_str(text).map_err(|error| {
+            let place = error.location();
+            let what = error.without_snippet().to_string();
+            // The library says the place once more, behind the words.
+            let what =
+                what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
+            let (line, column) = place.map_or((1, 1), |it| (it.line(), it.column()));
+            bad(vec![ManifestFault { line, column, what }])
+        })?;
+        let faults = check::faults(&manifest);
+        if faults.is_empty() {
+            return Ok(manifest);
+        }
+        let places = place::Places::read(text);
+        let located = faults.into_iter().map(|(field, reason)| {
+            let (line, column) = places.of(&field);
+            ManifestFault { line, column, what: format!("`{field}` {reason}") }
+        });
+        Err(bad(located.collect()))
+    }
+
+    /// The schema of the language, for editors.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+
+    /// That the name is another connector's, which is no manifest.
+    pub(crate) fn taken_name(&self, file: &str, text: &str) -> ManifestFaults {
+        let (line, column) = place::Places::read(text).of("name");
+        let what = format!("`name` must be another one than `{}`, which is built in", self.name.0);
+        let faults = vec![ManifestFault { line, column, what }];
+        ManifestFaults { file: file.to_owned(), faults }
+    }
+
+    /// The name that accounts know it by.
+    pub fn name(&self) -> &ConnectorName {
+        &self.name.0
+    }
+
+    /// What the platform can do.
+    pub fn capabilities(&self) -> Capabilities {
+        let [id, iccid, imsi, msisdn, serial_number] =
+            self.look_up.all().map(|(_, look_up)| look_up.capability());
+        let detail = self.detail.as_ref().map(|detail| {
+            let numbers = detail.adds.identifiers.kinds().into_iter();
+            let numbers = numbers.filter(|(_, selection)| !selection.picks().is_empty());
+            connector::Detail {
+                parts: detail.adds.parts(),
+                numbers: numbers.map(|(kind, _)| kind).collect(),
+                values_max: detail.at_once,
+            }
+        });
+        let paging = self.paging.capabilities();
+        Capabilities { paging, id, iccid, imsi, msisdn, serial_number, detail }
+    }
+
+    fn connectivity(&self) -> Connectivity {
+        match self.connectivity {
+            ConnectivityWord::Cellular => Connectivity::Cellular,
+            ConnectivityWord::Satellite => Connectivity::Satellite,
+        }
+    }
+}
+
+impl ManifestFaults {
+    /// Each of them.
+    pub fn each(&self) -> &[ManifestFault] {
+        &self.faults
+    }
+}
+
+impl fmt::Display for ManifestFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, ManifestFault { line, column, what }) in self.faults.iter().enumerate() {
+            if n > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{}:{line}:{column}: {what}", self.file)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ManifestFaults {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! A JSON body with holes.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::parameter::scopes;
+use super::template::{Scope, Template};
+
+/// A JSON value in which every text is a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// What stays as it is.
+    Plain(Value),
+    /// A text with holes. One that is nothing but a number's hole is a number.
+    Text(Template),
+    /// A list. A member that mentions `{value}` stands for each that is looked up.
+    List(Vec<Body>),
+    /// Members by name. One whose hole has nothing to be filled with is left out.
+    Members(Vec<(String, Body)>),
+}
+
+impl Body {
+    /// All templates in it.
+    pub(crate) fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Plain(_) => Vec::new(),
+            Self::Text(template) => vec![template],
+            Self::List(members) => members.iter().flat_map(Self::templates).collect(),
+            Self::Members(members) => members.iter().flat_map(|(_, it)| it.templates()).collect(),
+        }
+    }
+
+    /// The value; nothing where a hole has nothing to be filled with.
+    pub(crate) fn fill(&self, scope: &Scope<'_>) -> Option<Value> {
+        Some(match self {
+            Self::Plain(value) => value.clone(),
+            Self::Text(template) => {
+                let text = template.fill(scope)?;
+                match text.parse::<u64>() {
+                    Ok(number) if template.is_number() => number.into(),
+                    _ => Value::String(text.to_string()),
+                }
+            }
+            Self::List(members) => {
+                let mut filled = Vec::new();
+                for member in members {
+                    match member.templates().into_iter().find(|it| scopes(it, scope).count() != 1) {
+                        Some(each) => {
+                            filled.extend(scopes(each, scope).filter_map(|it| member.fill(&it)));
+                        }
+                        None => filled.extend(member.fill(scope)),
+                    }
+                }
+                Value::Array(filled)
+            }
+            Self::Members(members) => {
+                let filled = members.iter();
+                let filled = filled.filter_map(|(name, it)| Some((name.clone(), it.fill(scope)?)));
+                Value::Object(filled.collect::<Map<_, _>>())
+            }
+        })
+    }
+
+    fn read(value: Value) -> Result<Self, String> {
+        Ok(match value {
+            Value::String(text) => Self::Text(Template::try_from(text)?),
+            Value::Array(members) => {
+                Self::List(members.into_iter().map(Self::read).collect::<Result<_, _>>()?)
+            }
+            Value::Object(members) => {
+                let read = |(name, value)| Ok((name, Self::read(value)?));
+                Self::Members(members.into_iter().map(read).collect::<Result<_, String>>()?)
+            }
+            other => Self::Plain(other),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Body {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Body".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "A JSON value; every text in it is a template." })
+    }
+}

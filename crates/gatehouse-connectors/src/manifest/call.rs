@@ -1,0 +1,201 @@
+//! Calls: what is asked of a platform, with holes.
+
+use std::cell::Cell;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use super::body::Body;
+use super::parameter::{Parameter, Parameters, encoded};
+use super::template::{Part, Scope, Template};
+
+/// What is asked: `get` or `post`, and what goes along.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Where to ask with GET: a path behind the base URL, or an address that begins with a setting that is a URL.
+    #[serde(default)]
+    pub get: Option<Template>,
+    /// Where to ask with POST.
+    #[serde(default)]
+    pub post: Option<Template>,
+    /// The query's parameters, in order.
+    #[serde(default)]
+    pub query: Parameters,
+    /// Headers.
+    #[serde(default)]
+    pub headers: IndexMap<String, Template>,
+    /// A user name and password for HTTP Basic.
+    #[serde(default)]
+    pub basic: Option<Basic>,
+    /// A JSON body.
+    #[serde(default)]
+    pub json: Option<Body>,
+    /// A form as the body.
+    #[serde(default)]
+    pub form: Option<Parameters>,
+}
+
+/// What goes along with every call but those of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EveryCall {
+    /// Headers: usually the one that says who asks.
+    #[serde(default)]
+    pub headers: IndexMap<String, Template>,
+    /// A user name and password for HTTP Basic.
+    #[serde(default)]
+    pub basic: Option<Basic>,
+    /// Parameters of the query.
+    #[serde(default)]
+    pub query: Parameters,
+}
+
+/// HTTP Basic.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Basic {
+    /// The user's name.
+    pub user: Template,
+    /// The password.
+    pub password: Template,
+}
+
+/// A call whose holes are filled.
+pub(crate) struct Filled {
+    pub(crate) method: Method,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    /// Where it goes.
+    pub(crate) fn place(&self) -> Option<&Template> {
+        self.get.as_ref().or(self.post.as_ref())
+    }
+
+    /// All templates in it, with the names of where they stand.
+    pub(crate) fn templates(&self) -> Vec<(String, &Template)> {
+        let mut all = Vec::new();
+        all.extend(self.get.iter().map(|it| ("get".to_owned(), it)));
+        all.extend(self.post.iter().map(|it| ("post".to_owned(), it)));
+        all.extend(of_parameters("query", &self.query));
+        all.extend(self.form.iter().flat_map(|it| of_parameters("form", it)));
+        all.extend(self.headers.iter().map(|(name, it)| (format!("headers.{name}"), it)));
+        all.extend(of_basic(self.basic.as_ref()));
+        let of_json = self.json.iter().flat_map(Body::templates);
+        all.extend(of_json.map(|it| ("json".to_owned(), it)));
+        all
+    }
+
+    /// The call with its holes filled, and with what goes along with every call. Nothing where its address has a
+    /// hole that can't be filled.
+    pub(crate) fn fill(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<Filled> {
+        let target = self.target(every, scope)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        for basic in [every.basic.as_ref(), self.basic.as_ref()].into_iter().flatten() {
+            headers.insert(AUTHORIZATION, basic.header(scope)?);
+        }
+        for (name, template) in every.headers.iter().chain(&self.headers) {
+            if let Some(text) = template.fill(scope) {
+                let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+                let mut value = HeaderValue::from_str(&text).ok()?;
+                value.set_sensitive(template.is_secret());
+                headers.insert(name, value);
+            }
+        }
+        let body = self.body(scope, &mut headers)?;
+        let method = if self.post.is_some() { Method::POST } else { Method::GET };
+        Some(Filled { method, target, headers, body })
+    }
+
+    fn target(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<String> {
+        let place = self.place()?;
+        // An address that a setting begins with is an address already; whatever else comes is a step of the path.
+        let is_address = Cell::new(place.leading_setting().is_some());
+        let target = place.fill_with(scope, &|part| match part {
+            Part::Own(text) => Some(text.to_owned()),
+            Part::Given(text) if is_address.take() => Some(text.trim_end_matches('/').to_owned()),
+            // In an address these lead elsewhere, however they are written.
+            Part::Given("" | "." | "..") => None,
+            Part::Given(text) => Some(encoded(text).to_string()),
+        })?;
+        let mut target = target.to_string();
+        let pairs = pairs(every.query.iter().chain(&self.query), scope);
+        if !pairs.is_empty() {
+            target.push(if target.contains('?') { '&' } else { '?' });
+            target.push_str(&pairs);
+        }
+        Some(target)
+    }
+
+    fn body(&self, scope: &Scope<'_>, headers: &mut HeaderMap) -> Option<Bytes> {
+        if let Some(json) = &self.json {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            return Some(json.fill(scope)?.to_string().into());
+        }
+        let Some(form) = &self.form else { return Some(Bytes::new()) };
+        let media = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, media);
+        Some(pairs(form.iter(), scope).into())
+    }
+}
+
+/// Names and values as they stand in an address or a form.
+fn pairs<'p>(
+    parameters: impl Iterator<Item = (&'p String, &'p Parameter)>,
+    scope: &Scope<'_>,
+) -> String {
+    let mut pairs = Vec::new();
+    parameters.for_each(|(name, parameter)| parameter.write(name, scope, &mut pairs));
+    pairs.join("&")
+}
+
+impl EveryCall {
+    /// All templates in it, with the names of where they stand.
+    pub(crate) fn templates(&self) -> Vec<(String, &Template)> {
+        let mut all = of_parameters("query", &self.query);
+        all.extend(self.headers.iter().map(|(name, it)| (format!("headers.{name}"), it)));
+        all.extend(of_basic(self.basic.as_ref()));
+        all
+    }
+}
+
+impl Basic {
+    fn header(&self, scope: &Scope<'_>) -> Option<HeaderValue> {
+        let (user, password) = (self.user.fill(scope)?, self.password.fill(scope)?);
+        let both = Zeroizing::new(format!("{}:{}", *user, *password));
+        let encoded = Zeroizing::new(format!("Basic {}", STANDARD.encode(both.as_bytes())));
+        let mut header = HeaderValue::from_str(&encoded).ok()?;
+        header.set_sensitive(true);
+        Some(header)
+    }
+}
+
+fn of_parameters<'p>(
+    place: &str,
+    parameters: &'p IndexMap<String, Parameter>,
+) -> Vec<(String, &'p Template)> {
+    let named = |(name, it): (&String, &'p Parameter)| {
+        let place = format!("{place}.{name}");
+        it.templates()
+            .into_iter()
+            .map(move |template| (place.clone(), template))
+            .collect::<Vec<_>>()
+    };
+    parameters.iter().flat_map(named).collect()
+}
+
+fn of_basic(basic: Option<&Basic>) -> Vec<(String, &Template)> {
+    let parts = basic.map(|it| [("basic.user", &it.user), ("basic.password", &it.password)]);
+    parts.into_iter().flatten().map(|(name, it)| (name.to_owned(), it)).collect()
+}

@@ -1,0 +1,422 @@
+//! Whether the parts of a manifest fit together: what is mentioned is there, and what is there can be used.
+
+use super::Manifest;
+use super::call::Call;
+use super::condition::Condition;
+use super::look_up::{AT_ONCE_MAX, LookUp};
+use super::paging::PagingBy;
+use super::path::Path;
+use super::product::{Additions, Identifiers};
+use super::property::PropertyRule;
+use super::session::CALLS_MAX;
+use super::source::header_name;
+use super::status::Status;
+use super::template::{Template, What};
+use crate::connector::Quota;
+use crate::line::BaseUrl;
+
+/// Most calls of one account at the same time.
+const CALLS_AT_ONCE_MAX: u32 = 1000;
+
+/// Settings that every account has.
+const COMMON_SETTINGS: [&str; 3] = ["baseUrl", "callsAtOnce", "callsPerSecond"];
+
+/// All that doesn't fit: fields, and what would be right.
+pub(super) fn faults(manifest: &Manifest) -> Vec<(String, String)> {
+    let mut check = Check { manifest, faults: Vec::new() };
+    check.account();
+    check.session();
+    check.every_call();
+    check.paging();
+    check.list();
+    check.look_ups();
+    check.detail();
+    check.product();
+    check.errors();
+    check.limits();
+    check.faults
+}
+
+struct Check<'m> {
+    manifest: &'m Manifest,
+    faults: Vec<(String, String)>,
+}
+
+/// What the templates of a call may mention.
+#[derive(Clone, Copy)]
+struct Mentionable<'m> {
+    session: &'m [&'m str],
+    page: bool,
+    value: bool,
+}
+
+impl<'m> Check<'m> {
+    fn fault(&mut self, field: impl Into<String>, reason: impl Into<String>) {
+        self.faults.push((field.into(), reason.into()));
+    }
+
+    fn account(&mut self) {
+        let account = &self.manifest.account;
+        if self.manifest.title.trim().is_empty() {
+            self.fault("title", "must say what people call the platform");
+        }
+        if let Some(Err(bad)) = account.base_url.as_ref().map(|it| BaseUrl::parse(it, false)) {
+            self.fault("account.base_url", bad.to_string());
+        }
+        for (name, setting) in &account.settings {
+            let field = format!("account.settings.{name}");
+            if COMMON_SETTINGS.contains(&name.as_str()) {
+                self.fault(&field, "is a setting that every account has: leave it out");
+            }
+            if !is_name(name) {
+                self.fault(&field, "must be named by letters and digits alone");
+            }
+            if let Some(default) = &setting.default {
+                let bad = BaseUrl::parse(default, false).err().filter(|_| setting.is_url);
+                if let Some(bad) = bad {
+                    self.fault(format!("{field}.default"), bad.to_string());
+                }
+                if setting.matches.as_ref().is_some_and(|it| !it.matches(default)) {
+                    self.fault(format!("{field}.default"), "must be like `matches`");
+                }
+            }
+        }
+        for name in account.credentials.keys().filter(|name| !is_name(name)) {
+            let field = format!("account.credentials.{name}");
+            self.fault(field, "must be named by letters and digits alone");
+        }
+    }
+
+    fn session(&mut self) {
+        let Some(session) = &self.manifest.session else { return };
+        if !(1..=CALLS_MAX).contains(&session.calls.len()) {
+            let n = session.calls.len();
+            self.fault("session.calls", format!("must be one call or two, not {n}"));
+        }
+        let mut taken: Vec<&str> = Vec::new();
+        for (n, step) in session.calls.iter().enumerate() {
+            let field = format!("session.calls[{n}]");
+            let may = Mentionable { session: &taken, page: false, value: false };
+            self.call(&format!("{field}.call"), &step.call, may);
+            taken.extend(step.take.keys().map(String::as_str));
+        }
+        if taken.is_empty() {
+            self.fault("session.calls", "must take something from their answers (`take`)");
+        }
+        if session.lifetime.0.is_zero() {
+            self.fault("session.lifetime", "must be longer than nothing");
+        }
+    }
+
+    fn every_call(&mut self) {
+        let taken = self.taken();
+        let may = Mentionable { session: &taken, page: false, value: false };
+        let templates = self.manifest.every_call.templates();
+        let mentions_session = |it: &Template| it.mentions(|it| matches!(it, What::Session(_)));
+        if self.manifest.session.is_some() && !templates.iter().any(|(_, it)| mentions_session(it))
+        {
+            self.fault("session", "takes what no call is made with: mention it in `every_call`");
+        }
+        for (place, template) in templates {
+            self.template(&format!("every_call.{place}"), template, may);
+        }
+        for name in self.manifest.every_call.headers.keys() {
+            self.header(&format!("every_call.headers.{name}"), name);
+        }
+    }
+
+    fn paging(&mut self) {
+        let paging = &self.manifest.paging;
+        if let Some(reason) = paging.size.fault() {
+            self.fault("paging.size", reason);
+        }
+        match (paging.by, &paging.next) {
+            (PagingBy::Cursor, None) => {
+                self.fault("paging", "must say what leads to the next page (`next`)");
+            }
+            (PagingBy::Number | PagingBy::Offset, Some(_)) => {
+                self.fault("paging.next", "is for pages that are found `by: cursor`");
+            }
+            _ => {}
+        }
+        if let Some(super::paging::Next::Header(name)) = &paging.next {
+            self.header("paging.next.header", name);
+        }
+        if let Some(last) = &paging.last {
+            self.condition("paging.last", last);
+            if last.status.is_some() {
+                self.fault("paging.last.status", "can't tell the last page: say `path`");
+            }
+        }
+    }
+
+    fn list(&mut self) {
+        let Manifest { paging, list, .. } = self.manifest;
+        let taken = self.taken();
+        let may = Mentionable { session: &taken, page: true, value: false };
+        self.call("list.call", &list.call, may);
+        self.items("list.items", &list.items);
+        let mentions = |what: &What| {
+            let templates = list.call.templates();
+            templates.iter().any(|(_, it)| it.mentions(|it| it == what))
+        };
+        let (what, hole) = match paging.by {
+            PagingBy::Number => (What::PageNumber, "{page.number}"),
+            PagingBy::Offset => (What::PageOffset, "{page.offset}"),
+            PagingBy::Cursor => (What::PageCursor, "{page.cursor}"),
+        };
+        let is_followed = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+        if !mentions(&what) && !is_followed {
+            let reason = format!("must mention `{hole}`, or every page would be the same");
+            self.fault("list.call", reason);
+        }
+        if paging.size.fixed.is_none() && !mentions(&What::PageSize) {
+            let reason = "must mention `{page.size}`, or paging.size must be `fixed`";
+            self.fault("list.call", reason);
+        }
+    }
+
+    fn look_ups(&mut self) {
+        let manifest = self.manifest;
+        let none = Identifiers::default();
+        let added = manifest.detail.as_ref().map_or(&none, |it| &it.adds.identifiers);
+        let kinds = manifest.product.identifiers.kinds().into_iter().zip(added.kinds());
+        let is_carried = kinds.map(|((_, listed), (_, added))| {
+            !listed.picks().is_empty() || !added.picks().is_empty()
+        });
+        // What a connection is called, it always is.
+        let is_carried: Vec<bool> = std::iter::once(true).chain(is_carried).collect();
+        for ((name, look_up), is_carried) in manifest.look_up.all().into_iter().zip(is_carried) {
+            let field = format!("look_up.{name}");
+            match look_up {
+                LookUp::NeverCarried if is_carried => {
+                    let reason = "can't be never_carried: products carry it; say not_searchable, or how \
+                                  it is asked";
+                    self.fault(&field, reason);
+                }
+                LookUp::NotSearchable | LookUp::Searched(_) if !is_carried => {
+                    let reason = format!(
+                        "must be never_carried, since `product.identifiers.{name}` names none: what was \
+                         found could not be recognised"
+                    );
+                    self.fault(&field, reason);
+                }
+                LookUp::Searched(search) => {
+                    let taken = self.taken();
+                    let may = Mentionable { session: &taken, page: true, value: true };
+                    self.call(&format!("{field}.call"), &search.call, may);
+                    self.items(&format!("{field}.items"), &search.items);
+                    self.at_once(&field, search.at_once, &search.call);
+                    if search.is_detailed && manifest.detail.is_none() {
+                        let field = format!("{field}.is_detailed");
+                        self.fault(field, "is for a manifest with `detail`");
+                    }
+                }
+                LookUp::NeverCarried | LookUp::NotSearchable => {}
+            }
+        }
+    }
+
+    fn detail(&mut self) {
+        let Some(detail) = &self.manifest.detail else { return };
+        let taken = self.taken();
+        let may = Mentionable { session: &taken, page: true, value: true };
+        self.call("detail.call", &detail.call, may);
+        self.items("detail.items", &detail.items);
+        self.at_once("detail", detail.at_once, &detail.call);
+        if detail.at_once > 1 && detail.belongs_to.is_none() {
+            let reason =
+                "must say whose each answer is (`belongs_to`), where several are asked for at once";
+            self.fault("detail", reason);
+        }
+        let Additions { status, properties, .. } = &detail.adds;
+        if detail.adds.parts() == crate::connector::Parts::default() {
+            self.fault("detail.adds", "must add something");
+        }
+        if let Some(status) = status {
+            self.status("detail.adds.status", status);
+        }
+        self.properties("detail.adds.properties", properties);
+    }
+
+    fn product(&mut self) {
+        let product = &self.manifest.product;
+        if product.id.picks().is_empty() {
+            self.fault("product.id", "must say where the platform's own name for it is");
+        }
+        self.status("product.status", &product.status);
+        self.properties("product.properties", &product.properties);
+        if let Some(condition) = &product.satellite_when {
+            self.condition("product.satellite_when", condition);
+        }
+    }
+
+    fn errors(&mut self) {
+        for (n, rule) in self.manifest.errors.rules.iter().enumerate() {
+            self.condition(&format!("errors.rules[{n}].when"), &rule.when);
+        }
+    }
+
+    fn limits(&mut self) {
+        let limits = &self.manifest.limits;
+        if limits.calls_at_once.is_some_and(|it| !(1..=CALLS_AT_ONCE_MAX).contains(&it)) {
+            let reason = format!("must be 1 to {CALLS_AT_ONCE_MAX}");
+            self.fault("limits.calls_at_once", reason);
+        }
+        for (n, bucket) in limits.buckets.iter().enumerate() {
+            let field = format!("limits.buckets[{n}]");
+            if !(1..=Quota::CALLS_MAX).contains(&bucket.calls) {
+                let reason = format!("must be 1 to {}", Quota::CALLS_MAX);
+                self.fault(format!("{field}.calls"), reason);
+            }
+            if bucket.per.0.is_zero() {
+                self.fault(format!("{field}.per"), "must be longer than nothing");
+            }
+        }
+        if let Some(wait) = &limits.wait {
+            self.header("limits.wait.reset", &wait.reset);
+            if let Some(remaining) = &wait.remaining {
+                self.header("limits.wait.remaining", remaining);
+            }
+        }
+    }
+
+    /// The names that the session gives.
+    fn taken(&self) -> Vec<&'m str> {
+        let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
+        calls.flat_map(|it| it.take.keys()).map(String::as_str).collect()
+    }
+
+    fn call(&mut self, field: &str, call: &Call, may: Mentionable<'_>) {
+        match (&call.get, &call.post) {
+            (Some(_), Some(_)) => self.fault(field, "must have `get` or `post`, not both"),
+            (None, None) => {
+                self.fault(field, "must say where to ask: `get: /path` or `post: /path`")
+            }
+            (Some(place), None) | (None, Some(place)) => self.place(field, place),
+        }
+        if call.json.is_some() && call.form.is_some() {
+            self.fault(field, "must have `json` or `form`, not both");
+        }
+        if call.get.is_some() && (call.json.is_some() || call.form.is_some()) {
+            self.fault(field, "has a body, which is for `post`");
+        }
+        for (place, template) in call.templates() {
+            self.template(&format!("{field}.{place}"), template, may);
+        }
+        for name in call.headers.keys() {
+            self.header(&format!("{field}.headers.{name}"), name);
+        }
+    }
+
+    fn place(&mut self, field: &str, place: &Template) {
+        let settings = &self.manifest.account.settings;
+        let is_url =
+            place.leading_setting().and_then(|it| settings.get(it)).is_some_and(|it| it.is_url);
+        if !is_url && !place.to_string().starts_with('/') {
+            let reason = format!(
+                "must ask at a path that begins with `/`, or with a setting that `is_url`, not at `{place}`"
+            );
+            self.fault(field, reason);
+        }
+    }
+
+    fn template(&mut self, field: &str, template: &Template, may: Mentionable<'_>) {
+        let account = &self.manifest.account;
+        for hole in template.holes() {
+            match &hole.what {
+                What::Credential(name) if !account.credentials.contains_key(name) => {
+                    let reason = format!(
+                        "mentions credentials.{name}, which account.credentials doesn't name"
+                    );
+                    self.fault(field, reason);
+                }
+                What::Setting(name)
+                    if name != COMMON_SETTINGS[0] && !account.settings.contains_key(name) =>
+                {
+                    let reason =
+                        format!("mentions settings.{name}, which account.settings doesn't name");
+                    self.fault(field, reason);
+                }
+                What::Session(name) if !may.session.contains(&name.as_str()) => {
+                    let reason = format!(
+                        "mentions session.{name}, which no call of the session takes before it"
+                    );
+                    self.fault(field, reason);
+                }
+                what if what.is_of_page() && !may.page => {
+                    self.fault(field, "mentions a page, where there is none");
+                }
+                what if what.is_of_look_up() && !may.value => {
+                    self.fault(field, "mentions a value that is looked up, where there is none");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn at_once(&mut self, field: &str, at_once: u32, call: &Call) {
+        if !(1..=AT_ONCE_MAX).contains(&at_once) {
+            self.fault(format!("{field}.at_once"), format!("must be 1 to {AT_ONCE_MAX}"));
+        }
+        if !call.templates().iter().any(|(_, it)| it.mentions(What::is_of_look_up)) {
+            let reason = "must mention `{value}` or `{values}`: nothing says what is looked up";
+            self.fault(format!("{field}.call"), reason);
+        }
+    }
+
+    fn items(&mut self, field: &str, path: &Path) {
+        if path.to_string().trim_end().ends_with("[*]") {
+            let reason = "must lead to the list itself (`$.data`), not into it (`$.data[*]`): an empty \
+                          list and none at all are different things";
+            self.fault(field, reason);
+        }
+    }
+
+    fn header(&mut self, field: &str, name: &str) {
+        if let Err(reason) = header_name(name) {
+            self.fault(field, reason);
+        }
+    }
+
+    fn condition(&mut self, field: &str, condition: &Condition) {
+        if let Some(reason) = condition.fault() {
+            self.fault(field, reason);
+        }
+    }
+
+    fn status(&mut self, field: &str, status: &Status) {
+        if status.word.is_none() && status.otherwise.is_none() {
+            self.fault(field, "must have `word`, or `otherwise`");
+        }
+        if status.word.is_none() && !status.words.is_empty() {
+            self.fault(format!("{field}.words"), "are of no use without `word`");
+        }
+        let words = status.words.values().chain(status.rules.iter().map(|it| &it.is));
+        for word in words.chain(&status.otherwise) {
+            if word.is_empty() || *word != word.to_uppercase() {
+                let reason = format!("must be in upper case, such as ACTIVE, not `{word}`");
+                self.fault(field, reason);
+            }
+        }
+        for (n, rule) in status.rules.iter().enumerate() {
+            self.condition(&format!("{field}.rules[{n}].when"), &rule.when);
+            if rule.when.status.is_some() {
+                let field = format!("{field}.rules[{n}].when.status");
+                self.fault(field, "is the status of an answer, which says nothing here");
+            }
+        }
+    }
+
+    fn properties(&mut self, field: &str, rules: &[PropertyRule]) {
+        for (n, rule) in rules.iter().enumerate() {
+            if let Some(reason) = rule.fault() {
+                self.fault(format!("{field}[{n}]"), reason);
+            }
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric())
+}

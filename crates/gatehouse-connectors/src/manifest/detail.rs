@@ -1,0 +1,67 @@
+//! Details: what a platform's list leaves out of connections, and how it is asked for.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::call::Call;
+use super::path::Path;
+use super::product::Additions;
+use crate::connector::By;
+use gatehouse_core::IdentifierKind;
+
+/// What the list leaves out. It is asked for only where a request wants to know it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Detail {
+    /// What is asked, for each connection or for many of them.
+    pub call: Call,
+    /// What `{value}` is of a connection.
+    #[serde(default)]
+    pub by: DetailBy,
+    /// For how many connections it can be asked for at once.
+    #[serde(default = "Detail::one")]
+    pub at_once: u32,
+    /// Where in the answer it is: a list, or a single one.
+    pub items: Path,
+    /// Where each of them says which connection it belongs to, by the same as `by`. Needed where several are asked
+    /// for at once.
+    #[serde(default)]
+    pub belongs_to: Option<Path>,
+    /// What each of them adds to its connection.
+    pub adds: Additions,
+}
+
+/// What details are asked for by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DetailBy {
+    /// What the platform calls a connection.
+    #[default]
+    Id,
+    /// The number of its card.
+    Iccid,
+    /// The number of its subscription.
+    Imsi,
+    /// The number that is called.
+    Msisdn,
+    /// The number of its terminal.
+    SerialNumber,
+}
+
+impl Detail {
+    fn one() -> u32 {
+        1
+    }
+}
+
+impl From<DetailBy> for By {
+    fn from(by: DetailBy) -> Self {
+        match by {
+            DetailBy::Id => Self::Id,
+            DetailBy::Iccid => Self::Number(IdentifierKind::Iccid),
+            DetailBy::Imsi => Self::Number(IdentifierKind::Imsi),
+            DetailBy::Msisdn => Self::Number(IdentifierKind::Msisdn),
+            DetailBy::SerialNumber => Self::Number(IdentifierKind::SerialNumber),
+        }
+    }
+}

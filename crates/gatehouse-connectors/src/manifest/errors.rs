@@ -1,0 +1,70 @@
+//! Errors: what an answer means that isn't what was asked for, under whichever status it comes.
+
+use http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::condition::Condition;
+use super::selection::Selection;
+
+/// What answers mean. The first rule that holds decides; without one, 404 means that there is no such thing, 401
+/// that the session has ended, 429 that the platform is asked too often, and whatever else isn't 2xx a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Errors {
+    /// Where an error says in words what is wrong; of several places, the first that has something.
+    #[serde(default)]
+    pub message: Selection,
+    /// Rules, in order.
+    #[serde(default)]
+    pub rules: Vec<ErrorRule>,
+}
+
+/// A rule for answers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRule {
+    /// What must be so of the answer.
+    pub when: Condition,
+    /// What it then means.
+    pub means: Meaning,
+}
+
+/// What an answer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// It is what was asked for.
+    Fine,
+    /// There is no such thing.
+    NotFound,
+    /// The platform is asked too often.
+    Throttled,
+    /// The session has ended: another one is begun, once.
+    Expired,
+    /// Something failed.
+    Failed,
+}
+
+impl Errors {
+    /// What an answer means.
+    pub(crate) fn meaning(&self, status: StatusCode, body: &Value) -> Meaning {
+        let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
+        if let Some(rule) = by_rule {
+            return rule.means;
+        }
+        match status {
+            StatusCode::NOT_FOUND => Meaning::NotFound,
+            StatusCode::UNAUTHORIZED => Meaning::Expired,
+            StatusCode::TOO_MANY_REQUESTS => Meaning::Throttled,
+            other if other.is_success() => Meaning::Fine,
+            _ => Meaning::Failed,
+        }
+    }
+
+    /// What an error says in words.
+    pub(crate) fn message(&self, body: &Value) -> Option<String> {
+        self.message.first(body)
+    }
+}

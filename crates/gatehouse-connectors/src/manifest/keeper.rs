@@ -1,0 +1,220 @@
+//! Keeps the session of one account: begun when it is needed, one at a time, and begun anew when it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use indexmap::IndexMap;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
+use zeroize::Zeroizing;
+
+use super::Manifest;
+use super::account::AccountValues;
+use super::call::EveryCall;
+use super::errors::{Errors, Meaning};
+use super::session::Session;
+use super::template::{Named, Scope, What};
+use crate::clock::machine_time;
+use crate::connector::{Ask, CallKind};
+use crate::failure::{Failure, FailureKind};
+use crate::line::{Answer, Line, Request};
+
+/// How long before its end a session is taken to be over: a tenth of its life, and no longer than this.
+const MARGIN_MAX: Duration = Duration::from_secs(60);
+
+/// How long no session is begun after the platform refused one; each refusal in a row doubles it.
+const PAUSE_FIRST: Duration = Duration::from_secs(60);
+const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// A session that was begun.
+pub(super) struct Begun {
+    values: IndexMap<String, Zeroizing<String>>,
+    ends: Instant,
+    /// Whether a call was answered with it: only then is it worth beginning another when it is refused.
+    pub(super) has_worked: AtomicBool,
+}
+
+/// Keeps the session of one account.
+#[derive(Default)]
+pub(super) struct Keeper {
+    state: Mutex<State>,
+    /// How many tries have come to an end.
+    n_tries: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    begun: Option<Arc<Begun>>,
+    /// What the last try came to, where it came to nothing.
+    failure: Option<Failure>,
+    refusals: u32,
+    paused_until: Option<Instant>,
+}
+
+/// Why no session was begun, and whether the platform refused it.
+struct NotBegun {
+    failure: Failure,
+    is_refused: bool,
+}
+
+impl Keeper {
+    /// The session, begun now where there is none; nothing where the platform has none.
+    pub(super) async fn session(
+        &self,
+        ask: Ask,
+        manifest: &Manifest,
+        account: &AccountValues,
+        line: &Line,
+    ) -> Result<Option<Arc<Begun>>, Failure> {
+        let Some(session) = &manifest.session else { return Ok(None) };
+        let n_before = self.n_tries.load(Ordering::Acquire);
+        let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await else {
+            return Err(Failure::late());
+        };
+        let now = Instant::now();
+        if let Some(begun) = state.begun.as_ref().filter(|it| now < it.ends) {
+            return Ok(Some(Arc::clone(begun)));
+        }
+        // Who waited while another tried has the same answer, unless only the other's time was short.
+        let has_been_tried = self.n_tries.load(Ordering::Acquire) != n_before;
+        if let Some(failure) = state.failure.as_ref().filter(|_| has_been_tried)
+            && failure.kind != FailureKind::Timeout
+        {
+            return Err(failure.clone());
+        }
+        state.refused_still(session, now)?;
+        let begun = begin(ask, session, &manifest.errors, account, line).await;
+        self.n_tries.fetch_add(1, Ordering::Release);
+        match begun {
+            Ok(begun) => {
+                let begun = Arc::new(begun);
+                *state = State { begun: Some(Arc::clone(&begun)), ..State::default() };
+                Ok(Some(begun))
+            }
+            Err(NotBegun { failure, is_refused }) => {
+                state.begun = None;
+                state.failure = Some(failure.clone());
+                if is_refused {
+                    let pause = PAUSE_FIRST * 2u32.saturating_pow(state.refusals.min(10));
+                    state.paused_until = Some(Instant::now() + pause.min(PAUSE_MAX));
+                    state.refusals += 1;
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Lets go of a session that the platform no longer takes, unless that has been done.
+    pub(super) async fn end(&self, ask: Ask, ended: &Arc<Begun>) {
+        if let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await {
+            state.begun = state.begun.take().filter(|it| !Arc::ptr_eq(it, ended));
+        }
+    }
+}
+
+impl State {
+    /// Whether the platform has refused a session of late, so that none is begun just now.
+    fn refused_still(&self, session: &Session, now: Instant) -> Result<(), Failure> {
+        let Some(failure) = &self.failure else { return Ok(()) };
+        if session.refusals_max.is_some_and(|max| self.refusals >= max) {
+            let detail = format!(
+                "{}; it is not asked again until the account is changed, so that it isn't locked",
+                failure.detail
+            );
+            return Err(Failure { detail, ..failure.clone() });
+        }
+        match self.paused_until {
+            Some(until) if now < until => {
+                let seconds = (until - now).as_secs() + 1;
+                let detail =
+                    format!("{}; it is asked again in {seconds} s at the earliest", failure.detail);
+                Err(Failure { detail, ..failure.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Makes the calls of a session.
+async fn begin(
+    ask: Ask,
+    session: &Session,
+    errors: &Errors,
+    account: &AccountValues,
+    line: &Line,
+) -> Result<Begun, NotBegun> {
+    let passing = |failure: Failure| NotBegun { failure, is_refused: false };
+    let mut values: IndexMap<String, Zeroizing<String>> = IndexMap::new();
+    let mut lifetime = session.lifetime.0;
+    for step in &session.calls {
+        let taken = Taken(&values);
+        let scope =
+            Scope { account, session: Some(&taken), page: None, values: &[], now: machine_time() };
+        let filled = step.call.fill(&EveryCall::default(), &scope).ok_or_else(|| {
+            let detail = "the call that begins a session can't be made with what the account says";
+            passing(Failure::new(FailureKind::Error, detail))
+        })?;
+        let answer = line.send(
+            ask,
+            Request {
+                kind: CallKind::Session,
+                method: filled.method,
+                target: filled.target,
+                headers: filled.headers,
+                body: filled.body,
+                is_repeatable: true,
+            },
+        );
+        let answer = answer.await.map_err(passing)?;
+        let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if errors.meaning(answer.status, &body) != Meaning::Fine {
+            return Err(refusal(&answer, errors.message(&body)));
+        }
+        for (name, source) in &step.take {
+            // The rest of the answer may be a secret: none of it is told.
+            let value = source.text(&answer.headers, &body).ok_or_else(|| {
+                let detail = format!(
+                    "the platform answered {} to the log-in, without the `{name}` that it should give",
+                    answer.status.as_u16()
+                );
+                passing(Failure::new(FailureKind::Error, detail))
+            })?;
+            values.insert(name.clone(), Zeroizing::new(value));
+        }
+        let told = step.expires_in.as_ref().and_then(|it| it.text(&answer.headers, &body));
+        if let Some(seconds) = told.and_then(|it| it.trim().parse::<f64>().ok()) {
+            lifetime = Duration::try_from_secs_f64(seconds).unwrap_or(lifetime);
+        }
+    }
+    let ends = Instant::now() + (lifetime - (lifetime / 10).min(MARGIN_MAX));
+    Ok(Begun { values, ends, has_worked: AtomicBool::new(false) })
+}
+
+fn refusal(answer: &Answer, message: Option<String>) -> NotBegun {
+    let status = answer.status;
+    let words = message.map(|it| format!(": {it}")).unwrap_or_default();
+    let failure = answer.failure(format!(
+        "the platform answered {} to the log-in of the account{words}",
+        status.as_u16()
+    ));
+    let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+    NotBegun { failure, is_refused: refused.contains(&status) }
+}
+
+/// What the calls so far have given.
+struct Taken<'v>(&'v IndexMap<String, Zeroizing<String>>);
+
+impl Named for Taken<'_> {
+    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
+        let What::Session(name) = what else { return None };
+        self.0.get(name).cloned()
+    }
+}
+
+impl Named for Begun {
+    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
+        Taken(&self.values).named(what)
+    }
+}

@@ -1,0 +1,78 @@
+//! JSONPath (RFC 9535): how a manifest says where in an answer something is.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+/// A place in a document, or several: a JSONPath such as `$.status.description`.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("pattern" = "^\\$"))]
+pub struct Path(JsonPath);
+
+impl Path {
+    /// All that is there, in the document's order.
+    pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
+        self.0.query(document).all()
+    }
+
+    /// The first that is there.
+    pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
+        self.0.query(document).first()
+    }
+}
+
+impl TryFrom<String> for Path {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        JsonPath::parse(&text).map(Self).map_err(|error| {
+            format!(
+                "must be a JSONPath such as `$.data` or `$.items[0].name` (RFC 9535), not `{text}`: \
+                 {error}"
+            )
+        })
+    }
+}
+
+impl PartialEq for Path {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Path {}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Path({self})")
+    }
+}
+
+/// What a value is as a text: itself, a whole number's digits, a truth value's word. Nothing for what is null, or no
+/// single value, or a number whose digits are not all known.
+pub(crate) fn text_of(value: &Value) -> Option<String> {
+    /// Up to here every whole number is one that a float holds exactly.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64()?;
+            let is_whole = float.fract() == 0.0 && float.abs() < EXACT_MAX;
+            Some(if is_whole { format!("{float:.0}") } else { number.to_string() })
+                .filter(|_| float.abs() < EXACT_MAX)
+        }
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! Patterns: what a text as a whole must be like.
+
+use std::fmt;
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A regular expression that a whole text matches or not, such as `HS[0-9a-f]{32}`.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub struct Pattern {
+    text: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// Whether a text is like this, from its beginning to its end.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let regex = Regex::new(&format!("^(?:{text})$")).map_err(|error| {
+            let why = error.to_string();
+            let why = why.lines().last().unwrap_or_default().trim();
+            format!("must be a regular expression such as `[0-9]+`, not `{text}`: {why}")
+        })?;
+        Ok(Self { text, regex })
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pattern({self})")
+    }
+}

@@ -1,0 +1,171 @@
+//! Mapping: what of a platform's document becomes a connection. What isn't named here can't come out.
+
+use std::sync::Arc;
+
+use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, is_local_id};
+use gatehouse_core::{Connection, IdentifierKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::condition::Condition;
+use super::property::PropertyRule;
+use super::selection::Selection;
+use super::status::Status;
+use crate::connector::Parts;
+use crate::failure::{Failure, FailureKind};
+
+/// What of a document in a list or a look-up becomes a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    /// What the platform calls it, unique in the platform.
+    pub id: Selection,
+    /// Its status.
+    pub status: Status,
+    /// The numbers that it carries.
+    #[serde(default)]
+    pub identifiers: Identifiers,
+    /// The devices that it was seen in.
+    #[serde(default)]
+    pub imei: Selection,
+    /// What the customer wrote on it.
+    #[serde(default)]
+    pub properties: Vec<PropertyRule>,
+    /// When it is connected over satellites, where that isn't the same for all connections.
+    #[serde(default)]
+    pub satellite_when: Option<Condition>,
+}
+
+/// The numbers of a connection, by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Identifiers {
+    /// Numbers of cards.
+    #[serde(default)]
+    pub iccid: Selection,
+    /// Numbers of subscriptions.
+    #[serde(default)]
+    pub imsi: Selection,
+    /// Numbers that are called, without `+`.
+    #[serde(default)]
+    pub msisdn: Selection,
+    /// Numbers of terminals.
+    #[serde(default)]
+    pub serial_number: Selection,
+}
+
+/// What a document adds to a connection that is known already.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Additions {
+    /// Its status, in place of the one that it had.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// Further numbers.
+    #[serde(default)]
+    pub identifiers: Identifiers,
+    /// Further devices.
+    #[serde(default)]
+    pub imei: Selection,
+    /// Further properties.
+    #[serde(default)]
+    pub properties: Vec<PropertyRule>,
+}
+
+impl Identifiers {
+    /// What each kind is selected by.
+    pub(crate) fn kinds(&self) -> [(IdentifierKind, &Selection); 4] {
+        [
+            (IdentifierKind::Iccid, &self.iccid),
+            (IdentifierKind::Imsi, &self.imsi),
+            (IdentifierKind::Msisdn, &self.msisdn),
+            (IdentifierKind::SerialNumber, &self.serial_number),
+        ]
+    }
+
+    fn collect(&self, document: &Value, found: &mut Vec<(IdentifierKind, SmolStr)>) {
+        for (kind, selection) in self.kinds() {
+            for text in selection.texts(document) {
+                let number = (kind, SmolStr::from(text));
+                if !found.contains(&number) {
+                    found.push(number);
+                }
+            }
+        }
+    }
+}
+
+impl Mapping {
+    /// The connection that a document is.
+    pub(crate) fn connection(
+        &self,
+        document: &Value,
+        usual: Connectivity,
+    ) -> Result<Connection, Failure> {
+        let id = self.id.first(document).filter(|it| is_local_id(it));
+        let local_id = SmolStr::from(id.ok_or_else(no_id)?);
+        let (status, platform_status) = self.status.of(document);
+        let mut identifiers = Vec::new();
+        self.identifiers.collect(document, &mut identifiers);
+        let mut properties = Vec::new();
+        self.properties.iter().for_each(|rule| rule.collect(document, &mut properties));
+        let is_satellite = self.satellite_when.as_ref().is_some_and(|it| it.holds(None, document));
+        Ok(Connection {
+            local_id,
+            status,
+            platform_status,
+            connectivity: if is_satellite { Connectivity::Satellite } else { usual },
+            identifiers,
+            imeis: self.imei.texts(document).into_iter().map(SmolStr::from).collect(),
+            properties,
+        })
+    }
+}
+
+impl Additions {
+    /// Adds what a document says to a connection.
+    pub(crate) fn add(&self, document: &Value, connection: &mut Connection) {
+        if let Some(status) = &self.status {
+            (connection.status, connection.platform_status) = status.of(document);
+        }
+        self.identifiers.collect(document, &mut connection.identifiers);
+        for imei in self.imei.texts(document).into_iter().map(SmolStr::from) {
+            if !connection.imeis.contains(&imei) {
+                connection.imeis.push(imei);
+            }
+        }
+        self.properties.iter().for_each(|rule| rule.collect(document, &mut connection.properties));
+    }
+
+    /// What it is that it adds.
+    pub(crate) fn parts(&self) -> Parts {
+        let has_numbers = self.identifiers.kinds().iter().any(|(_, it)| !it.picks().is_empty());
+        Parts {
+            status: self.status.is_some(),
+            // The platform's own word for a status is a characteristic.
+            characteristics: has_numbers || !self.imei.picks().is_empty() || self.status.is_some(),
+            properties: !self.properties.is_empty(),
+        }
+    }
+}
+
+/// Puts what details add to connections where it belongs.
+pub(crate) fn with_additions(
+    connection: &Arc<Connection>,
+    additions: &Additions,
+    documents: &[Value],
+) -> Arc<Connection> {
+    let mut connection = Connection::clone(connection);
+    documents.iter().for_each(|document| additions.add(document, &mut connection));
+    Arc::new(connection)
+}
+
+fn no_id() -> Failure {
+    let detail = format!(
+        "the platform has a connection whose id is not 1 to {LOCAL_ID_CHARS_MAX} characters \
+         without control characters"
+    );
+    Failure::new(FailureKind::Error, detail)
+}

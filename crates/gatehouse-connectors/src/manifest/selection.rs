@@ -1,0 +1,122 @@
+//! Selections: which texts of a document become a number, a name or a value of a product.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::path::{Path, text_of};
+use super::transform::Transform;
+
+/// Texts of a document: one path, several of them, or a path and what is done to what is there. Empty texts and
+/// repetitions are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection(Vec<Pick>);
+
+/// Texts at one path.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pick {
+    /// A part of the document that the path then begins at, so that it can compare with what is in there.
+    #[serde(default)]
+    pub within: Option<Path>,
+    /// Where they are.
+    pub path: Path,
+    /// What is done to them, in order.
+    #[serde(default)]
+    pub transforms: Vec<Transform>,
+}
+
+impl Selection {
+    /// The texts, in order, each once.
+    pub(crate) fn texts(&self, document: &Value) -> Vec<String> {
+        let mut texts = Vec::new();
+        for pick in &self.0 {
+            for text in pick.texts(document) {
+                if !text.is_empty() && !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+        texts
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self, document: &Value) -> Option<String> {
+        self.texts(document).into_iter().next()
+    }
+
+    /// Its parts.
+    pub(crate) fn picks(&self) -> &[Pick] {
+        &self.0
+    }
+}
+
+impl Pick {
+    fn texts(&self, document: &Value) -> Vec<String> {
+        let roots = match &self.within {
+            Some(within) => within.all(document),
+            None => vec![document],
+        };
+        let values = roots.into_iter().flat_map(|root| self.path.all(root));
+        let texts = values.flat_map(texts_of).collect();
+        self.transforms.iter().fold(texts, |texts, transform| transform.all(texts))
+    }
+}
+
+/// The texts that a value is: of a list, those of its members.
+fn texts_of(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(members) => members.iter().filter_map(text_of).collect(),
+        other => text_of(other).into_iter().collect(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Selection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Selection;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSONPath, a list of them, or `path` with `transforms`")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Selection, E> {
+                let path = Path::try_from(text.to_owned()).map_err(E::custom)?;
+                Ok(Selection(vec![Pick { within: None, path, transforms: Vec::new() }]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Selection, A::Error> {
+                let mut picks = Vec::new();
+                while let Some(Selection(more)) = seq.next_element()? {
+                    picks.extend(more);
+                }
+                Ok(Selection(picks))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Selection, A::Error> {
+                let pick = Pick::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Selection(vec![pick]))
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+impl JsonSchema for Selection {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Selection".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (path, pick) = (generator.subschema_for::<Path>(), generator.subschema_for::<Pick>());
+        json_schema!({
+            "description": "Texts of a document: a JSONPath, a list of them, or a path and what is done to what is there.",
+            "anyOf": [path, pick, { "type": "array", "items": { "anyOf": [path, pick] } }],
+        })
+    }
+}

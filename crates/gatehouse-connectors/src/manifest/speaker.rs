@@ -1,0 +1,517 @@
+//! Speaks to one account as a manifest says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::{StreamExt, stream};
+use gatehouse_core::{Connection, identifier};
+use reqwest::Url;
+use serde_json::Value;
+
+use super::Manifest;
+use super::account::AccountValues;
+use super::call::Call;
+use super::detail::Detail;
+use super::errors::Meaning;
+use super::keeper::Keeper;
+use super::look_up::{LookUp, Search};
+use super::paging::{Leads, PagingBy};
+use super::path::{Path, text_of};
+use super::product::with_additions;
+use super::template::{Named, PageScope, Scope, What};
+use crate::clock::machine_time;
+use crate::connector::{
+    Ask, Asking, By, CallKind, Capabilities, Completed, Connector, PlatformPage, Position,
+};
+use crate::failure::{Failure, FailureKind};
+use crate::line::{Answer, Line, Request};
+
+/// Most pages of what one look-up finds.
+const FOUND_PAGES_MAX: u64 = 20;
+
+/// Calls for what lists leave out that one request makes at the same time; the others wait, and cost nothing yet.
+const DETAILS_AT_ONCE: usize = 128;
+
+/// Most bytes of an address behind the base URL: gateways refuse longer ones than 8 KiB with it.
+const TARGET_BYTES_MAX: usize = 7000;
+
+/// Speaks to one account as a manifest says.
+pub(crate) struct Speaker {
+    manifest: Arc<Manifest>,
+    account: AccountValues,
+    line: Line,
+    keeper: Keeper,
+    capabilities: Capabilities,
+}
+
+/// An answer that is what was asked for.
+struct Spoken {
+    answer: Answer,
+    body: Value,
+    /// What was asked.
+    target: String,
+}
+
+/// What is asked, and for what.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    kind: CallKind,
+    call: &'q Call,
+    page: PageScope<'q>,
+    values: &'q [String],
+    /// An address that an answer gave, which is asked instead of the call's own.
+    followed: Option<&'q str>,
+}
+
+/// What comes behind a page of what was found.
+enum Behind {
+    Nothing,
+    Page(u64),
+    Mark(String),
+}
+
+impl Speaker {
+    /// Speaks for an account over its line.
+    pub(crate) fn new(manifest: Arc<Manifest>, account: AccountValues, line: Line) -> Self {
+        let capabilities = manifest.capabilities();
+        Self { manifest, account, line, keeper: Keeper::default(), capabilities }
+    }
+
+    /// Asks, and asks once more with another session where this one has ended. Nothing where the platform says that
+    /// there is no such thing.
+    async fn ask(&self, ask: Ask, question: Question<'_>) -> Result<Option<Spoken>, Failure> {
+        let mut is_again = false;
+        loop {
+            let session =
+                self.keeper.session(ask, &self.manifest, &self.account, &self.line).await?;
+            let Some(request) =
+                self.request(question, session.as_deref().map(|it| it as &dyn Named))
+            else {
+                // An address can't be written with what nobody is called.
+                return Ok(None);
+            };
+            let target = request.target.clone();
+            let answer = self.line.send(ask, request).await?;
+            let body = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let meaning = self.manifest.errors.meaning(answer.status, &body);
+            if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
+                session.has_worked.store(true, Ordering::Relaxed);
+            }
+            match (meaning, session) {
+                (Meaning::Fine, _) => {
+                    // What is no JSON is told as such.
+                    let body = if body.is_null() { answer.json()? } else { body };
+                    return Ok(Some(Spoken { answer, body, target }));
+                }
+                // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
+                (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
+                (Meaning::Expired, Some(session))
+                    if !is_again && session.has_worked.load(Ordering::Relaxed) =>
+                {
+                    self.keeper.end(ask, &session).await;
+                    is_again = true;
+                }
+                (meaning, _) => return Err(self.failure(&answer, &body, meaning)),
+            }
+        }
+    }
+
+    fn request(&self, question: Question<'_>, session: Option<&dyn Named>) -> Option<Request> {
+        let scope = self.scope(question, session);
+        let filled = question.call.fill(&self.manifest.every_call, &scope)?;
+        let target = match question.followed {
+            Some(followed) => self.resized(followed, question),
+            None => filled.target,
+        };
+        Some(Request {
+            kind: question.kind,
+            method: filled.method,
+            target,
+            headers: filled.headers,
+            body: filled.body,
+            is_repeatable: true,
+        })
+    }
+
+    fn scope<'a>(&'a self, question: Question<'a>, session: Option<&'a dyn Named>) -> Scope<'a> {
+        Scope {
+            account: &self.account,
+            session,
+            page: Some(question.page),
+            values: question.values,
+            now: machine_time(),
+        }
+    }
+
+    /// An address that an answer gave, with the size that is wanted now: it has the one that was wanted then.
+    fn resized(&self, followed: &str, question: Question<'_>) -> String {
+        let Ok(mut url) = Url::parse(followed) else { return followed.to_owned() };
+        let is_size = |what: &What| *what == What::PageSize;
+        let query = question.call.query.iter();
+        let sized = query.filter(|(_, it)| it.templates().iter().any(|it| it.mentions(is_size)));
+        let names: Vec<&String> = sized.map(|(name, _)| name).collect();
+        let size = question.page.size.to_string();
+        let pairs: Vec<(String, String)> = url
+            .query_pairs()
+            .map(|(name, value)| {
+                let is_size = names.iter().any(|it| **it == name);
+                (name.to_string(), if is_size { size.clone() } else { value.to_string() })
+            })
+            .collect();
+        if !pairs.is_empty() {
+            url.query_pairs_mut().clear().extend_pairs(pairs);
+        }
+        url.into()
+    }
+
+    fn failure(&self, answer: &Answer, body: &Value, meaning: Meaning) -> Failure {
+        let status = answer.status.as_u16();
+        let message = self.manifest.errors.message(body);
+        let words = match (message, meaning) {
+            (Some(message), _) => format!("the platform answered {status}: {message}"),
+            (None, Meaning::Expired) => {
+                format!("the platform answered {status}: it doesn't take the account's credentials")
+            }
+            (None, _) => format!("the platform answered {status}"),
+        };
+        let mut failure = answer.failure(words);
+        if meaning == Meaning::Throttled {
+            failure.kind = FailureKind::Throttled;
+        }
+        failure
+    }
+
+    /// The documents of an answer.
+    fn items<'s>(&self, spoken: &'s Spoken, path: &Path) -> Result<Vec<&'s Value>, Failure> {
+        match path.all(&spoken.body).as_slice() {
+            [] => {
+                let words = format!("the platform's answer has no connections at `{path}`");
+                Err(spoken.answer.failure(words))
+            }
+            [Value::Array(members)] => Ok(members.iter().collect()),
+            [Value::Null] => Ok(Vec::new()),
+            nodes => Ok(nodes.to_vec()),
+        }
+    }
+
+    fn connection(&self, document: &Value) -> Result<Connection, Failure> {
+        self.manifest.product.connection(document, self.manifest.connectivity())
+    }
+
+    /// The mark for the page behind one.
+    fn next(&self, spoken: &Spoken, items: &[&Value]) -> Result<Option<String>, Failure> {
+        let Some(next) = &self.manifest.paging.next else { return Ok(None) };
+        let leads = next.leads(&spoken.answer.headers, &spoken.body, items.last().copied());
+        match leads {
+            None => Ok(None),
+            Some(Leads::Mark(mark)) => Ok(Some(mark)),
+            // Wherever else it led, the account's credentials would go along.
+            Some(Leads::Link(link)) => self.line.follow(&spoken.target, &link).map(Some),
+        }
+    }
+
+    /// A page of the list.
+    async fn list(&self, ask: Ask, at: &Position) -> Result<PlatformPage, Failure> {
+        let Manifest { list, paging, .. } = &*self.manifest;
+        let page = page_scope(at, paging.first);
+        let is_link = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+        let question = Question {
+            kind: CallKind::List,
+            call: &list.call,
+            page,
+            values: &[],
+            followed: page.cursor.filter(|_| is_link),
+        };
+        let Some(spoken) = self.ask(ask, question).await? else {
+            let detail = "the platform has no list where it should be; is its base URL right?";
+            return Err(Failure::new(FailureKind::Error, detail));
+        };
+        let total = paging.total(&spoken.answer.headers, &spoken.body);
+        let is_last = paging.is_last(&spoken.body);
+        let is_by_mark = paging.by == PagingBy::Cursor;
+        // Some platforms give their last page again where there is none.
+        let is_past = !is_by_mark && total.is_some_and(|total| page.offset >= total);
+        if is_past {
+            return Ok(PlatformPage { total, is_last: true, ..PlatformPage::default() });
+        }
+        let items = self.items(&spoken, &list.items)?;
+        let next = if is_last || items.is_empty() { None } else { self.next(&spoken, &items)? };
+        let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
+        Ok(PlatformPage {
+            connections: connections.collect::<Result<_, _>>()?,
+            next,
+            total,
+            is_last,
+        })
+    }
+
+    /// What a look-up finds, page by page.
+    async fn found(
+        &self,
+        ask: Ask,
+        kind: CallKind,
+        call: &Call,
+        items: &Path,
+        values: &[String],
+    ) -> Result<Option<Vec<Value>>, Failure> {
+        let paging = &self.manifest.paging;
+        let (_, size) = paging.size.bounds();
+        let mut found: Vec<Value> = Vec::new();
+        let mut behind = Behind::Page(0);
+        for _ in 0..FOUND_PAGES_MAX {
+            let (index, mark) = match &behind {
+                Behind::Nothing => return Ok(Some(found)),
+                Behind::Page(index) => (*index, None),
+                Behind::Mark(mark) => (0, Some(mark.as_str())),
+            };
+            let is_link = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+            let at = Position::Page { index, size };
+            let page = PageScope { cursor: mark, ..page_scope(&at, paging.first) };
+            let followed = mark.filter(|_| is_link);
+            let question = Question { kind, call, page, values, followed };
+            let Some(spoken) = self.ask(ask, question).await? else {
+                let is_first = index == 0 && mark.is_none();
+                return Ok((!is_first).then_some(found));
+            };
+            let items = self.items(&spoken, items)?;
+            let n_found = found.len() + items.len();
+            behind = self.behind(&spoken, call, &items, index, n_found as u64)?;
+            found.extend(items.into_iter().cloned());
+        }
+        let detail = format!(
+            "a look-up found more than {FOUND_PAGES_MAX} pages of what is alike: what is meant can't be told"
+        );
+        Err(Failure::new(FailureKind::Error, detail))
+    }
+
+    /// What comes behind a page of what was found. What is left out would seem not to be there.
+    fn behind(
+        &self,
+        spoken: &Spoken,
+        call: &Call,
+        items: &[&Value],
+        index: u64,
+        n_found: u64,
+    ) -> Result<Behind, Failure> {
+        let paging = &self.manifest.paging;
+        let mentions = |what: What| {
+            call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
+        };
+        if items.is_empty() || paging.is_last(&spoken.body) {
+            return Ok(Behind::Nothing);
+        }
+        let part =
+            || spoken.answer.failure("the platform gave only a part of what a look-up found");
+        if paging.by == PagingBy::Cursor {
+            let is_followed = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+            let can_go = is_followed || mentions(What::PageCursor);
+            return match self.next(spoken, items)? {
+                None => Ok(Behind::Nothing),
+                Some(mark) if can_go => Ok(Behind::Mark(mark)),
+                Some(_) => Err(part()),
+            };
+        }
+        let total = paging.total(&spoken.answer.headers, &spoken.body);
+        let (_, size) = paging.size.bounds();
+        let is_short = paging.ends_short && items.len() < size as usize;
+        let can_go = mentions(What::PageNumber) || mentions(What::PageOffset);
+        match total {
+            Some(total) if total <= n_found => Ok(Behind::Nothing),
+            Some(_) if !can_go => Err(part()),
+            None if is_short || !can_go => Ok(Behind::Nothing),
+            _ => Ok(Behind::Page(index + 1)),
+        }
+    }
+
+    /// Values in groups, each of which fits into an address.
+    fn groups<'v>(&self, kind: CallKind, call: &Call, values: &'v [String]) -> Vec<&'v [String]> {
+        let page = page_scope(&Position::Page { index: 0, size: 1 }, 1);
+        let question = Question { kind, call, page, values, followed: None };
+        let filled = call.fill(&self.manifest.every_call, &self.scope(question, None));
+        if values.len() < 2 || filled.is_none_or(|it| it.target.len() <= TARGET_BYTES_MAX) {
+            return vec![values];
+        }
+        let (one, other) = values.split_at(values.len() / 2);
+        let mut groups = self.groups(kind, call, one);
+        groups.extend(self.groups(kind, call, other));
+        groups
+    }
+
+    /// The connections that a platform finds for some values.
+    async fn search(
+        &self,
+        ask: Ask,
+        by: By,
+        search: &Search,
+        values: &[String],
+    ) -> Result<Vec<Arc<Connection>>, Failure> {
+        let mut connections = Vec::new();
+        for group in self.groups(CallKind::LookUp, &search.call, values) {
+            let found =
+                self.found(ask, CallKind::LookUp, &search.call, &search.items, group).await?;
+            for document in found.unwrap_or_default() {
+                let mut connection = self.connection(&document)?;
+                if let Some(detail) = self.manifest.detail.as_ref().filter(|_| search.is_detailed) {
+                    detail.adds.add(&document, &mut connection);
+                }
+                connections.push(Arc::new(connection));
+            }
+        }
+        if search.is_detailed || !self.needs_detail(ask) {
+            return Ok(connections);
+        }
+        if !self.capabilities.is_hidden(by) {
+            // Nobody needs to know more of what is only alike.
+            connections.retain(|it| is_meant(it, by, values));
+        }
+        let Completed { connections, failures } = self.details(ask, connections).await;
+        failures.into_iter().next().map_or(Ok(connections), Err)
+    }
+
+    fn needs_detail(&self, ask: Ask) -> bool {
+        self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(ask.parts))
+    }
+
+    /// Connections with what their list leaves out.
+    async fn details(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+        let Some(detail) = &self.manifest.detail else {
+            return Completed { connections, failures: Vec::new() };
+        };
+        let keys: Vec<String> = connections.iter().filter_map(|it| key(it, detail)).collect();
+        let at_once = usize::try_from(detail.at_once).unwrap_or(usize::MAX).max(1);
+        let groups =
+            keys.chunks(at_once).flat_map(|it| self.groups(CallKind::Detail, &detail.call, it));
+        let asking =
+            groups.map(|group| async move { (group, self.detail(ask, detail, group).await) });
+        let asking: Vec<_> = asking.collect();
+        let mut answers = stream::iter(asking).buffer_unordered(DETAILS_AT_ONCE);
+        let (mut known, mut failures) = (HashMap::new(), Vec::new());
+        while let Some((group, answer)) = answers.next().await {
+            match answer {
+                Ok(documents) => known.extend(documents),
+                Err(failure) => {
+                    known.extend(group.iter().map(|key| (key.clone(), None)));
+                    failures.push(failure);
+                }
+            }
+        }
+        let complete = |connection: Arc<Connection>| match key(&connection, detail) {
+            // What it could be asked for by, it doesn't have.
+            None => Some(connection),
+            Some(key) => {
+                let documents = known.get(&key)?.as_deref()?;
+                Some(with_additions(&connection, &detail.adds, documents))
+            }
+        };
+        Completed { connections: connections.into_iter().filter_map(complete).collect(), failures }
+    }
+
+    /// What is known of some connections besides, by what they were asked for by. Of whom the platform no longer
+    /// knows, nothing.
+    async fn detail(
+        &self,
+        ask: Ask,
+        detail: &Detail,
+        keys: &[String],
+    ) -> Result<HashMap<String, Option<Vec<Value>>>, Failure> {
+        let found = self.found(ask, CallKind::Detail, &detail.call, &detail.items, keys).await?;
+        let Some(belongs_to) = &detail.belongs_to else {
+            return Ok(keys.iter().map(|key| (key.clone(), found.clone())).collect());
+        };
+        let mut known: HashMap<String, Option<Vec<Value>>> =
+            keys.iter().map(|key| (key.clone(), Some(Vec::new()))).collect();
+        for document in found.unwrap_or_default() {
+            let owner = belongs_to.first(&document).and_then(text_of);
+            if let Some(Some(documents)) = owner.and_then(|it| known.get_mut(&it))
+                && !documents.contains(&document)
+            {
+                documents.push(document);
+            }
+        }
+        Ok(known)
+    }
+}
+
+impl Connector for Speaker {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+        Box::pin(self.list(ask, at))
+    }
+
+    fn look_up<'a>(
+        &'a self,
+        ask: Ask,
+        by: By,
+        values: &'a [String],
+    ) -> Asking<'a, Vec<Arc<Connection>>> {
+        Box::pin(async move {
+            let LookUp::Searched(search) = self.manifest.look_up.by(by) else {
+                return Ok(Vec::new());
+            };
+            let could_be = |it: &&String| search.only.as_ref().is_none_or(|only| only.matches(it));
+            let values: Vec<String> = values.iter().filter(could_be).cloned().collect();
+            if values.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.search(ask, by, search, &values).await
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        ask: Ask,
+        connections: Vec<Arc<Connection>>,
+    ) -> Asking<'a, Completed> {
+        Box::pin(async move { Ok(self.details(ask, connections).await) })
+    }
+}
+
+/// A position as templates know it.
+fn page_scope(at: &Position, first: u64) -> PageScope<'_> {
+    match at {
+        Position::Page { index, size } => PageScope {
+            number: first.saturating_add(*index),
+            offset: index.saturating_mul(u64::from(*size)),
+            size: *size,
+            cursor: None,
+        },
+        Position::Offset { offset, size } => PageScope {
+            number: first.saturating_add(offset / u64::from((*size).max(1))),
+            offset: *offset,
+            size: *size,
+            cursor: None,
+        },
+        Position::Cursor { after, size } => {
+            PageScope { number: first, offset: 0, size: *size, cursor: after.as_deref() }
+        }
+    }
+}
+
+/// What the details of a connection are asked for by.
+fn key(connection: &Connection, detail: &Detail) -> Option<String> {
+    match By::from(detail.by) {
+        By::Id => Some(connection.local_id.to_string()),
+        By::Number(kind) => {
+            let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
+            numbers.next().map(|(_, number)| number.to_string())
+        }
+    }
+}
+
+/// Whether a connection is one of those that are looked up.
+fn is_meant(connection: &Connection, by: By, values: &[String]) -> bool {
+    match by {
+        By::Id => values.iter().any(|value| connection.local_id == *value),
+        By::Number(kind) => connection.identifiers.iter().any(|(carried, number)| {
+            let number = identifier::key(kind, number);
+            *carried == kind && values.iter().any(|it| identifier::key(kind, it) == number)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

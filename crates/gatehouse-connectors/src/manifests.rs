@@ -1,0 +1,90 @@
+//! The manifests that there are: those in the binary, and the operator's own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::manifest::{Manifest, ManifestFaults};
+use crate::simulator;
+
+/// A manifest that is part of the binary: what it is called in the project, and what it says.
+struct Shipped {
+    file: &'static str,
+    text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($file:literal),* $(,)?) => {
+        [$(Shipped { file: $file, text: include_str!(concat!("../../../connectors/", $file)) }),*]
+    };
+}
+
+/// All of them.
+const SHIPPED: [Shipped; 8] = shipped![
+    "1nce.yaml",
+    "cisco.yaml",
+    "emnify.yaml",
+    "kore-supersim.yaml",
+    "soracom.yaml",
+    "starlink.yaml",
+    "telnyx.yaml",
+    "twilio.yaml",
+];
+
+/// Manifests by their names.
+#[derive(Clone)]
+pub struct Manifests(BTreeMap<String, Known>);
+
+/// A manifest, and the text that it was read from.
+#[derive(Clone)]
+struct Known {
+    manifest: Arc<Manifest>,
+    text: Arc<str>,
+}
+
+impl Manifests {
+    /// Those in the binary.
+    pub fn shipped() -> Self {
+        let known = SHIPPED.iter().map(|Shipped { file, text }| {
+            let manifest =
+                Manifest::parse(file, text).expect("a test reads every shipped manifest");
+            let known = Known { manifest: Arc::new(manifest), text: (*text).into() };
+            (known.manifest.name().to_string(), known)
+        });
+        Self(known.collect())
+    }
+
+    /// Takes another one in, in place of a shipped one of the same name.
+    pub fn add(&mut self, file: &str, text: &str) -> Result<(), ManifestFaults> {
+        let manifest = Manifest::parse(file, text)?;
+        if manifest.name().as_str() == simulator::NAME {
+            return Err(manifest.taken_name(file, text));
+        }
+        let name = manifest.name().to_string();
+        self.0.insert(name, Known { manifest: Arc::new(manifest), text: text.into() });
+        Ok(())
+    }
+
+    /// The one of a name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Manifest>> {
+        self.0.get(name).map(|it| &it.manifest)
+    }
+
+    /// The text of the one of a name.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|it| &*it.text)
+    }
+
+    /// All of them, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Manifest>> {
+        self.0.values().map(|it| &it.manifest)
+    }
+}
+
+impl Default for Manifests {
+    fn default() -> Self {
+        Self::shipped()
+    }
+}
+
+#[cfg(test)]
+mod tests;
