@@ -36,7 +36,9 @@ pub use connector::{
     Parts, PlatformPage, Position, Quota, QuotaScope, ResetUnit, Steps, Wait,
 };
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
-pub use line::{ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Line, Outside, Request};
+pub use line::{
+    ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Exchange, Line, Outside, Request, Seen, Witness,
+};
 pub use live::{Health, LiveAccount};
 pub use manifest::{Manifest, ManifestFault, ManifestFaults};
 pub use manifests::Manifests;

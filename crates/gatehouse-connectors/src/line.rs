@@ -1,9 +1,10 @@
 //! The way out to one account's platform: guarded, bounded and patient.
 //!
 //! Around each call: an address that may be gone to (`address.rs`, `resolver.rs`), the account's budgets
-//! (`bucket.rs`) and its platform's (`quota.rs`, `allowance.rs`), what the calls before have shown (`standing.rs`, `breaker.rs`), retries with pauses
-//! (`pause.rs`), and an end to everything at the deadline. What a platform says is told without secrets
-//! (`secrets.rs`).
+//! (`bucket.rs`) and those that its platform gives (`quota.rs`, `allowance.rs`), what the calls before have
+//! shown (`standing.rs`, `breaker.rs`), retries with pauses (`pause.rs`), and an end to everything at the
+//! deadline. What a platform says is told without secrets (`secrets.rs`), also to whoever looks on
+//! (`witness.rs`).
 
 mod address;
 mod allowance;
@@ -18,10 +19,12 @@ mod redirect;
 mod resolver;
 mod secrets;
 mod standing;
+mod witness;
 mod words;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_core::ConnectorName;
@@ -45,6 +48,7 @@ use crate::meter::{AccountMeter, Outcome};
 pub use self::address::{BadUrl, BaseUrl};
 pub use self::answer::Answer;
 pub use self::outside::Outside;
+pub use self::witness::{Exchange, Seen, Witness};
 
 /// Most bytes of an answer's body.
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -240,11 +244,14 @@ impl Line {
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
             let exchange = exchange(ask, &self.outside, client, request, &url, secrets);
+            let began = Instant::now();
             let mut result = exchange.instrument(span()).await;
             if let (Ok(answer), Some(wait)) = (&mut result, &self.limits.wait) {
                 answer.reset_after = reset_after(answer.status, &answer.headers, wait);
             }
-            let answer = call.end(result)?;
+            let result = call.end(result);
+            self.show(request, &url, secrets, &result, began.elapsed());
+            let answer = result?;
             match redirect::next(request, &url, &answer, n_redirects) {
                 Ok(None) => return Ok(answer),
                 Ok(Some(next)) => url = next,
@@ -252,6 +259,25 @@ impl Line {
             }
             n_redirects += 1;
         }
+    }
+
+    /// Shows a call to whoever looks on, if it was made.
+    fn show(
+        &self,
+        request: &Request,
+        url: &Url,
+        secrets: &Secrets,
+        result: &Result<Answer, Mishap>,
+        took: Duration,
+    ) {
+        let Some(witness) = &self.outside.witness else { return };
+        let result = match result {
+            Ok(answer) => Ok(answer),
+            Err(mishap) if mishap.is_made => Err(&mishap.failure),
+            Err(_) => return,
+        };
+        let account = self.meter.account();
+        witness.saw(&Exchange::new(account, request, url, secrets, result, took));
     }
 
     /// Whether the platform may be asked at a time, as far as can be foreseen.

@@ -58,58 +58,58 @@ pub(crate) use self::speaker::Speaker;
 #[schemars(title = "A gatehouse connector")]
 pub struct Manifest {
     /// The version of this language: 1.
-    pub manifest: Version,
+    pub(crate) manifest: Version,
     /// What accounts name it by: lower-case letters, digits and hyphens.
-    pub name: Name,
+    pub(crate) name: Name,
     /// What people call the platform.
-    pub title: String,
+    pub(crate) title: String,
     /// What its connections are connected over, unless the mapping says otherwise.
-    pub connectivity: ConnectivityWord,
+    pub(crate) connectivity: ConnectivityWord,
     /// Public pages that it was written from.
     #[serde(default)]
-    pub documentation: Vec<String>,
+    pub(crate) documentation: Vec<String>,
     /// What an account has to say.
     #[serde(default)]
-    pub account: AccountForm,
+    pub(crate) account: AccountForm,
     /// How a session is begun, where the platform has sessions.
     #[serde(default)]
-    pub session: Option<Session>,
+    pub(crate) session: Option<Session>,
     /// What goes along with every call but those of the session.
     #[serde(default)]
-    pub every_call: EveryCall,
+    pub(crate) every_call: EveryCall,
     /// How lists are paged through.
-    pub paging: Paging,
+    pub(crate) paging: Paging,
     /// How the list of all connections is asked for.
-    pub list: List,
+    pub(crate) list: List,
     /// How connections are looked up.
-    pub look_up: LookUps,
+    pub(crate) look_up: LookUps,
     /// What the list leaves out, and how it is asked for.
     #[serde(default)]
-    pub detail: Option<Detail>,
+    pub(crate) detail: Option<Detail>,
     /// What of a document becomes a product.
-    pub product: Mapping,
+    pub(crate) product: Mapping,
     /// What answers mean.
     #[serde(default)]
-    pub errors: Errors,
+    pub(crate) errors: Errors,
     /// How much the platform may be asked.
     #[serde(default)]
-    pub limits: Limits,
+    pub(crate) limits: Limits,
 }
 
 /// How the list of all connections is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct List {
+pub(crate) struct List {
     /// What is asked.
-    pub call: Call,
+    pub(crate) call: Call,
     /// Where in the answer the connections are: the list itself.
-    pub items: Path,
+    pub(crate) items: Path,
 }
 
 /// The version of this language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u64")]
-pub struct Version;
+pub(crate) struct Version;
 
 impl TryFrom<u64> for Version {
     type Error = String;
@@ -133,7 +133,7 @@ impl JsonSchema for Version {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub struct Name(ConnectorName);
+pub(crate) struct Name(ConnectorName);
 
 impl TryFrom<String> for Name {
     type Error = String;
@@ -146,7 +146,7 @@ impl TryFrom<String> for Name {
 /// What connections are connected over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum ConnectivityWord {
+pub(crate) enum ConnectivityWord {
     /// A cellular network.
     Cellular,
     /// Satellites.

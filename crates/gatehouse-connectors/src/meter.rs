@@ -122,8 +122,8 @@ impl Meter {
             ),
             throttled: counter(
                 "gatehouse_platform_throttled_total",
-                "Calls that were not made, since the platform wants to be left alone or the account's \
-                 own budget is spent",
+                "Calls that were not made, since the platform wants to be left alone or a budget is spent, \
+                 the account's own or one that its platform gives",
                 &LABELS,
             ),
             circuit: gauge(
@@ -177,6 +177,12 @@ impl Meter {
 }
 
 impl AccountMeter {
+    /// The account's name.
+    pub(crate) fn account(&self) -> &str {
+        let [_, _, account] = &self.0.labels;
+        account
+    }
+
     /// Counts what came of a call.
     pub(crate) fn count(&self, outcome: Outcome) {
         self.0.calls[outcome as usize].inc();

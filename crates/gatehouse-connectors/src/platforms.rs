@@ -7,7 +7,7 @@ use gatehouse_core::{Account, AccountName, Identifier, Product, ProductId, Tenan
 
 use crate::catalog::{Catalog, Settings};
 use crate::failure::Failure;
-use crate::line::Outside;
+use crate::line::{Outside, Witness};
 use crate::live::{Health, LiveAccount};
 use crate::manifests::Manifests;
 use crate::memory::Memory;
@@ -35,6 +35,12 @@ impl Default for Options {
             calls_at_once: CALLS_AT_ONCE,
             manifests: Manifests::shipped(),
         }
+    }
+}
+
+impl Options {
+    fn outside(&self) -> Result<Outside, NoClient> {
+        Outside::new(self.allow_insecure_urls, self.calls_at_once).map_err(NoClient)
     }
 }
 
@@ -104,15 +110,24 @@ pub struct Reading {
 impl Platforms {
     /// Nothing is known yet, and nothing is asked.
     pub fn new(options: Options) -> Result<Self, NoClient> {
-        let Options { allow_insecure_urls, calls_at_once, manifests } = options;
-        let outside = Outside::new(allow_insecure_urls, calls_at_once).map_err(NoClient)?;
-        Ok(Self {
-            catalog: Catalog::new(allow_insecure_urls, manifests),
+        let outside = options.outside()?;
+        Ok(Self::over(options, outside))
+    }
+
+    /// The same, where someone looks on at every call.
+    pub fn witnessed(options: Options, witness: Arc<dyn Witness>) -> Result<Self, NoClient> {
+        let outside = options.outside()?.witnessed_by(witness);
+        Ok(Self::over(options, outside))
+    }
+
+    fn over(options: Options, outside: Outside) -> Self {
+        Self {
+            catalog: Catalog::new(options.allow_insecure_urls, options.manifests),
             open: OpenAccounts::default(),
             memory: Memory::default(),
             meter: Meter::new(),
             outside: Arc::new(outside),
-        })
+        }
     }
 
     /// What is measured of the calls.

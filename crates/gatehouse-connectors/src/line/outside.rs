@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::address::{self, Refused};
 use super::allowance::SharedQuotas;
 use super::resolver::Resolver;
+use super::witness::Witness;
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 
@@ -45,6 +46,8 @@ pub struct Outside {
     large_answers: Arc<Semaphore>,
     /// What platforms allow several lines together.
     pub(super) quotas: SharedQuotas,
+    /// Who looks on.
+    pub(super) witness: Option<Arc<dyn Witness>>,
     /// When it was last told that this machine lacks something.
     lack_told: Mutex<Option<Instant>>,
     /// Asks what is on this machine, without a detour over a proxy, where others could answer.
@@ -60,6 +63,12 @@ impl Outside {
     pub fn new(allow_insecure_urls: bool, calls_at_once: usize) -> Result<Self, reqwest::Error> {
         let resolver = Resolver::of_machine();
         Self::build(allow_insecure_urls, calls_at_once, resolver, |builder| builder)
+    }
+
+    /// The same, where someone looks on at every call.
+    pub fn witnessed_by(mut self, witness: Arc<dyn Witness>) -> Self {
+        self.witness = Some(witness);
+        self
     }
 
     pub(super) fn build(
@@ -92,6 +101,7 @@ impl Outside {
             calls: Semaphore::new(calls_at_once),
             large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
             quotas: SharedQuotas::default(),
+            witness: None,
             lack_told: Mutex::default(),
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,

@@ -13,9 +13,9 @@ use zeroize::Zeroizing;
 const SECRET_BYTES_MIN: usize = 4;
 
 /// What stands in a secret's place.
-const HIDDEN: &[u8] = b"***";
+pub(super) const HIDDEN: &str = "***";
 
-/// Parts of names of headers that carry secrets.
+/// Parts of names of headers and parameters that carry secrets.
 const TELLING_NAMES: [&str; 8] =
     ["auth", "cookie", "token", "key", "secret", "password", "session", "credential"];
 
@@ -37,12 +37,9 @@ impl Secrets {
 
     /// Looks for what a request's headers carry as well.
     pub(super) fn and_of(&self, headers: &HeaderMap) -> Self {
-        let carries = |name: &HeaderName, value: &HeaderValue| {
-            value.is_sensitive() || TELLING_NAMES.iter().any(|it| name.as_str().contains(it))
-        };
         let carried: Vec<_> = headers
             .iter()
-            .filter(|(name, value)| carries(name, value))
+            .filter(|(name, value)| is_carrier(name, value))
             .filter_map(|(_, value)| value.to_str().ok())
             // `Bearer` and the like go before the secret.
             .flat_map(|text| [Some(text), text.split_once(' ').map(|(_, rest)| rest.trim())])
@@ -53,6 +50,12 @@ impl Secrets {
             return self.clone();
         }
         Self(self.0.iter().cloned().chain(carried).collect())
+    }
+
+    /// All of a text without the secrets in it and without control characters.
+    pub(super) fn clean_all(&self, text: &[u8]) -> String {
+        // A byte that can't be read becomes a character of three.
+        self.clean(text, text.len().saturating_mul(char::REPLACEMENT_CHARACTER.len_utf8()))
     }
 
     /// The beginning of a text without the secrets in it and without control characters, at most so many
@@ -71,7 +74,7 @@ impl Secrets {
                 hidden_to = hidden_to.max(at + secret.len());
             }
             match (is_behind, at < hidden_to) {
-                (true, true) => cleaned.extend_from_slice(HIDDEN),
+                (true, true) => cleaned.extend_from_slice(HIDDEN.as_bytes()),
                 (true, false) => cleaned.push(*byte),
                 (false, _) => {}
             }
@@ -96,6 +99,17 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secrets(…)")
     }
+}
+
+/// Whether a header carries a secret, as far as its name tells or whoever made it said so.
+pub(super) fn is_carrier(name: &HeaderName, value: &HeaderValue) -> bool {
+    value.is_sensitive() || is_telling(name.as_str())
+}
+
+/// Whether what has this name is a secret.
+pub(super) fn is_telling(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    TELLING_NAMES.iter().any(|it| name.contains(it))
 }
 
 /// As it stands in a web page.

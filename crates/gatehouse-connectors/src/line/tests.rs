@@ -8,6 +8,7 @@ mod patience;
 mod platform;
 mod redirect;
 mod trust;
+mod witness;
 
 use std::io;
 use std::time::Duration;

@@ -16,47 +16,47 @@ use crate::line::BaseUrl;
 /// What an account has to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AccountForm {
+pub(crate) struct AccountForm {
     /// Where the platform is, for accounts that don't say it themselves. Without one, they must.
     #[serde(default)]
-    pub base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
     /// Settings beside `baseUrl`, `callsAtOnce` and `callsPerSecond`, by name.
     #[serde(default)]
-    pub settings: IndexMap<String, Setting>,
+    pub(crate) settings: IndexMap<String, Setting>,
     /// Credentials, by name.
     #[serde(default)]
-    pub credentials: IndexMap<String, Credential>,
+    pub(crate) credentials: IndexMap<String, Credential>,
 }
 
 /// A setting of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// What it is for.
-    pub description: String,
+    pub(crate) description: String,
     /// Whether it is an address that calls may go to: then it has the same guards as the base URL.
     #[serde(default)]
-    pub is_url: bool,
+    pub(crate) is_url: bool,
     /// What it is where the account doesn't say. Without one, the account must, unless it is optional.
     #[serde(default)]
-    pub default: Option<String>,
+    pub(crate) default: Option<String>,
     /// Whether it may be left out; what mentions it is then left out as well.
     #[serde(default)]
-    pub optional: bool,
+    pub(crate) optional: bool,
     /// What it must be like, from its beginning to its end.
     #[serde(default)]
-    pub matches: Option<Pattern>,
+    pub(crate) matches: Option<Pattern>,
 }
 
 /// A secret of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Credential {
+pub(crate) struct Credential {
     /// What it is, and where one gets it.
-    pub description: String,
+    pub(crate) description: String,
     /// Whether it may be left out.
     #[serde(default)]
-    pub optional: bool,
+    pub(crate) optional: bool,
 }
 
 /// Most characters of a credential or a setting.

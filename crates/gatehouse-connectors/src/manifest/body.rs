@@ -9,7 +9,7 @@ use super::template::{Scope, Template};
 
 /// A JSON value in which every text is a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub(crate) enum Body {
     /// What stays as it is.
     Plain(Value),
     /// A text with holes. One that is nothing but a number's hole is a number.

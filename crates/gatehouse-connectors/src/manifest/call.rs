@@ -19,53 +19,53 @@ use super::template::{Part, Scope, Template};
 /// What is asked: `get` or `post`, and what goes along.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub(crate) struct Call {
     /// Where to ask with GET: a path behind the base URL, or an address that begins with a setting that is a URL.
     #[serde(default)]
-    pub get: Option<Template>,
+    pub(crate) get: Option<Template>,
     /// Where to ask with POST.
     #[serde(default)]
-    pub post: Option<Template>,
+    pub(crate) post: Option<Template>,
     /// The query's parameters, in order.
     #[serde(default)]
-    pub query: Parameters,
+    pub(crate) query: Parameters,
     /// Headers.
     #[serde(default)]
-    pub headers: IndexMap<String, Template>,
+    pub(crate) headers: IndexMap<String, Template>,
     /// A user name and password for HTTP Basic.
     #[serde(default)]
-    pub basic: Option<Basic>,
+    pub(crate) basic: Option<Basic>,
     /// A JSON body.
     #[serde(default)]
-    pub json: Option<Body>,
+    pub(crate) json: Option<Body>,
     /// A form as the body.
     #[serde(default)]
-    pub form: Option<Parameters>,
+    pub(crate) form: Option<Parameters>,
 }
 
 /// What goes along with every call but those of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EveryCall {
+pub(crate) struct EveryCall {
     /// Headers: usually the one that says who asks.
     #[serde(default)]
-    pub headers: IndexMap<String, Template>,
+    pub(crate) headers: IndexMap<String, Template>,
     /// A user name and password for HTTP Basic.
     #[serde(default)]
-    pub basic: Option<Basic>,
+    pub(crate) basic: Option<Basic>,
     /// Parameters of the query.
     #[serde(default)]
-    pub query: Parameters,
+    pub(crate) query: Parameters,
 }
 
 /// HTTP Basic.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Basic {
+pub(crate) struct Basic {
     /// The user's name.
-    pub user: Template,
+    pub(crate) user: Template,
     /// The password.
-    pub password: Template,
+    pub(crate) password: Template,
 }
 
 /// A call whose holes are filled.

@@ -12,25 +12,25 @@ use super::pattern::Pattern;
 /// is not null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Condition {
+pub(crate) struct Condition {
     /// The status of the answer: `404`, `[404, 410]` or `5xx`.
     #[serde(default)]
-    pub status: Option<Statuses>,
+    pub(crate) status: Option<Statuses>,
     /// Where to look.
     #[serde(default)]
-    pub path: Option<Path>,
+    pub(crate) path: Option<Path>,
     /// What must be there, exactly.
     #[serde(default)]
-    pub equals: Option<Value>,
+    pub(crate) equals: Option<Value>,
     /// What must be there: any of these.
     #[serde(default)]
-    pub one_of: Option<Vec<Value>>,
+    pub(crate) one_of: Option<Vec<Value>>,
     /// What the text that is there must be like, from its beginning to its end.
     #[serde(default)]
-    pub matches: Option<Pattern>,
+    pub(crate) matches: Option<Pattern>,
     /// Whether there must be something, or nothing (or null).
     #[serde(default)]
-    pub exists: Option<bool>,
+    pub(crate) exists: Option<bool>,
 }
 
 impl Condition {
@@ -74,7 +74,7 @@ impl Condition {
 
 /// Statuses of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statuses(Vec<StatusRange>);
+pub(crate) struct Statuses(Vec<StatusRange>);
 
 /// A status, or all of a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

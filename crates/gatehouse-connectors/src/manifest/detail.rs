@@ -12,29 +12,29 @@ use gatehouse_core::IdentifierKind;
 /// What the list leaves out. It is asked for only where a request wants to know it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Detail {
+pub(crate) struct Detail {
     /// What is asked, for each connection or for many of them.
-    pub call: Call,
+    pub(crate) call: Call,
     /// What `{value}` is of a connection.
     #[serde(default)]
-    pub by: DetailBy,
+    pub(crate) by: DetailBy,
     /// For how many connections it can be asked for at once.
     #[serde(default = "Detail::one")]
-    pub at_once: u32,
+    pub(crate) at_once: u32,
     /// Where in the answer it is: a list, or a single one.
-    pub items: Path,
+    pub(crate) items: Path,
     /// Where each of them says which connection it belongs to, by the same as `by`. Needed where several are asked
     /// for at once.
     #[serde(default)]
-    pub belongs_to: Option<Path>,
+    pub(crate) belongs_to: Option<Path>,
     /// What each of them adds to its connection.
-    pub adds: Additions,
+    pub(crate) adds: Additions,
 }
 
 /// What details are asked for by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum DetailBy {
+pub(crate) enum DetailBy {
     /// What the platform calls a connection.
     #[default]
     Id,

@@ -12,29 +12,29 @@ use super::selection::Selection;
 /// that the session has ended, 429 that the platform is asked too often, and whatever else isn't 2xx a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Errors {
+pub(crate) struct Errors {
     /// Where an error says in words what is wrong; of several places, the first that has something.
     #[serde(default)]
-    pub message: Selection,
+    pub(crate) message: Selection,
     /// Rules, in order.
     #[serde(default)]
-    pub rules: Vec<ErrorRule>,
+    pub(crate) rules: Vec<ErrorRule>,
 }
 
 /// A rule for answers.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ErrorRule {
+pub(crate) struct ErrorRule {
     /// What must be so of the answer.
-    pub when: Condition,
+    pub(crate) when: Condition,
     /// What it then means.
-    pub means: Meaning,
+    pub(crate) means: Meaning,
 }
 
 /// What an answer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Meaning {
+pub(crate) enum Meaning {
     /// It is what was asked for.
     Fine,
     /// There is no such thing.

@@ -10,47 +10,47 @@ use crate::connector::{self, CallKind, Quota, QuotaScope, ResetUnit};
 /// How much a platform may be asked at once and over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Most calls of an account at the same time, unless the account says otherwise.
     #[serde(default)]
-    pub calls_at_once: Option<u32>,
+    pub(crate) calls_at_once: Option<u32>,
     /// Most calls in a length of time; all of them hold.
     #[serde(default)]
-    pub buckets: Vec<Bucket>,
+    pub(crate) buckets: Vec<Bucket>,
     /// Headers that tell when to ask again.
     #[serde(default)]
-    pub wait: Option<Wait>,
+    pub(crate) wait: Option<Wait>,
 }
 
 /// Most calls in a length of time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Bucket {
+pub(crate) struct Bucket {
     /// How many.
-    pub calls: u32,
+    pub(crate) calls: u32,
     /// In how long.
-    pub per: Span,
+    pub(crate) per: Span,
     /// Which calls; without it, all of them.
     #[serde(default)]
-    pub of: Vec<CallKind>,
+    pub(crate) of: Vec<CallKind>,
     /// Whose calls are counted together: one account's, or those of all accounts of this connector at the same host,
     /// since platforms count by address, too.
     #[serde(default)]
-    pub scope: QuotaScope,
+    pub(crate) scope: QuotaScope,
 }
 
 /// Headers that tell when to ask again, beside `Retry-After`, which always counts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Wait {
+pub(crate) struct Wait {
     /// How many calls are left; at none, the platform is left alone. Without it, that is so after 429 alone.
     #[serde(default)]
-    pub remaining: Option<String>,
+    pub(crate) remaining: Option<String>,
     /// When there are some again.
-    pub reset: String,
+    pub(crate) reset: String,
     /// How that is written.
     #[serde(default)]
-    pub reset_is: ResetUnit,
+    pub(crate) reset_is: ResetUnit,
 }
 
 impl Limits {

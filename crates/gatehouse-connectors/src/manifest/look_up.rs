@@ -16,17 +16,17 @@ use gatehouse_core::IdentifierKind;
 /// How connections are looked up, by what they are called and by each kind of number.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LookUps {
+pub(crate) struct LookUps {
     /// By what the platform calls them.
-    pub id: LookUp,
+    pub(crate) id: LookUp,
     /// By the number of a card.
-    pub iccid: LookUp,
+    pub(crate) iccid: LookUp,
     /// By the number of a subscription.
-    pub imsi: LookUp,
+    pub(crate) imsi: LookUp,
     /// By the number that is called.
-    pub msisdn: LookUp,
+    pub(crate) msisdn: LookUp,
     /// By the number of a terminal.
-    pub serial_number: LookUp,
+    pub(crate) serial_number: LookUp,
 }
 
 impl LookUps {
@@ -54,7 +54,7 @@ impl LookUps {
 
 /// How connections are looked up in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LookUp {
+pub(crate) enum LookUp {
     /// The platform's connections never carry one: nobody is asked.
     NeverCarried,
     /// They carry them, and the platform can't be asked for them: its list is looked through, where it is short.
@@ -66,30 +66,30 @@ pub enum LookUp {
 /// How a platform is asked for connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub(crate) struct Search {
     /// What is asked.
-    pub call: Call,
+    pub(crate) call: Call,
     /// How many can be asked for at once.
     #[serde(default = "Search::one")]
-    pub at_once: u32,
+    pub(crate) at_once: u32,
     /// Where in the answer the connections are: a list, or a single one.
-    pub items: Path,
+    pub(crate) items: Path,
     /// Whether the platform answers with the one that is meant, or also with what is alike. What is meant is
     /// checked in any case; this is for people.
     #[serde(default, rename = "match")]
-    pub matching: Match,
+    pub(crate) matching: Match,
     /// What a value must be like to be asked for; others are nowhere.
     #[serde(default)]
-    pub only: Option<Pattern>,
+    pub(crate) only: Option<Pattern>,
     /// Whether the answer also holds what `detail` would be asked for.
     #[serde(default)]
-    pub is_detailed: bool,
+    pub(crate) is_detailed: bool,
 }
 
 /// What a platform answers with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Match {
+pub(crate) enum Match {
     /// With the one that is meant.
     #[default]
     Exact,

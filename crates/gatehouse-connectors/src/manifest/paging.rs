@@ -14,32 +14,32 @@ use crate::connector::{self, Steps};
 /// How lists are paged through. Everything that mentions `{page.…}` is: the list, look-ups, details.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Paging {
+pub(crate) struct Paging {
     /// How one gets from page to page.
-    pub by: PagingBy,
+    pub(crate) by: PagingBy,
     /// The number of the first page, where pages have numbers.
     #[serde(default = "Paging::one")]
-    pub first: u64,
+    pub(crate) first: u64,
     /// How large pages are.
-    pub size: PageSize,
+    pub(crate) size: PageSize,
     /// Where a page tells how many connections there are in all.
     #[serde(default)]
-    pub total: Option<Source>,
+    pub(crate) total: Option<Source>,
     /// What is so of the last page, in its body.
     #[serde(default)]
-    pub last: Option<Condition>,
+    pub(crate) last: Option<Condition>,
     /// What leads to the next page, where pages are found by marks.
     #[serde(default)]
-    pub next: Option<Next>,
+    pub(crate) next: Option<Next>,
     /// Whether a page with fewer connections than were asked for is surely the last one.
     #[serde(default)]
-    pub ends_short: bool,
+    pub(crate) ends_short: bool,
 }
 
 /// How one gets from page to page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PagingBy {
+pub(crate) enum PagingBy {
     /// By its number: `{page.number}`.
     Number,
     /// By how many connections lie before it: `{page.offset}`.
@@ -51,22 +51,22 @@ pub enum PagingBy {
 /// How large pages are: `fixed`, or up to `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PageSize {
+pub(crate) struct PageSize {
     /// The most that can be asked for.
     #[serde(default)]
-    pub max: Option<u32>,
+    pub(crate) max: Option<u32>,
     /// The least that can be asked for.
     #[serde(default)]
-    pub min: Option<u32>,
+    pub(crate) min: Option<u32>,
     /// The only size there is.
     #[serde(default)]
-    pub fixed: Option<u32>,
+    pub(crate) fixed: Option<u32>,
 }
 
 /// What leads to the next page. Where it isn't there, is null or empty, there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Next {
+pub(crate) enum Next {
     /// A mark in the body, for `{page.cursor}`.
     Body(Path),
     /// A mark in a header, for `{page.cursor}`.

@@ -12,7 +12,7 @@ use super::template::{Part, Scope, Template, What};
 
 /// What a parameter is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parameter {
+pub(crate) enum Parameter {
     /// One value. It is left out where a hole of it has nothing to be filled with.
     One(Template),
     /// The name again for each. One that mentions `{value}` stands for each that is looked up.
@@ -29,7 +29,7 @@ pub enum Parameter {
 }
 
 /// Parameters by name, in order.
-pub type Parameters = IndexMap<String, Parameter>;
+pub(crate) type Parameters = IndexMap<String, Parameter>;
 
 impl Parameter {
     /// All templates in it.

@@ -11,7 +11,7 @@ use serde_json_path::JsonPath;
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = "^\\$"))]
-pub struct Path(JsonPath);
+pub(crate) struct Path(JsonPath);
 
 impl Path {
     /// All that is there, in the document's order.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     regex: Regex,
 }

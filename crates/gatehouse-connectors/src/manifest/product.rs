@@ -19,59 +19,59 @@ use crate::failure::{Failure, FailureKind};
 /// What of a document in a list or a look-up becomes a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     /// What the platform calls it, unique in the platform.
-    pub id: Selection,
+    pub(crate) id: Selection,
     /// Its status.
-    pub status: Status,
+    pub(crate) status: Status,
     /// The numbers that it carries.
     #[serde(default)]
-    pub identifiers: Identifiers,
+    pub(crate) identifiers: Identifiers,
     /// The devices that it was seen in.
     #[serde(default)]
-    pub imei: Selection,
+    pub(crate) imei: Selection,
     /// What the customer wrote on it.
     #[serde(default)]
-    pub properties: Vec<PropertyRule>,
+    pub(crate) properties: Vec<PropertyRule>,
     /// When it is connected over satellites, where that isn't the same for all connections.
     #[serde(default)]
-    pub satellite_when: Option<Condition>,
+    pub(crate) satellite_when: Option<Condition>,
 }
 
 /// The numbers of a connection, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Identifiers {
+pub(crate) struct Identifiers {
     /// Numbers of cards.
     #[serde(default)]
-    pub iccid: Selection,
+    pub(crate) iccid: Selection,
     /// Numbers of subscriptions.
     #[serde(default)]
-    pub imsi: Selection,
+    pub(crate) imsi: Selection,
     /// Numbers that are called, without `+`.
     #[serde(default)]
-    pub msisdn: Selection,
+    pub(crate) msisdn: Selection,
     /// Numbers of terminals.
     #[serde(default)]
-    pub serial_number: Selection,
+    pub(crate) serial_number: Selection,
 }
 
 /// What a document adds to a connection that is known already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Additions {
+pub(crate) struct Additions {
     /// Its status, in place of the one that it had.
     #[serde(default)]
-    pub status: Option<Status>,
+    pub(crate) status: Option<Status>,
     /// Further numbers.
     #[serde(default)]
-    pub identifiers: Identifiers,
+    pub(crate) identifiers: Identifiers,
     /// Further devices.
     #[serde(default)]
-    pub imei: Selection,
+    pub(crate) imei: Selection,
     /// Further properties.
     #[serde(default)]
-    pub properties: Vec<PropertyRule>,
+    pub(crate) properties: Vec<PropertyRule>,
 }
 
 impl Identifiers {

@@ -13,28 +13,28 @@ use super::selection::Selection;
 /// or for `each` of several parts, `name_from` and `value`, or further `properties`. What is empty or null gives none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PropertyRule {
+pub(crate) struct PropertyRule {
     /// The name of the property.
     #[serde(default)]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Its values: each gives a property.
     #[serde(default)]
-    pub value: Option<Selection>,
+    pub(crate) value: Option<Selection>,
     /// An object: each of its members gives a property.
     #[serde(default)]
-    pub entries: Option<Path>,
+    pub(crate) entries: Option<Path>,
     /// Which members of the object: those whose names are like this, from beginning to end.
     #[serde(default)]
-    pub keys: Option<Pattern>,
+    pub(crate) keys: Option<Pattern>,
     /// Several parts of the document, each looked at by itself: paths then begin there.
     #[serde(default)]
-    pub each: Option<Path>,
+    pub(crate) each: Option<Path>,
     /// Where in each part the name is.
     #[serde(default)]
-    pub name_from: Option<Path>,
+    pub(crate) name_from: Option<Path>,
     /// What each part gives.
     #[serde(default)]
-    pub properties: Vec<PropertyRule>,
+    pub(crate) properties: Vec<PropertyRule>,
 }
 
 impl PropertyRule {

@@ -14,20 +14,20 @@ use super::transform::Transform;
 /// Texts of a document: one path, several of them, or a path and what is done to what is there. Empty texts and
 /// repetitions are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection(Vec<Pick>);
+pub(crate) struct Selection(Vec<Pick>);
 
 /// Texts at one path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Pick {
+pub(crate) struct Pick {
     /// A part of the document that the path then begins at, so that it can compare with what is in there.
     #[serde(default)]
-    pub within: Option<Path>,
+    pub(crate) within: Option<Path>,
     /// Where they are.
-    pub path: Path,
+    pub(crate) path: Path,
     /// What is done to them, in order.
     #[serde(default)]
-    pub transforms: Vec<Transform>,
+    pub(crate) transforms: Vec<Transform>,
 }
 
 impl Selection {

@@ -11,30 +11,30 @@ use super::span::Span;
 /// How an account gets what goes along with every other call.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Session {
+pub(crate) struct Session {
     /// One call or two, in order. The second may use what the first gave.
-    pub calls: Vec<SessionCall>,
+    pub(crate) calls: Vec<SessionCall>,
     /// How long it lasts, where no answer says so.
     #[serde(default = "Session::hour")]
-    pub lifetime: Span,
+    pub(crate) lifetime: Span,
     /// After so many that the platform refused in a row, none is begun any more until the account is changed: some
     /// platforms lock accounts. Without it, one is tried again now and then.
     #[serde(default)]
-    pub refusals_max: Option<u32>,
+    pub(crate) refusals_max: Option<u32>,
 }
 
 /// A call of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SessionCall {
+pub(crate) struct SessionCall {
     /// What is asked.
-    pub call: Call,
+    pub(crate) call: Call,
     /// What is taken from the answer, by the names under which templates then mention it: `{session.token}`.
     #[serde(default)]
-    pub take: IndexMap<String, Source>,
+    pub(crate) take: IndexMap<String, Source>,
     /// Where in the answer it says for how many seconds it lasts.
     #[serde(default)]
-    pub expires_in: Option<Source>,
+    pub(crate) expires_in: Option<Source>,
 }
 
 /// Most calls of a session.

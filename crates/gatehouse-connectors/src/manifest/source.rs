@@ -13,7 +13,7 @@ use super::path::{Path, text_of};
 
 /// One value of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// In its body.
     Body(Path),
     /// In a header.

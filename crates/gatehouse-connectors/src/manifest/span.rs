@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = "^[0-9]+[smhd]$"))]
-pub struct Span(pub(crate) Duration);
+pub(crate) struct Span(pub(crate) Duration);
 
 /// The longest: a hundred years, which is before everything.
 const DAYS_MAX: u64 = 36_525;

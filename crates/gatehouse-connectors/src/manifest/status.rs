@@ -12,29 +12,29 @@ use super::selection::Selection;
 /// How the status of a connection is found. A word that nothing here names becomes itself in upper case.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Status {
+pub(crate) struct Status {
     /// The platform's own word.
     #[serde(default)]
-    pub word: Option<Selection>,
+    pub(crate) word: Option<Selection>,
     /// What words of the platform mean.
     #[serde(default)]
-    pub words: IndexMap<String, String>,
+    pub(crate) words: IndexMap<String, String>,
     /// What else decides, before words: the first rule that holds.
     #[serde(default)]
-    pub rules: Vec<StatusRule>,
+    pub(crate) rules: Vec<StatusRule>,
     /// What it is where there is no word, and no rule holds.
     #[serde(default)]
-    pub otherwise: Option<String>,
+    pub(crate) otherwise: Option<String>,
 }
 
 /// A rule for a status.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct StatusRule {
+pub(crate) struct StatusRule {
     /// What must be so.
-    pub when: Condition,
+    pub(crate) when: Condition,
     /// What the status then is.
-    pub is: String,
+    pub(crate) is: String,
 }
 
 /// What a connection has that has no word and fits no rule.

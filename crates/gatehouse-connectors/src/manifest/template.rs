@@ -19,7 +19,7 @@ use super::transform::Transform;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub struct Template {
+pub(crate) struct Template {
     text: String,
     pieces: Vec<Piece>,
 }

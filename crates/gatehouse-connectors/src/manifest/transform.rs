@@ -10,7 +10,7 @@ use super::pattern::Pattern;
 /// One thing that is done to texts, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Transform {
+pub(crate) enum Transform {
     /// Takes white space off both ends.
     Trim,
     /// Writes it in lower case.

@@ -1,7 +1,7 @@
 //! The engine against simulated platforms, over real connections.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_core::account::Credentials;
@@ -13,7 +13,9 @@ use tokio::time::Instant;
 
 use super::{filter, names, platforms};
 use crate::simulator::{Misbehaviour, PagingKind, Platform, Profile, Server};
-use crate::{Ask, FailureKind, LiveAccount, Platforms, Settings, Wanted};
+use crate::{
+    Ask, Exchange, FailureKind, LiveAccount, Options, Platforms, Settings, Wanted, Witness,
+};
 
 /// More time than any of it takes, also where much else is under way.
 fn ask() -> Ask {
@@ -222,4 +224,33 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
     for (server, before) in servers.iter().zip(before) {
         assert_eq!(server.requests() - before, 10);
     }
+}
+
+/// Remembers where calls went.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Witness for Notes {
+    fn saw(&self, exchange: &Exchange<'_>) {
+        let (account, path) = (exchange.account, exchange.raw_url().rsplit('/').next().unwrap());
+        let status = exchange.result.as_ref().unwrap().status.as_u16();
+        self.0.lock().unwrap().push(format!("{account} {path} {status}"));
+        let told: Vec<_> = exchange.headers.iter().map(|(_, value)| value.as_str()).collect();
+        assert!(told.contains(&"***") && !told.concat().contains(&token(account)), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_looks_on_sees_every_call() {
+    let server = start(PagingKind::Page, 30, 10);
+    let notes = Arc::new(Notes::default());
+    let witness = Arc::clone(&notes) as Arc<dyn Witness>;
+    let platforms = Platforms::witnessed(Options::default(), witness).unwrap();
+    let accounts = [open(&platforms, &server, "seen")];
+    let page = PageRequest { number: 2, size: 10 };
+    let listing = platforms.list(&accounts, &filter(""), page, ask()).await;
+    assert_eq!(listing.products.len(), 10);
+    let seen = notes.0.lock().unwrap();
+    assert_eq!(seen.len() as u64, server.requests(), "{seen:?}");
+    assert!(seen.contains(&"seen connections?page=2&size=10 200".to_owned()), "{seen:?}");
 }
