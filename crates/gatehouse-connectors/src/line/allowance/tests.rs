@@ -150,3 +150,17 @@ async fn what_is_shared_is_kept_while_someone_has_it_or_calls_count() {
     let _another = line(&[shared(3)], &all);
     assert_eq!(n_kept(), 2, "the first is gone");
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_stands_in_line_for_what_will_not_be_there_in_time() {
+    let line = line(&[own(1)], &SharedQuotas::default());
+    assert!(call_now(&line, CallKind::List).await);
+    let began = Instant::now();
+    let impatient = async {
+        let failure = call(&line, CallKind::List, MINUTE / 2).await.unwrap_err();
+        (failure.retry_after, began.elapsed())
+    };
+    let (waited, refused) = tokio::join!(call(&line, CallKind::List, 2 * MINUTE), impatient);
+    assert_eq!(waited, Ok(MINUTE));
+    assert_eq!(refused, (Some(MINUTE), Duration::ZERO));
+}
