@@ -56,6 +56,9 @@ pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// How often one question is asked in all, where it may be asked again.
 const TRIES_MAX: u32 = 3;
 
+/// How long at most a call waits because the platform wants to be left alone; who would have to wait longer is told so.
+const WAITED_OUT_MAX: Duration = Duration::from_secs(5);
+
 /// Most bytes of what others say in a failure's detail.
 const DETAIL_BYTES_MAX: usize = 512;
 
@@ -222,6 +225,7 @@ impl Line {
         url: &Url,
         secrets: &Secrets,
     ) -> Result<Answer, Mishap> {
+        self.wait_out(ask).await;
         self.look(Instant::now()).map_err(|failure| self.not_made(failure))?;
         let _permit = self.turn(ask).await.map_err(|failure| self.not_made(failure))?;
         let (mut url, mut n_redirects) = (url.clone(), 0);
@@ -278,6 +282,19 @@ impl Line {
         };
         let account = self.meter.account();
         witness.saw(&Exchange::new(account, request, url, secrets, result, took));
+    }
+
+    /// Waits until the platform no longer wants to be left alone, where that is soon.
+    async fn wait_out(&self, ask: Ask) {
+        loop {
+            let until = standing(&self.standing).quiet_until();
+            let now = Instant::now();
+            let soon = ask.deadline.min(now + WAITED_OUT_MAX);
+            match until.filter(|it| (now..soon).contains(it)) {
+                Some(until) => sleep_until(until).await,
+                None => return,
+            }
+        }
     }
 
     /// Whether the platform may be asked at a time, as far as can be foreseen.

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use gatehouse_core::window::Window;
@@ -40,8 +41,8 @@ pub(crate) struct Known {
     pub(crate) marks: Marks,
     /// What its list begins with, where it is paged through by marks.
     pub(crate) first: Option<SmolStr>,
-    /// How many connections it has, as it said last.
-    pub(crate) total: Option<u64>,
+    /// How many connections it has, as it said last, and when.
+    total: Option<(u64, Instant)>,
     /// Where it ended last, where it doesn't say how many it has.
     end: Option<u64>,
     /// How far it has been seen to go.
@@ -51,9 +52,19 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// How many connections it has, as it said last.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.total.map(|(total, _)| total)
+    }
+
     /// Up to where connections are taken to be.
     pub(crate) fn extent(&self) -> u64 {
-        self.total.or(self.end).unwrap_or(self.reach)
+        self.total().or(self.end).unwrap_or(self.reach)
+    }
+
+    /// Whether it said just now that nothing is there.
+    pub(crate) fn ends_before(&self, position: u64) -> bool {
+        self.total.is_some_and(|(total, told)| position >= total && told.elapsed() < JUST_NOW)
     }
 
     /// Takes what a page showed that has so many connections before it.
@@ -90,6 +101,10 @@ impl Health {
         }
     }
 }
+
+/// How long what an account said about the length of its list is still what it just said: who reads a list to its
+/// end doesn't ask for what comes behind.
+const JUST_NOW: Duration = Duration::from_secs(3);
 
 const UNKNOWN: u8 = 0;
 const UP: u8 = 1;
@@ -215,8 +230,8 @@ impl LiveAccount {
             async move { account.observed(ask, |connector| connector.page(ask, &at)).await }
         };
         let page = self.pages.join(ask, at, set_off).await?;
-        if page.total.is_some() {
-            self.known().total = page.total;
+        if let Some(total) = page.total {
+            self.known().total = Some((total, Instant::now()));
         }
         Ok(page)
     }

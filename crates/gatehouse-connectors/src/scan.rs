@@ -46,7 +46,7 @@ pub(crate) struct TooLong;
 /// How many pages it takes to look through an account's list, as far as that is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
     let size = u64::from(account.capabilities().ok()?.paging.size_max);
-    account.known().total.map(|total| total.div_ceil(size).max(1))
+    account.known().total().map(|total| total.div_ceil(size).max(1))
 }
 
 /// Whether a page of the account's list may tell how long it is.

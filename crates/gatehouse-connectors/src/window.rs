@@ -64,6 +64,9 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Got::failed(failure),
     };
+    if account.known().ends_before(window.start) {
+        return Got::default();
+    }
     let mut got = match paging.steps {
         Steps::Cursor => walk(account, ask, window, paging).await,
         Steps::Numbered | Steps::Offset => gather(account, ask, paging, window).await.got,

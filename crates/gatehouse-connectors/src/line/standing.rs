@@ -67,6 +67,11 @@ impl Standing {
         (2 * self.usual).clamp(CHANCE_MIN, CHANCE_MAX)
     }
 
+    /// Until when the platform wants to be left alone.
+    pub(super) fn quiet_until(&self) -> Option<Instant> {
+        self.quiet_until
+    }
+
     /// Leaves the platform alone for as long as it wants, within bounds.
     pub(super) fn keep_quiet(&mut self, time: Duration, now: Instant) {
         self.quiet_until = self.quiet_until.max(Some(now + time.min(QUIET_MAX)));

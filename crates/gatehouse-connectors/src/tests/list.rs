@@ -129,6 +129,19 @@ async fn pages_that_are_not_there_are_not_asked_for() {
     assert_eq!(fake.n_calls().0, 11);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_page_that_the_platform_has_just_said_is_not_there_is_not_asked_for() {
+    let fake = Arc::new(Fake::new(BY_TEN, 0, 25));
+    let accounts = [account("ALPHA", "a", &fake)];
+    assert_eq!(names(&list(&accounts, "", 3, 10).await).len(), 5);
+    assert!(names(&list(&accounts, "", 4, 10).await).is_empty());
+    assert_eq!(fake.n_calls().0, 1);
+    // What was said a while ago may no longer be so.
+    fake.connections.lock().unwrap().extend((25..47).map(super::fake::card));
+    tokio::time::advance(Duration::from_secs(3)).await;
+    assert_eq!(names(&list(&accounts, "", 4, 10).await).len(), 10);
+}
+
 #[tokio::test]
 async fn a_list_that_does_not_tell_its_length_is_read_until_nothing_comes() {
     let fake = Fake { tells_total: false, ..Fake::new(BY_TEN, 0, 25) };

@@ -265,3 +265,19 @@ async fn a_platform_is_asked_again_when_its_own_header_says_so() {
     assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
     assert_eq!(platform.n_requests(), 3);
 }
+
+#[tokio::test]
+async fn a_short_pause_that_the_platform_wants_is_waited_out() {
+    let platform = Platform::new(|nth, _| match nth {
+        0 => reply(200, "X-Left: 0\r\nX-Reset: 1\r\n", ""),
+        _ => reply(200, "", "then"),
+    })
+    .await;
+    let line = line_that_waits(&platform.url());
+    assert!(get(&line, patient()).await.is_ok());
+    let mut waiting = Box::pin(get(&line, patient()));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    assert_eq!(platform.n_requests(), 1);
+    pass(Duration::from_secs(1)).await;
+    assert_eq!(&waiting.await.unwrap().body[..], b"then");
+}
