@@ -87,10 +87,7 @@ fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
     };
     let (size_min, size_max) = (u64::from(paging.size_min), u64::from(paging.size_max));
     match paging.steps {
-        Steps::Numbered => numbered(match window.page_size(size_max) {
-            size if size < size_min => size_max,
-            size => size,
-        }),
+        Steps::Numbered => numbered(window.page_size(size_min, size_max)),
         Steps::Offset | Steps::Cursor => {
             let step = size_max;
             let piece = |n: u64| {

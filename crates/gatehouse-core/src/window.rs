@@ -37,16 +37,19 @@ impl Window {
         self.start + self.len
     }
 
-    /// The size to ask for, where pages may have any size up to `max`: one with which the fewest pages hold
+    /// The size to ask for, where pages may have any size from `min` to `max`: one with which the fewest pages hold
     /// the window.
-    pub fn page_size(self, max: u64) -> u64 {
-        let n_pages = self.len.div_ceil(max);
-        // Pages that end where the window does; otherwise one more is needed for what lies across.
-        if self.is_aligned(n_pages) { self.len / n_pages } else { max }
+    pub fn page_size(self, min: u64, max: u64) -> u64 {
+        // No size does with fewer than this, and mostly the first one that is looked at does with as few.
+        let n_fewest = self.len.div_ceil(max);
+        let sizes = self.len.div_ceil(n_fewest).max(min)..=max;
+        let best = sizes.clone().find(|size| self.n_pages(*size) == n_fewest);
+        best.or_else(|| sizes.min_by_key(|size| self.n_pages(*size))).unwrap_or(max)
     }
 
-    fn is_aligned(self, n_pages: u64) -> bool {
-        self.len.is_multiple_of(n_pages) && self.start.is_multiple_of(self.len / n_pages)
+    /// How many pages of a size hold it.
+    fn n_pages(self, size: u64) -> u64 {
+        self.end().div_ceil(size) - self.start / size
     }
 
     /// The pages of `size` that hold it, in order.

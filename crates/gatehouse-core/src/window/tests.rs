@@ -21,13 +21,13 @@ fn a_window_is_held_by_few_pages() {
         (3,     1000, 50,                      20),
         (1,     333,  100,                     4),
         (2,     333,  100,                     4),
-        (4,     333,  250,                     3),
+        (4,     333,  250,                     2),
         (1,     100,  100,                     1),
         (5,     1,    1,                       1),
     ];
     for (number, size, max, n_pages) in cases {
         let window = Window::of(PageRequest { number, size });
-        let n = window.pages(window.page_size(max)).count();
+        let n = window.pages(window.page_size(1, max)).count();
         assert_eq!(n, n_pages, "page {number} of {size}, by {max}");
     }
 }
@@ -35,11 +35,12 @@ fn a_window_is_held_by_few_pages() {
 proptest! {
     #[test]
     fn pages_hold_the_window_exactly(
-        number in 1u64..50, len in 1u64..=1000, max in 1u64..=1000, total in 0u64..5000
+        number in 1u64..50, len in 1u64..=1000, max in 1u64..=1000, total in 0u64..5000, share in 0.0..1.0
     ) {
+        let min = 1 + ((max - 1) as f64 * share) as u64;
         let window = Window::of(PageRequest { number, size: len });
-        for size in [window.page_size(max), max] {
-            prop_assert!((1..=max).contains(&size));
+        for size in [window.page_size(min, max), max] {
+            prop_assert!((min..=max).contains(&size));
             let mut got = Vec::new();
             for piece in window.pages(size) {
                 let page = (piece.index * size..(piece.index + 1) * size).filter(|it| *it < total);
@@ -48,8 +49,9 @@ proptest! {
             prop_assert_eq!(&got, &window.slice(0..total).collect::<Vec<_>>());
             prop_assert!(window.pages(size).all(|piece| piece.take > 0));
         }
-        // Never more than one page beyond what no size can do without.
-        let n_pages = window.pages(window.page_size(max)).count() as u64;
-        prop_assert!(n_pages <= len.div_ceil(max) + 1);
+        // No size does with fewer.
+        let best = window.page_size(min, max);
+        let n_pages = |size: u64| window.pages(size).count();
+        prop_assert_eq!((min..=max).map(n_pages).min(), Some(n_pages(best)));
     }
 }
