@@ -62,9 +62,9 @@ pub(crate) async fn seek(
     };
     if let Some(effort) = plan.worth_of_a_scan(account)
         && let Ok(Scanned { got, is_whole }) = scan::scan(account, ask, effort).await
-        && let Ok(got) = plan.recognisable(account, ask, got).await
+        && let Ok((got, known)) = plan.recognisable(account, ask, got).await
     {
-        seeking.see(got.connections, Known::AsListed);
+        seeking.see(got.connections, known);
         got.failures.into_iter().for_each(|failure| seeking.failures.add(failure));
         if is_whole {
             seeking.complete(account, ask).await;
@@ -174,21 +174,24 @@ impl<'w> Plan<'w> {
         is_worth.then(|| Effort::Cheaper { n_pages_max: SCAN_PAGES_MAX.min(n_calls - 1) })
     }
 
-    /// A list in which every target can be recognised: what it leaves out is asked for, where that is bounded.
+    /// A list in which every target can be recognised, and how much is then known of those in it: what it leaves out
+    /// is asked for, where that is bounded.
     async fn recognisable(
         &self,
         account: &LiveAccount,
         ask: Ask,
         mut got: Got,
-    ) -> Result<Got, TooMany> {
-        let Some(detail) = self.detail.as_ref().filter(|_| self.is_hidden) else { return Ok(got) };
+    ) -> Result<(Got, Known), TooMany> {
+        let Some(detail) = self.detail.as_ref().filter(|_| self.is_hidden) else {
+            return Ok((got, Known::AsListed));
+        };
         if detail.n_calls(got.connections.len()) > SCAN_DETAILS_MAX {
             return Err(TooMany);
         }
         let completed = account.complete(ask, std::mem::take(&mut got.connections)).await;
         got.connections = completed.connections;
         completed.failures.into_iter().for_each(|failure| got.fail(failure));
-        Ok(got)
+        Ok((got, Known::Completely))
     }
 
     /// Leaves out what needs no call any more.

@@ -1,5 +1,6 @@
 //! The engine against platforms that are made up: what they hold is known, so every answer can be.
 
+mod detail;
 mod fake;
 mod find;
 mod list;

@@ -10,8 +10,8 @@ use gatehouse_core::product::{Connectivity, Property};
 use gatehouse_core::{Connection, IdentifierKind};
 
 use crate::{
-    Ask, Asking, By, Capabilities, Connector, Failure, FailureKind, LookUp, Paging, PlatformPage,
-    Position, Said, Steps,
+    Ask, Asking, By, Capabilities, Completed, Connector, Detail, Failure, FailureKind, LookUp,
+    Paging, Parts, PlatformPage, Position, Said, Steps,
 };
 
 /// A platform that is made up.
@@ -43,6 +43,10 @@ pub(super) struct Fake {
     pub(super) circles: bool,
     /// Whether its list begins again where it ends.
     pub(super) begins_again: bool,
+    /// Of how many connections it was asked for what its list leaves out.
+    pub(super) n_details: AtomicU32,
+    /// Whether it can't tell what its list leaves out.
+    pub(super) keeps_details: AtomicBool,
     pub(super) n_pages: AtomicU32,
     /// How many connections its pages have held.
     pub(super) n_connections: AtomicU32,
@@ -79,11 +83,31 @@ impl Fake {
             latency: Duration::ZERO,
             circles: false,
             begins_again: false,
+            n_details: AtomicU32::default(),
+            keeps_details: AtomicBool::default(),
             n_pages: AtomicU32::default(),
             n_connections: AtomicU32::default(),
             n_look_ups: AtomicU32::default(),
             n_reads: AtomicU32::default(),
         }
+    }
+
+    /// A platform whose list leaves out IMSIs and properties.
+    pub(super) fn with_details(paging: Paging, first: u64, n: u64) -> Self {
+        let mut fake = Self::new(paging, first, n);
+        let parts = Parts { status: false, characteristics: true, properties: true };
+        let detail = Detail { parts, numbers: vec![IdentifierKind::Imsi], values_max: 1 };
+        fake.capabilities.detail = Some(detail);
+        fake
+    }
+
+    /// A connection as its list shows it.
+    fn listed(&self, connection: Arc<Connection>) -> Arc<Connection> {
+        let Some(detail) = &self.capabilities.detail else { return connection };
+        let mut connection = Arc::unwrap_or_clone(connection);
+        connection.identifiers.retain(|(kind, _)| !detail.numbers.contains(kind));
+        connection.properties.clear();
+        Arc::new(connection)
     }
 
     /// How often it was asked: for pages, to look up, and for one.
@@ -174,7 +198,8 @@ impl Connector for Arc<Fake> {
         self.n_pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.check().await?;
-            let page = self.page_at(at)?;
+            let mut page = self.page_at(at)?;
+            page.connections = page.connections.into_iter().map(|it| self.listed(it)).collect();
             if self.shrinks.swap(false, Ordering::Relaxed) {
                 self.connections.lock().unwrap().remove(0);
             }
@@ -207,6 +232,31 @@ impl Connector for Arc<Fake> {
             };
             let connections = self.connections.lock().unwrap();
             Ok(connections.iter().filter(|it| is_alike(it)).cloned().collect())
+        })
+    }
+
+    fn complete<'a>(&'a self, _: Ask, connections: Vec<Arc<Connection>>) -> Asking<'a, Completed> {
+        self.n_details.fetch_add(u32::try_from(connections.len()).unwrap(), Ordering::Relaxed);
+        Box::pin(async move {
+            self.check().await?;
+            if self.keeps_details.load(Ordering::Relaxed) {
+                let failure = Failure::new(FailureKind::Error, "keeps it to itself");
+                let connections = connections.into_iter().skip(1).collect();
+                return Ok(Completed { connections, failures: vec![failure] });
+            }
+            let all = self.connections.lock().unwrap();
+            // What is asked for twice is added twice.
+            let complete = |listed: Arc<Connection>| {
+                let whole = all.iter().find(|it| it.local_id == listed.local_id).unwrap();
+                let hidden =
+                    whole.identifiers.iter().filter(|(kind, _)| *kind == IdentifierKind::Imsi);
+                let mut connection = Arc::unwrap_or_clone(listed);
+                connection.identifiers.extend(hidden.cloned());
+                connection.properties.extend(whole.properties.iter().cloned());
+                Arc::new(connection)
+            };
+            let connections = connections.into_iter().map(complete).collect();
+            Ok(Completed { connections, failures: Vec::new() })
         })
     }
 }

@@ -1,0 +1,96 @@
+//! What lists leave out: asked for where it is wanted, of whom it is wanted, and once.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use gatehouse_core::{Connection, Identifier, IdentifierKind, PageRequest};
+
+use super::fake::{Fake, card, iccid, imsi};
+use super::{account, ask, filter, platforms};
+use crate::{Ask, Finding, Listing, LiveAccount, LookUp, Paging, Parts, Wanted};
+
+const FIXED: Paging = Paging::fixed(10);
+
+fn n_details(fake: &Fake) -> u32 {
+    fake.n_details.load(Ordering::Relaxed)
+}
+
+async fn list(accounts: &[Arc<LiveAccount>], query: &str, size: u64, parts: Parts) -> Listing {
+    let page = PageRequest { number: 2, size };
+    platforms().list(accounts, &filter(query), page, Ask { parts, ..ask() }).await
+}
+
+async fn find(accounts: &[Arc<LiveAccount>], kind: IdentifierKind, numbers: &[String]) -> Finding {
+    let identifiers = numbers.iter().map(|it| Identifier::parse(kind, it).unwrap()).collect();
+    platforms().find(accounts, &Wanted { identifiers, ids: Vec::new() }, ask()).await
+}
+
+fn connections(finding: &Finding) -> Vec<Arc<Connection>> {
+    finding.products.iter().map(|it| Arc::clone(&it.connection)).collect()
+}
+
+#[tokio::test]
+async fn what_the_list_leaves_out_is_asked_for_of_what_is_shown_alone() {
+    let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
+    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, Parts::ALL).await;
+    let shown: Vec<_> = listing.products.iter().map(|it| Arc::clone(&it.connection)).collect();
+    assert_eq!(shown, [card(3), card(4), card(5)]);
+    assert_eq!((fake.n_calls().0, n_details(&fake)), (1, 3));
+}
+
+#[tokio::test]
+async fn what_nobody_wants_to_know_is_not_asked_for() {
+    let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
+    let accounts = [account("ALPHA", "a", &fake)];
+    let status = Parts { status: true, ..Parts::default() };
+    for parts in [Parts::default(), status] {
+        assert_eq!(list(&accounts, "", 3, parts).await.products.len(), 3);
+    }
+    assert_eq!(n_details(&fake), 0);
+    let by_property = "customProperty.name=third&customProperty.value=1";
+    let listing = list(&accounts, by_property, 6, Parts::default()).await;
+    assert_eq!(listing.products.len(), 2, "a filter wants to know it");
+    assert_eq!(n_details(&fake), 6);
+}
+
+#[tokio::test]
+async fn of_whom_more_could_not_be_learnt_is_missing_and_told() {
+    let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
+    fake.keeps_details.store(true, Ordering::Relaxed);
+    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, Parts::ALL).await;
+    assert_eq!(listing.products.len(), 2);
+    assert_eq!(listing.troubles.len(), 1);
+}
+
+#[tokio::test]
+async fn a_number_that_the_list_leaves_out_is_looked_for_in_what_it_leaves_out() {
+    let mut fake = Fake::with_details(FIXED, 0, 25);
+    fake.capabilities.imsi = LookUp::NotSearchable;
+    let fake = Arc::new(fake);
+    let finding = find(&[account("ALPHA", "a", &fake)], IdentifierKind::Imsi, &[imsi(7)]).await;
+    assert_eq!(connections(&finding), [card(7)]);
+    assert_eq!(n_details(&fake), 25);
+}
+
+#[tokio::test]
+async fn a_list_that_is_looked_through_is_asked_for_more_of_whom_it_shows() {
+    let mut fake = Fake::with_details(Paging::numbered(100), 0, 90);
+    fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+    fake.capabilities.detail.as_mut().unwrap().values_max = 100;
+    let fake = Arc::new(fake);
+    let numbers: Vec<String> = (0..40).map(|n| iccid(n, false)).collect();
+    let finding = find(&[account("ALPHA", "a", &fake)], IdentifierKind::Iccid, &numbers).await;
+    assert_eq!(connections(&finding), (0..40).map(card).collect::<Vec<_>>());
+    assert_eq!((fake.n_calls(), n_details(&fake)), ((1, 0, 0), 40));
+}
+
+#[tokio::test]
+async fn a_list_is_not_looked_through_where_asking_for_the_rest_would_cost_more() {
+    let mut fake = Fake::with_details(Paging::numbered(100), 0, 90);
+    fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
+    let fake = Arc::new(fake);
+    let numbers: Vec<String> = (0..40).map(|n| iccid(n, false)).collect();
+    let finding = find(&[account("ALPHA", "a", &fake)], IdentifierKind::Iccid, &numbers).await;
+    assert_eq!(finding.products.len(), 40);
+    assert_eq!((fake.n_calls(), n_details(&fake)), ((0, 40, 0), 0));
+}
