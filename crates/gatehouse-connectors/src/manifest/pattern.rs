@@ -26,7 +26,9 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let regex = Regex::new(&format!("^(?:{text})$")).map_err(|error| {
+        // By itself first: what closes more brackets than it opens would get out of those around it.
+        let whole = || Regex::new(&format!("^(?:{text})$"));
+        let regex = Regex::new(&text).and_then(|_| whole()).map_err(|error| {
             let why = error.to_string();
             let why = why.lines().last().unwrap_or_default().trim();
             format!("must be a regular expression such as `[0-9]+`, not `{text}`: {why}")
