@@ -86,10 +86,12 @@ impl Identifiers {
     }
 
     fn collect(&self, document: &Value, found: &mut Vec<(IdentifierKind, SmolStr)>) {
+        // What one document says, it says once.
+        let n_before = found.len();
         for (kind, selection) in self.kinds() {
             for text in selection.texts(document) {
                 let number = (kind, SmolStr::from(text));
-                if !found.contains(&number) {
+                if !found[..n_before].contains(&number) {
                     found.push(number);
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use indexmap::IndexSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
@@ -33,15 +34,10 @@ pub(crate) struct Pick {
 impl Selection {
     /// The texts, in order, each once.
     pub(crate) fn texts(&self, document: &Value) -> Vec<String> {
-        let mut texts = Vec::new();
-        for pick in &self.0 {
-            for text in pick.texts(document) {
-                if !text.is_empty() && !texts.contains(&text) {
-                    texts.push(text);
-                }
-            }
-        }
-        texts
+        // A set, since there may be as many as fit into an answer.
+        let texts = self.0.iter().flat_map(|it| it.texts(document));
+        let texts: IndexSet<String> = texts.filter(|it| !it.is_empty()).collect();
+        texts.into_iter().collect()
     }
 
     /// The first of them.
