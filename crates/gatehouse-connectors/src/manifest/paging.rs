@@ -179,7 +179,10 @@ impl Next {
 /// The address that a `Link` header has for a relation (RFC 8288).
 fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
     let texts = headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
-    texts.flat_map(links).find(|(_, it)| it.iter().any(|it| it == relation)).map(|(url, _)| url)
+    texts
+        .flat_map(links)
+        .find(|(_, it)| it.iter().any(|it| it.eq_ignore_ascii_case(relation)))
+        .map(|(url, _)| url)
 }
 
 /// The addresses of a `Link` header, each with its relations.
@@ -188,23 +191,36 @@ fn links(text: &str) -> Vec<(String, Vec<String>)> {
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once('<') {
         let Some((url, parameters)) = behind.split_once('>') else { break };
-        // The next address begins behind a comma; one in quotes is not one.
-        let mut in_quotes = false;
-        let end = parameters.find(|it: char| {
-            in_quotes ^= it == '"';
-            it == ',' && !in_quotes
-        });
-        let (own, others) = parameters.split_at(end.unwrap_or(parameters.len()));
-        let relations = own.split(';').filter_map(|it| {
-            let (name, value) = it.split_once('=')?;
-            let is_relation = name.trim().eq_ignore_ascii_case("rel");
-            is_relation
-                .then(|| value.trim().trim_matches('"').split_whitespace().map(str::to_owned))
-        });
-        found.push((url.trim().to_owned(), relations.flatten().collect()));
+        // The next address begins behind a comma.
+        let (own, others) = split_unquoted(parameters, ',');
+        let (mut own, mut relations) = (own, None);
+        while !own.is_empty() {
+            let (parameter, more) = split_unquoted(own, ';');
+            own = more;
+            // Of several, the first counts.
+            if let (Some((name, value)), None) = (parameter.split_once('='), &relations)
+                && name.trim().eq_ignore_ascii_case("rel")
+            {
+                let all = value.trim().trim_matches('"').split_whitespace();
+                relations = Some(all.map(str::to_owned).collect());
+            }
+        }
+        found.push((url.trim().to_owned(), relations.unwrap_or_default()));
         rest = others;
     }
     found
+}
+
+/// What stands before a sign and what stands behind it; one in quotes is not meant.
+fn split_unquoted(text: &str, at: char) -> (&str, &str) {
+    let (mut in_quotes, mut is_escaped) = (false, false);
+    let end = text.find(|it: char| {
+        let is_plain = !std::mem::take(&mut is_escaped);
+        is_escaped = is_plain && in_quotes && it == '\\';
+        in_quotes ^= is_plain && it == '"';
+        it == at && !in_quotes
+    });
+    end.map_or((text, ""), |end| (&text[..end], &text[end + at.len_utf8()..]))
 }
 
 #[cfg(test)]
