@@ -5,7 +5,7 @@
 //! `{value|luhn_strip}`, `{now-1d|epoch}`, `{page.cursor|number}` for a number in a JSON body. A brace that is meant is written twice.
 
 use std::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -206,14 +206,15 @@ impl Hole {
 
     fn time(&self, now: SystemTime, off: Duration, is_before: bool) -> Option<String> {
         let then = if is_before { now.checked_sub(off)? } else { now.checked_add(off)? };
-        let since = then.duration_since(UNIX_EPOCH).ok()?;
-        let seconds = i64::try_from(since.as_secs()).ok()?;
+        // Rounded down on both sides of 1970.
+        let millis = Timestamp::try_from(then).ok()?.as_millisecond();
+        let seconds = millis.div_euclid(1000);
         let written = Timestamp::from_second(seconds).ok()?.to_string();
         Some(match self.form {
             TimeForm::Rfc3339 => written,
             TimeForm::Date => written.split('T').next().unwrap_or_default().to_owned(),
             TimeForm::Epoch => seconds.to_string(),
-            TimeForm::EpochMillis => since.as_millis().to_string(),
+            TimeForm::EpochMillis => millis.to_string(),
         })
     }
 }
