@@ -103,12 +103,14 @@ impl Call {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         for basic in [every.basic.as_ref(), self.basic.as_ref()].into_iter().flatten() {
-            headers.insert(AUTHORIZATION, basic.header(scope)?);
+            headers.extend(basic.header(scope).map(|it| (AUTHORIZATION, it)));
         }
         for (name, template) in every.headers.iter().chain(&self.headers) {
             if let Some(text) = template.fill(scope) {
-                let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-                let mut value = HeaderValue::from_str(&text).ok()?;
+                // What can't be written is left out: the platform then says what it misses.
+                let name = HeaderName::from_bytes(name.as_bytes()).ok();
+                let value = HeaderValue::from_bytes(text.as_bytes()).ok();
+                let Some((name, mut value)) = name.zip(value) else { continue };
                 value.set_sensitive(template.is_secret());
                 headers.insert(name, value);
             }
