@@ -18,7 +18,7 @@ use crate::line::BaseUrl;
 /// Most calls of one account at the same time.
 const CALLS_AT_ONCE_MAX: u32 = 1000;
 
-/// Settings that every account has.
+/// Settings that every account has, and that no template mentions: calls go to `baseUrl` as it is.
 const COMMON_SETTINGS: [&str; 3] = ["baseUrl", "callsAtOnce", "callsPerSecond"];
 
 /// All that doesn't fit: fields, and what would be right.
@@ -105,6 +105,9 @@ impl<'m> Check<'m> {
         }
         if session.lifetime.0.is_zero() {
             self.fault("session.lifetime", "must be longer than nothing");
+        }
+        if session.refusals_max == Some(0) {
+            self.fault("session.refusals_max", "must be at least 1");
         }
     }
 
@@ -248,6 +251,10 @@ impl<'m> Check<'m> {
         self.properties("product.properties", &product.properties);
         if let Some(condition) = &product.satellite_when {
             self.condition("product.satellite_when", condition);
+            if condition.status.is_some() {
+                let field = "product.satellite_when.status";
+                self.fault(field, "is the status of an answer, which says nothing here");
+            }
         }
     }
 
@@ -293,7 +300,8 @@ impl<'m> Check<'m> {
             (None, None) => {
                 self.fault(field, "must say where to ask: `get: /path` or `post: /path`")
             }
-            (Some(place), None) | (None, Some(place)) => self.place(field, place),
+            (Some(place), None) => self.place(&format!("{field}.get"), place),
+            (None, Some(place)) => self.place(&format!("{field}.post"), place),
         }
         if call.json.is_some() && call.form.is_some() {
             self.fault(field, "must have `json` or `form`, not both");
@@ -319,6 +327,27 @@ impl<'m> Check<'m> {
             );
             self.fault(field, reason);
         }
+        for hole in place.holes() {
+            let account = &self.manifest.account;
+            let optional = match &hole.what {
+                What::Setting(name) => account
+                    .settings
+                    .get(name)
+                    .is_some_and(|it| it.optional && it.default.is_none())
+                    .then(|| format!("settings.{name}")),
+                What::Credential(name) => account
+                    .credentials
+                    .get(name)
+                    .is_some_and(|it| it.optional)
+                    .then(|| format!("credentials.{name}")),
+                _ => None,
+            };
+            if let Some(name) = optional {
+                let reason =
+                    format!("mentions {name}, which is optional: without it there is no address");
+                self.fault(field, reason);
+            }
+        }
     }
 
     fn template(&mut self, field: &str, template: &Template, may: Mentionable<'_>) {
@@ -331,9 +360,7 @@ impl<'m> Check<'m> {
                     );
                     self.fault(field, reason);
                 }
-                What::Setting(name)
-                    if name != COMMON_SETTINGS[0] && !account.settings.contains_key(name) =>
-                {
+                What::Setting(name) if !account.settings.contains_key(name) => {
                     let reason =
                         format!("mentions settings.{name}, which account.settings doesn't name");
                     self.fault(field, reason);
