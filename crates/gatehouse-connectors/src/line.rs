@@ -143,8 +143,18 @@ impl Line {
 
     /// Asks, and asks again where that may help. An answer is given back with whatever status it has.
     pub async fn send(&self, ask: Ask, request: Request) -> Result<Answer, Failure> {
+        self.send_hiding(ask, Vec::new(), request).await
+    }
+
+    /// The same, where the request holds further secrets anywhere in it: what a log-in gave, say.
+    pub(crate) async fn send_hiding(
+        &self,
+        ask: Ask,
+        further: Vec<Zeroizing<String>>,
+        request: Request,
+    ) -> Result<Answer, Failure> {
         let url = self.locate(&request.target)?;
-        let secrets = self.secrets.and_of(&request.headers);
+        let secrets = self.secrets.and(further).and_of(&request.headers);
         let is_repeatable = request.is_repeatable || request.method.is_safe();
         let mut tried = self.attempt(ask, &request, &url, &secrets).await;
         for retry in 0..TRIES_MAX - 1 {

@@ -35,6 +35,14 @@ impl Secrets {
         Self(secrets.into_iter().flat_map(forms).collect())
     }
 
+    /// Looks for these as well.
+    pub(super) fn and(&self, further: Vec<Zeroizing<String>>) -> Self {
+        if further.is_empty() {
+            return self.clone();
+        }
+        Self(self.0.iter().cloned().chain(further.into_iter().flat_map(forms)).collect())
+    }
+
     /// Looks for what a request's headers carry as well.
     pub(super) fn and_of(&self, headers: &HeaderMap) -> Self {
         let carried: Vec<_> = headers

@@ -28,12 +28,34 @@ const MARGIN_MAX: Duration = Duration::from_secs(60);
 const PAUSE_FIRST: Duration = Duration::from_secs(60);
 const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
+/// The longest that a session is taken to last, whatever the platform says.
+const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// A session that was begun.
 pub(super) struct Begun {
     values: IndexMap<String, Zeroizing<String>>,
+    began: Instant,
     ends: Instant,
-    /// Whether a call was answered with it: only then is it worth beginning another when it is refused.
-    pub(super) has_worked: AtomicBool,
+    /// Whether a call was answered with it.
+    has_worked: AtomicBool,
+}
+
+impl Begun {
+    /// Notes that a call was answered with it.
+    pub(super) fn works(&self) {
+        self.has_worked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another is worth beginning where this one is refused: one that was never taken would hardly be
+    /// followed by a better one, unless it is some time ago.
+    pub(super) fn is_worth_another(&self) -> bool {
+        self.has_worked.load(Ordering::Relaxed) || self.began.elapsed() >= PAUSE_FIRST
+    }
+
+    /// What must not be told of it.
+    pub(super) fn secrets(&self) -> Vec<Zeroizing<String>> {
+        self.values.values().cloned().collect()
+    }
 }
 
 /// Keeps the session of one account.
@@ -147,7 +169,7 @@ async fn begin(
 ) -> Result<Begun, NotBegun> {
     let passing = |failure: Failure| NotBegun { failure, is_refused: false };
     let mut values: IndexMap<String, Zeroizing<String>> = IndexMap::new();
-    let mut lifetime = session.lifetime.0;
+    let mut told_lifetime: Option<Duration> = None;
     for step in &session.calls {
         let taken = Taken(&values);
         let scope =
@@ -156,8 +178,9 @@ async fn begin(
             let detail = "the call that begins a session can't be made with what the account says";
             passing(Failure::new(FailureKind::Error, detail))
         })?;
-        let answer = line.send(
+        let answer = line.send_hiding(
             ask,
+            values.values().cloned().collect(),
             Request {
                 kind: CallKind::Session,
                 method: filled.method,
@@ -169,8 +192,9 @@ async fn begin(
         );
         let answer = answer.await.map_err(passing)?;
         let body = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if errors.meaning(answer.status, &body) != Meaning::Fine {
-            return Err(refusal(&answer, errors.message(&body)));
+        let meaning = errors.meaning(answer.status, &body);
+        if meaning != Meaning::Fine {
+            return Err(refusal(&answer, meaning, errors.message(&body)));
         }
         for (name, source) in &step.take {
             // The rest of the answer may be a secret: none of it is told.
@@ -184,23 +208,31 @@ async fn begin(
             values.insert(name.clone(), Zeroizing::new(value));
         }
         let told = step.expires_in.as_ref().and_then(|it| it.text(&answer.headers, &body));
-        if let Some(seconds) = told.and_then(|it| it.trim().parse::<f64>().ok()) {
-            lifetime = Duration::try_from_secs_f64(seconds).unwrap_or(lifetime);
-        }
+        let told = told.and_then(|it| it.trim().parse::<f64>().ok());
+        let told = told.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        // It is over when any part of it is.
+        told_lifetime = told_lifetime.into_iter().chain(told).min();
     }
-    let ends = Instant::now() + (lifetime - (lifetime / 10).min(MARGIN_MAX));
-    Ok(Begun { values, ends, has_worked: AtomicBool::new(false) })
+    let lifetime = told_lifetime.unwrap_or(session.lifetime.0).min(LIFETIME_MAX);
+    let began = Instant::now();
+    let ends = began + (lifetime - (lifetime / 10).min(MARGIN_MAX));
+    Ok(Begun { values, began, ends, has_worked: AtomicBool::new(false) })
 }
 
-fn refusal(answer: &Answer, message: Option<String>) -> NotBegun {
+fn refusal(answer: &Answer, meaning: Meaning, message: Option<String>) -> NotBegun {
     let status = answer.status;
     let words = message.map(|it| format!(": {it}")).unwrap_or_default();
-    let failure = answer.failure(format!(
+    let mut failure = answer.failure(format!(
         "the platform answered {} to the log-in of the account{words}",
         status.as_u16()
     ));
     let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
-    NotBegun { failure, is_refused: refused.contains(&status) }
+    if meaning == Meaning::Throttled {
+        // The credentials may well be right.
+        failure.kind = FailureKind::Throttled;
+        return NotBegun { failure, is_refused: false };
+    }
+    NotBegun { failure, is_refused: meaning == Meaning::Expired || refused.contains(&status) }
 }
 
 /// What the calls so far have given.

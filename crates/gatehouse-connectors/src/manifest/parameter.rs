@@ -69,6 +69,27 @@ impl Parameter {
         }
     }
 
+    /// The same, with those alone that mention something.
+    pub(crate) fn write_those(
+        &self,
+        is_meant: &dyn Fn(&What) -> bool,
+        name: &str,
+        scope: &Scope<'_>,
+        pairs: &mut Vec<String>,
+    ) {
+        match self {
+            Self::Deep(parameters) => {
+                for (inner, parameter) in parameters {
+                    parameter.write_those(is_meant, &format!("{name}[{inner}]"), scope, pairs);
+                }
+            }
+            other if other.templates().iter().any(|it| it.mentions(is_meant)) => {
+                other.write(name, scope, pairs);
+            }
+            _ => {}
+        }
+    }
+
     fn read(value: &Value) -> Result<Self, String> {
         let template = |value: &Value| {
             let text = text_of(value)

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::{StreamExt, stream};
 use gatehouse_core::{Connection, identifier};
-use reqwest::Url;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use super::Manifest;
 use super::account::AccountValues;
@@ -67,7 +67,7 @@ struct Question<'q> {
 /// What comes behind a page of what was found.
 enum Behind {
     Nothing,
-    Page(u64),
+    Page,
     Mark(String),
 }
 
@@ -92,11 +92,12 @@ impl Speaker {
                 return Ok(None);
             };
             let target = request.target.clone();
-            let answer = self.line.send(ask, request).await?;
+            let secrets = session.as_ref().map(|it| it.secrets()).unwrap_or_default();
+            let answer = self.line.send_hiding(ask, secrets, request).await?;
             let body = serde_json::from_slice(&answer.body).unwrap_or_default();
             let meaning = self.manifest.errors.meaning(answer.status, &body);
             if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
-                session.has_worked.store(true, Ordering::Relaxed);
+                session.works();
             }
             match (meaning, session) {
                 (Meaning::Fine, _) => {
@@ -106,9 +107,7 @@ impl Speaker {
                 }
                 // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
                 (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
-                (Meaning::Expired, Some(session))
-                    if !is_again && session.has_worked.load(Ordering::Relaxed) =>
-                {
+                (Meaning::Expired, Some(session)) if !is_again && session.is_worth_another() => {
                     self.keeper.end(ask, &session).await;
                     is_again = true;
                 }
@@ -121,7 +120,7 @@ impl Speaker {
         let scope = self.scope(question, session);
         let filled = question.call.fill(&self.manifest.every_call, &scope)?;
         let target = match question.followed {
-            Some(followed) => self.resized(followed, question),
+            Some(followed) => self.renewed(followed, question, &scope),
             None => filled.target,
         };
         Some(Request {
@@ -144,25 +143,33 @@ impl Speaker {
         }
     }
 
-    /// An address that an answer gave, with the size that is wanted now: it has the one that was wanted then.
-    fn resized(&self, followed: &str, question: Question<'_>) -> String {
-        let Ok(mut url) = Url::parse(followed) else { return followed.to_owned() };
+    /// An address that an answer gave, with the size that is wanted now, where it has the one that was wanted then, and
+    /// with what goes along with every call. All else in it stays as it is: it may be a mark.
+    fn renewed(&self, followed: &str, question: Question<'_>, scope: &Scope<'_>) -> String {
+        let (place, query) = followed.split_once('?').unwrap_or((followed, ""));
+        let mut pairs: Vec<String> =
+            query.split('&').filter(|it| !it.is_empty()).map(str::to_owned).collect();
         let is_size = |what: &What| *what == What::PageSize;
-        let query = question.call.query.iter();
-        let sized = query.filter(|(_, it)| it.templates().iter().any(|it| it.mentions(is_size)));
-        let names: Vec<&String> = sized.map(|(name, _)| name).collect();
-        let size = question.page.size.to_string();
-        let pairs: Vec<(String, String)> = url
-            .query_pairs()
-            .map(|(name, value)| {
-                let is_size = names.iter().any(|it| **it == name);
-                (name.to_string(), if is_size { size.clone() } else { value.to_string() })
-            })
-            .collect();
-        if !pairs.is_empty() {
-            url.query_pairs_mut().clear().extend_pairs(pairs);
+        let (mut sized, mut every) = (Vec::new(), Vec::new());
+        for (name, parameter) in &question.call.query {
+            parameter.write_those(&is_size, name, scope, &mut sized);
         }
-        url.into()
+        for (name, parameter) in &self.manifest.every_call.query {
+            parameter.write(name, scope, &mut every);
+        }
+        for (pair, is_needed) in
+            sized.iter().map(|it| (it, false)).chain(every.iter().map(|it| (it, true)))
+        {
+            let mut is_there = false;
+            for old in pairs.iter_mut().filter(|it| name_of(it) == name_of(pair)) {
+                pair.clone_into(old);
+                is_there = true;
+            }
+            if is_needed && !is_there {
+                pairs.push(pair.clone());
+            }
+        }
+        if pairs.is_empty() { place.to_owned() } else { format!("{place}?{}", pairs.join("&")) }
     }
 
     fn failure(&self, answer: &Answer, body: &Value, meaning: Meaning) -> Failure {
@@ -258,17 +265,16 @@ impl Speaker {
         let paging = &self.manifest.paging;
         let (_, size) = paging.size.bounds();
         let mut found: Vec<Value> = Vec::new();
-        let mut behind = Behind::Page(0);
+        let (mut index, mut mark) = (0, None);
         for _ in 0..FOUND_PAGES_MAX {
-            let (index, mark) = match &behind {
-                Behind::Nothing => return Ok(Some(found)),
-                Behind::Page(index) => (*index, None),
-                Behind::Mark(mark) => (0, Some(mark.as_str())),
-            };
             let is_link = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
-            let at = Position::Page { index, size };
-            let page = PageScope { cursor: mark, ..page_scope(&at, paging.first) };
-            let followed = mark.filter(|_| is_link);
+            let at = match paging.by {
+                // Pages may be shorter than was asked for.
+                PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
+                PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
+            };
+            let page = PageScope { cursor: mark.as_deref(), ..page_scope(&at, paging.first) };
+            let followed = page.cursor.filter(|_| is_link);
             let question = Question { kind, call, page, values, followed };
             let Some(spoken) = self.ask(ask, question).await? else {
                 let is_first = index == 0 && mark.is_none();
@@ -276,8 +282,13 @@ impl Speaker {
             };
             let items = self.items(&spoken, items)?;
             let n_found = found.len() + items.len();
-            behind = self.behind(&spoken, call, &items, index, n_found as u64)?;
+            let behind = self.behind(&spoken, call, &items, n_found as u64)?;
             found.extend(items.into_iter().cloned());
+            match behind {
+                Behind::Nothing => return Ok(Some(found)),
+                Behind::Page => index += 1,
+                Behind::Mark(next) => mark = Some(next),
+            }
         }
         let detail = format!(
             "a look-up found more than {FOUND_PAGES_MAX} pages of what is alike: what is meant can't be told"
@@ -291,7 +302,6 @@ impl Speaker {
         spoken: &Spoken,
         call: &Call,
         items: &[&Value],
-        index: u64,
         n_found: u64,
     ) -> Result<Behind, Failure> {
         let paging = &self.manifest.paging;
@@ -320,16 +330,18 @@ impl Speaker {
             Some(total) if total <= n_found => Ok(Behind::Nothing),
             Some(_) if !can_go => Err(part()),
             None if is_short || !can_go => Ok(Behind::Nothing),
-            _ => Ok(Behind::Page(index + 1)),
+            _ => Ok(Behind::Page),
         }
     }
 
-    /// Values in groups, each of which fits into an address.
+    /// Values in groups, each of which fits into an address. One that can't stand in an address is alone: it says
+    /// nothing about the others.
     fn groups<'v>(&self, kind: CallKind, call: &Call, values: &'v [String]) -> Vec<&'v [String]> {
         let page = page_scope(&Position::Page { index: 0, size: 1 }, 1);
         let question = Question { kind, call, page, values, followed: None };
-        let filled = call.fill(&self.manifest.every_call, &self.scope(question, None));
-        if values.len() < 2 || filled.is_none_or(|it| it.target.len() <= TARGET_BYTES_MAX) {
+        let scope = self.scope(question, Some(&AnySession));
+        let filled = call.fill(&self.manifest.every_call, &scope);
+        if values.len() < 2 || filled.is_some_and(|it| it.target.len() <= TARGET_BYTES_MAX) {
             return vec![values];
         }
         let (one, other) = values.split_at(values.len() / 2);
@@ -468,6 +480,20 @@ impl Connector for Speaker {
     ) -> Asking<'a, Completed> {
         Box::pin(async move { Ok(self.details(ask, connections).await) })
     }
+}
+
+/// A session before it is begun, for addresses that are only measured.
+struct AnySession;
+
+impl Named for AnySession {
+    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
+        matches!(what, What::Session(_)).then(|| Zeroizing::new("session".to_owned()))
+    }
+}
+
+/// The name in a part of a query.
+fn name_of(pair: &str) -> Vec<u8> {
+    percent_decode_str(pair.split('=').next().unwrap_or_default()).collect()
 }
 
 /// A position as templates know it.
