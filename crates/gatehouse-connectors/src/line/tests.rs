@@ -5,7 +5,7 @@ mod budget;
 mod circuit;
 mod follow;
 mod patience;
-mod platform;
+pub(crate) mod platform;
 mod redirect;
 mod trust;
 mod witness;
@@ -37,11 +37,11 @@ const SECRET: &str = "hunter22-hunter22";
 
 const CALLS_AT_ONCE: usize = 64;
 
-const UNLIMITED: Limits =
+pub(crate) const UNLIMITED: Limits =
     Limits { calls_at_once: 8, calls_per_second: None, burst: 1, quotas: Vec::new(), wait: None };
 
 /// Time enough for everything that comes to an end.
-fn patient() -> Ask {
+pub(crate) fn patient() -> Ask {
     Ask::until(Instant::now() + Duration::from_secs(60))
 }
 
@@ -58,7 +58,7 @@ fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
 }
 
 /// The outside of a server that may make as many calls as a test wants.
-fn outside() -> Outside {
+pub(crate) fn outside() -> Outside {
     Outside::new(false, CALLS_AT_ONCE).unwrap()
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
 }
 
 /// The figures of an account, and where they are shown.
-fn metered() -> (Registry, AccountMeter) {
+pub(crate) fn metered() -> (Registry, AccountMeter) {
     let (meter, registry) = (Meter::new(), Registry::new());
     meter.register(&registry).unwrap();
     let account = Account {
@@ -132,7 +132,7 @@ fn post(is_repeatable: bool) -> Request {
 }
 
 /// Lets time pass for everyone, without anybody waiting for it.
-async fn pass(time: Duration) {
+pub(crate) async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();

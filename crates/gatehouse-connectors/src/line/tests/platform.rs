@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// What is done with a request.
 #[derive(Clone)]
-pub(super) enum Play {
+pub(crate) enum Play {
     /// Sends this, then ends the connection.
     Send(Vec<u8>),
     /// Sends this, then resets the connection.
@@ -27,7 +27,7 @@ pub(super) enum Play {
 }
 
 /// An answer with a body and headers, each with its end of line.
-pub(super) fn reply(status: u16, headers: &str, body: &str) -> Play {
+pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Play {
     let length = body.len();
     Play::Send(
         format!(
@@ -39,8 +39,8 @@ pub(super) fn reply(status: u16, headers: &str, body: &str) -> Play {
 }
 
 /// A platform on this machine. It is gone when it is dropped.
-pub(super) struct Platform {
-    pub(super) address: SocketAddr,
+pub(crate) struct Platform {
+    pub(crate) address: SocketAddr,
     counts: Arc<Counts>,
     requests: mpsc::UnboundedReceiver<String>,
     task: JoinHandle<()>,
@@ -56,12 +56,12 @@ struct Counts {
 
 impl Platform {
     /// One that plays by the number of the request, counted from zero, and its head.
-    pub(super) async fn new(script: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Self {
+    pub(crate) async fn new(script: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Self {
         Self::start(script, None).await
     }
 
     /// One that encrypts.
-    pub(super) async fn with_tls(
+    pub(crate) async fn with_tls(
         acceptor: TlsAcceptor,
         script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
     ) -> Self {
@@ -105,27 +105,34 @@ impl Platform {
     }
 
     /// Where it is.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// How many requests have come.
-    pub(super) fn n_requests(&self) -> usize {
+    pub(crate) fn n_requests(&self) -> usize {
         self.counts.requests.load(Ordering::SeqCst)
     }
 
     /// The most requests that were there at the same time.
-    pub(super) fn n_under_way_max(&self) -> usize {
+    pub(crate) fn n_under_way_max(&self) -> usize {
         self.counts.under_way_max.load(Ordering::SeqCst)
     }
 
     /// The head and body of the next request, when it comes.
-    pub(super) async fn request(&mut self) -> String {
+    pub(crate) async fn request(&mut self) -> String {
         self.requests.recv().await.unwrap()
     }
 
+    /// What the requests asked for that came and were not looked at: `GET /sims`.
+    pub(crate) fn asked(&mut self) -> Vec<String> {
+        let heads = std::iter::from_fn(|| self.requests.try_recv().ok());
+        let lines = heads.map(|it| it.lines().next().unwrap_or_default().to_owned());
+        lines.map(|it| it.trim_end_matches(" HTTP/1.1").to_owned()).collect()
+    }
+
     /// Waits until an answer was sent as far as it is.
-    pub(super) async fn sent(&self) {
+    pub(crate) async fn sent(&self) {
         self.counts.sent.acquire().await.unwrap().forget();
     }
 }
