@@ -40,8 +40,8 @@ pub use line::{
     ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Exchange, Line, Outside, Request, Seen, Witness,
 };
 pub use live::{Health, LiveAccount};
-pub use manifest::{Manifest, ManifestFault, ManifestFaults};
-pub use manifests::Manifests;
+pub use manifest::{Manifest, ManifestFault, ManifestFaults, Summary};
+pub use manifests::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, Manifests, OwnManifest};
 pub use meter::{AccountMeter, Meter};
 pub use platforms::{
     AccountTrouble, Finding, Listing, NoClient, Options, Platforms, Reading, Wanted,

@@ -28,6 +28,7 @@ mod source;
 mod span;
 mod speaker;
 mod status;
+mod summary;
 mod template;
 mod transform;
 
@@ -51,6 +52,7 @@ use self::session::Session;
 use crate::connector::{self, Capabilities};
 
 pub(crate) use self::speaker::Speaker;
+pub use self::summary::Summary;
 
 /// A platform as a file: how it is asked, and what its answers mean.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -125,7 +127,7 @@ impl JsonSchema for Version {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "const": 1 })
+        schemars::json_schema!({ "description": "The version of this language: 1.", "const": 1 })
     }
 }
 
@@ -199,6 +201,11 @@ impl Manifest {
     /// The schema of the language, for editors.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Self).to_value()
+    }
+
+    /// The same as a file.
+    pub fn schema_text() -> String {
+        format!("{:#}\n", Self::schema())
     }
 
     /// That the name is another connector's, which is no manifest.

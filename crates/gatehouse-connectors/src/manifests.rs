@@ -1,5 +1,9 @@
 //! The manifests that there are: those in the binary, and the operator's own.
 
+mod own;
+
+pub use own::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, OwnManifest};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -54,14 +58,20 @@ impl Manifests {
     }
 
     /// Takes another one in, in place of a shipped one of the same name.
-    pub fn add(&mut self, file: &str, text: &str) -> Result<(), ManifestFaults> {
+    pub fn add(&mut self, file: &str, text: &str) -> Result<Arc<Manifest>, ManifestFaults> {
         let manifest = Manifest::parse(file, text)?;
         if manifest.name().as_str() == simulator::NAME {
             return Err(manifest.taken_name(file, text));
         }
-        let name = manifest.name().to_string();
-        self.0.insert(name, Known { manifest: Arc::new(manifest), text: text.into() });
-        Ok(())
+        let manifest = Arc::new(manifest);
+        let known = Known { manifest: Arc::clone(&manifest), text: text.into() };
+        self.0.insert(manifest.name().to_string(), known);
+        Ok(manifest)
+    }
+
+    /// Whether one of this name is in the binary.
+    pub fn is_shipped(name: &str) -> bool {
+        SHIPPED.iter().any(|it| it.file.strip_suffix(".yaml") == Some(name))
     }
 
     /// The one of a name.

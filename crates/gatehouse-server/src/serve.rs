@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_connectors::{NoClient, Options, Platforms};
+use gatehouse_connectors::{BadManifests, NoClient, Options, OwnManifest, Platforms};
 use gatehouse_store::{Clock, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -69,6 +69,9 @@ pub enum StartError {
     /// The keys are not there.
     #[error(transparent)]
     Keys(#[from] KeysError),
+    /// A connector of the operator's own is no good.
+    #[error("platforms.connectors_dir has faults:\n{0}")]
+    Manifests(#[from] BadManifests),
     /// Nobody can ask a platform.
     #[error(transparent)]
     Platforms(#[from] NoClient),
@@ -89,6 +92,16 @@ pub enum StartError {
     Tls(#[from] TlsError),
 }
 
+/// Has the log tell of a connector that isn't shipped.
+fn tell_of(own: &OwnManifest) {
+    let (connector, file) = (own.manifest.name(), own.file.display());
+    if own.replaces_shipped {
+        tracing::info!(%connector, %file, "a connector takes the place of the shipped one");
+    } else {
+        tracing::info!(%connector, %file, "a connector was read");
+    }
+}
+
 /// A server that listens.
 pub struct Server {
     gate: Gate,
@@ -107,8 +120,10 @@ impl Server {
         let given = keys::given_master_key(config)?;
         let issuers = Issuer::all(&config.auth)?;
         let open_files = OpenFiles::now();
-        let options =
-            Options { calls_at_once: open_files.calls_at_once(), ..config.platforms.options() };
+        let (manifests, own) = config.platforms.manifests()?;
+        own.iter().for_each(tell_of);
+        let calls_at_once = open_files.calls_at_once();
+        let options = Options { calls_at_once, ..config.platforms.options(manifests) };
         let platforms = Arc::new(Platforms::new(options)?);
         let tls = Tls::load(&config.tls)?.map(Arc::new);
         let socket = listener::listen(config.listen);

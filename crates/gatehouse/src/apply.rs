@@ -25,6 +25,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::api::{Answer, Connection, Server};
+use crate::connector::OwnConnectors;
 
 /// Make tenants, contracts and accounts as an estate file says
 #[derive(Args)]
@@ -41,13 +42,15 @@ pub(crate) struct Apply {
     prune: bool,
     #[command(flatten)]
     connection: Connection,
+    #[command(flatten)]
+    own: OwnConnectors,
 }
 
 impl Apply {
     pub(crate) fn run(self) -> Result<(), String> {
         // The whole file first: nothing is sent of one that has a fault.
         let estate = Estate::load(&self.file).map_err(|bad| bad.to_string())?;
-        let unfit = unfit_accounts(&estate);
+        let unfit = unfit_accounts(&estate, self.own.manifests()?);
         if !unfit.is_empty() {
             let file = self.file.display();
             let listed: String = unfit.iter().map(|line| format!("\n  {line}")).collect();
@@ -287,14 +290,18 @@ impl Work {
     }
 }
 
-/// All that the server would refuse of accounts, as far as that can be seen here: a line for each field.
-fn unfit_accounts(estate: &Estate) -> Vec<String> {
+/// All that the server would refuse of accounts, as far as that can be seen here: a line for each field. Of a
+/// connector that isn't known here the server may know.
+fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
     // Whether platforms may be reached without encryption is a setting of the server, and its to say.
-    let catalog = Catalog::new(true, Manifests::shipped());
+    let catalog = Catalog::new(true, manifests);
     let none = Credentials::default();
     let mut lines = Vec::new();
     for EstateTenant { tenant, accounts, .. } in &estate.tenants {
         for AccountInput { account, settings, credentials } in accounts {
+            if !catalog.names().contains(&account.connector.as_str()) {
+                continue;
+            }
             let given = credentials.as_ref().unwrap_or(&none);
             let faults = catalog.faults(&account.connector, settings, given);
             for Fault { name, reason } in only_sure(faults, credentials.is_some()) {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
-use gatehouse_connectors::Platforms;
+use gatehouse_connectors::{Options, Platforms};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
@@ -177,8 +177,7 @@ impl Whose {
         let store = join(&config, clock.clone()).await?;
         let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
         // Nothing is asked of platforms here.
-        let platforms =
-            Platforms::new(config.platforms.options()).map_err(|why| why.to_string())?;
+        let platforms = Platforms::new(Options::default()).map_err(|why| why.to_string())?;
         let app = App::new(store, Arc::new(vault), clock, config.tasks, Arc::new(platforms));
         Ok((app, tenant))
     }

@@ -83,6 +83,7 @@ impl Doctor {
             Ok(None) => {}
             Err(why) => findings.wrong(&why.to_string()),
         }
+        examine_connectors(config, findings);
         let clock = Clock::machine();
         examine_issuers(config, &clock, findings).await;
         let place = place(config);
@@ -170,6 +171,20 @@ impl Doctor {
     }
 }
 
+/// Whether the operator's own connectors can be used, where there are any.
+fn examine_connectors(config: &Config, findings: &mut Findings) {
+    let Some(dir) = &config.platforms.connectors_dir else { return };
+    let dir = dir.display();
+    match config.platforms.manifests() {
+        Ok((_, own)) => {
+            let names: Vec<_> = own.iter().map(|it| it.manifest.name().as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            findings.good(&format!("the connectors in {dir} can be read: {names}"));
+        }
+        Err(bad) => bad.each().iter().for_each(|it| findings.wrong(&it.to_string())),
+    }
+}
+
 /// Accounts that are looked at together.
 const PAGE_SIZE: u64 = 100;
 
@@ -187,7 +202,9 @@ async fn examine_accounts(
     if found < newest {
         return Ok(());
     }
-    let platforms = match Platforms::new(config.platforms.options()) {
+    // What is wrong with connectors has been told.
+    let Ok((manifests, _)) = config.platforms.manifests() else { return Ok(()) };
+    let platforms = match Platforms::new(config.platforms.options(manifests)) {
         Ok(platforms) => Arc::new(platforms),
         Err(why) => {
             findings.wrong(&why.to_string());

@@ -3,6 +3,7 @@
 mod api;
 mod apply;
 mod client;
+mod connector;
 mod demo;
 mod doctor;
 mod log_queue;
@@ -40,6 +41,8 @@ enum Command {
     Apply(apply::Apply),
     /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
+    /// List, show, check and try connectors: platforms as files
+    Connector(connector::ConnectorCommand),
     /// Run simulated platforms, to test clients and accounts with
     Simulate(simulate::Simulate),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Client(client) => client.run(),
         Command::Apply(apply) => apply.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Connector(connector) => connector.run(),
         Command::Simulate(simulate) => simulate.run(),
     };
     match outcome {

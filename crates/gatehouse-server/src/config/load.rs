@@ -51,6 +51,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("platforms.deadline", Kind::Text),
     ("platforms.allow_insecure_urls", Kind::Flag),
     ("platforms.page_number_max", Kind::Number),
+    ("platforms.connectors_dir", Kind::Text),
     ("log.format", Kind::Text),
     ("log.level", Kind::Text),
     ("traces.endpoint", Kind::Text),

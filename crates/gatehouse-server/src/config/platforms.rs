@@ -1,6 +1,8 @@
 //! How external platforms are asked.
 
-use gatehouse_connectors::Options;
+use std::path::PathBuf;
+
+use gatehouse_connectors::{BadManifests, Manifests, Options, OwnManifest};
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,9 @@ pub struct Platforms {
     pub allow_insecure_urls: bool,
     /// The last page of products that a tenant may ask for, unless it has its own.
     pub page_number_max: u64,
+    /// A directory with manifests of connectors beside those that are shipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connectors_dir: Option<PathBuf>,
 }
 
 impl Default for Platforms {
@@ -28,6 +33,7 @@ impl Default for Platforms {
             deadline: Duration::seconds(10),
             allow_insecure_urls: false,
             page_number_max: PAGE_NUMBER_MAX,
+            connectors_dir: None,
         }
     }
 }
@@ -43,11 +49,25 @@ impl Platforms {
         if !(1..=PAGE_NUMBER_MAX).contains(&self.page_number_max) {
             return Err(format!("platforms.page_number_max must be 1 to {PAGE_NUMBER_MAX}"));
         }
+        if self.connectors_dir.as_ref().is_some_and(|dir| dir.as_os_str().is_empty()) {
+            return Err("platforms.connectors_dir must not be empty".into());
+        }
         Ok(())
     }
 
+    /// The connectors that there are, and those among them that are the operator's own.
+    pub fn manifests(&self) -> Result<(Manifests, Vec<OwnManifest>), BadManifests> {
+        let mut manifests = Manifests::shipped();
+        let own = match &self.connectors_dir {
+            Some(dir) => manifests.add_dir(dir)?,
+            None => Vec::new(),
+        };
+        Ok((manifests, own))
+    }
+
     /// What those who ask platforms need to know.
-    pub fn options(&self) -> Options {
-        Options { allow_insecure_urls: self.allow_insecure_urls, ..Options::default() }
+    pub fn options(&self, manifests: Manifests) -> Options {
+        let allow_insecure_urls = self.allow_insecure_urls;
+        Options { allow_insecure_urls, manifests, ..Options::default() }
     }
 }

@@ -77,6 +77,7 @@ fn a_bad_value_is_known_by_its_variable() {
         ("GATEHOUSE_PLATFORMS__ALLOW_INSECURE_URLS", "yes", "`true` or `false`, not `yes`"),
         ("GATEHOUSE_PLATFORMS__PAGE_NUMBER_MAX", "0", "1 to 10000000"),
         ("GATEHOUSE_PLATFORMS__PAGE_NUMBER_MAX", "10000001", "1 to 10000000"),
+        ("GATEHOUSE_PLATFORMS__CONNECTORS_DIR", "", "connectors_dir must not be empty"),
         ("GATEHOUSE_LOG__LEVEL", "loud", "debug"),
         ("GATEHOUSE_LOG__FORMAT", "xml", "json"),
         ("GATEHOUSE_TRACES__ENDPOINT", "127.0.0.1:4318", "http://127.0.0.1:4318"),
@@ -113,14 +114,14 @@ fn a_length_of_time_needs_its_unit() {
 fn how_platforms_are_asked_can_be_set() {
     let platforms = Config::default().platforms;
     assert_eq!(platforms.deadline.get().as_secs(), 10);
-    assert!(!platforms.options().allow_insecure_urls);
+    assert!(!platforms.allow_insecure_urls);
     let environment = [
         ("GATEHOUSE_PLATFORMS__ALLOW_INSECURE_URLS", " true"),
         ("GATEHOUSE_PLATFORMS__DEADLINE", "100ms"),
     ];
     let platforms = load(Some("platforms.page_number_max = 1"), &environment).unwrap().platforms;
     assert_eq!((platforms.page_number_max, platforms.deadline.get().as_millis()), (1, 100));
-    assert!(platforms.options().allow_insecure_urls);
+    assert!(platforms.allow_insecure_urls);
 }
 
 #[test]

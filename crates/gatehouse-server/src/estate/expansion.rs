@@ -73,7 +73,7 @@ fn expand(json: &mut Json, path: &str, surroundings: &Surroundings<'_>, faults: 
 impl Surroundings<'_> {
     /// The text with what it names put in, once: what comes out is not looked at again. The reason repeats
     /// what was named, and nothing else of the text.
-    fn expand(&self, text: &str) -> Result<String, String> {
+    pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut expanded = String::new();
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once(BEGIN) {

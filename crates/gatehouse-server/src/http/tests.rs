@@ -98,7 +98,8 @@ impl Gatehouse {
         dir: Option<tempfile::TempDir>,
     ) -> Self {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let platforms = Arc::new(Platforms::new(config.platforms.options()).unwrap());
+        let platforms =
+            Arc::new(Platforms::new(config.platforms.options(Default::default())).unwrap());
         let tasks = Config::default().tasks;
         let app = App::new(store, vault, clock.clone(), tasks, platforms);
         let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());

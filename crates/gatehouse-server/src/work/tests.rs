@@ -51,7 +51,7 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         [("SQLite", sqlite, here, Some(dir)), ("PostgreSQL", postgres, there, None)]
     {
         let vault = Arc::new(Vault::new(&MasterKey::generate()));
-        let options = Config::default().platforms.options();
+        let options = Config::default().platforms.options(Default::default());
         let platforms = Arc::new(Platforms::new(options).unwrap());
         let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();

@@ -1,0 +1,124 @@
+//! Asks one account as the server would, and keeps what came of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gatehouse_connectors::{
+    Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Wanted, Witness,
+};
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::{ConnectorName, PageRequest, Product};
+use tokio::time::Instant;
+
+use super::account::AccountArgs;
+
+/// How long an account is asked.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What an account is asked for.
+pub(super) enum Question {
+    /// For a page of all there is.
+    Page(PageRequest),
+    /// For what is called so, by the platform and by what it carries; the platform's name is put in.
+    Find { wanted: Wanted, local_ids: Vec<String> },
+}
+
+/// What came of it.
+pub(super) struct Outcome {
+    pub(super) n_calls: usize,
+    pub(super) products: Vec<Product>,
+    pub(super) failures: Vec<Failure>,
+    /// What the account surely doesn't have, in words.
+    pub(super) missing: Vec<String>,
+}
+
+/// Counts calls, and lets someone look on.
+struct Counting<W> {
+    n_calls: AtomicUsize,
+    shown: W,
+}
+
+impl<W: Fn(usize, &Exchange<'_>) + Send + Sync> Witness for Counting<W> {
+    fn saw(&self, exchange: &Exchange<'_>) {
+        let n = self.n_calls.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.shown)(n, exchange);
+    }
+}
+
+/// Asks the account that is given, and shows each call, by its number, to who looks on.
+pub(super) fn ask(
+    manifests: Manifests,
+    connector: &ConnectorName,
+    args: &AccountArgs,
+    question: Question,
+    parts: Parts,
+    shown: impl Fn(usize, &Exchange<'_>) + Send + Sync + 'static,
+) -> Result<Outcome, String> {
+    let options =
+        Options { allow_insecure_urls: args.allow_insecure_urls, manifests, ..Options::default() };
+    let witness = Arc::new(Counting { n_calls: AtomicUsize::new(0), shown });
+    let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Witness>);
+    let platforms = platforms.map_err(|why| why.to_string())?;
+    let given = args.read(platforms.catalog(), connector)?;
+    let platform = given.account.platform.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+    let mut outcome = runtime
+        .block_on(async {
+            let account = platforms.open(
+                &given.tenant,
+                given.account,
+                1,
+                &given.settings,
+                &given.credentials,
+            );
+            let ask = Ask { deadline: Instant::now() + DEADLINE, parts };
+            match question {
+                Question::Page(page) => {
+                    let filter = ProductFilter::read(&Expression::parse("", &VOCABULARY));
+                    let filter = filter.map_err(|_| "nothing can be asked for")?;
+                    let listing = platforms.list(&[account], &filter, page, ask).await;
+                    let failures = listing.troubles.into_iter().map(|it| it.failure).collect();
+                    let products = listing.products;
+                    Ok(Outcome { n_calls: 0, products, failures, missing: Vec::new() })
+                }
+                Question::Find { mut wanted, local_ids } => {
+                    let id = |local_id| gatehouse_core::ProductId {
+                        platform: platform.clone(),
+                        local_id,
+                    };
+                    wanted.ids = local_ids.into_iter().map(id).collect();
+                    let finding = platforms.find(&[account], &wanted, ask).await;
+                    let failures = finding.troubles.into_iter().map(|it| it.failure).collect();
+                    let missing = finding.missing;
+                    let numbers = missing.identifiers.iter().map(ToString::to_string);
+                    let ids = missing.ids.iter().map(|it| format!("ID {}", it.local_id));
+                    let missing = numbers.chain(ids).collect();
+                    Ok(Outcome { n_calls: 0, products: finding.products, failures, missing })
+                }
+            }
+        })
+        .map_err(|why: &str| why.to_owned())?;
+    outcome.n_calls = witness.n_calls.load(Ordering::Relaxed);
+    Ok(outcome)
+}
+
+impl Outcome {
+    /// What came of it, in numbers.
+    pub(super) fn summary(&self) -> String {
+        use super::counted;
+        let missing = match self.missing.len() {
+            0 => String::new(),
+            n => format!(", {n} not found"),
+        };
+        let failures = match self.failures.len() {
+            0 => "no failure".to_owned(),
+            n => counted(n, "failure"),
+        };
+        let (calls, products) =
+            (counted(self.n_calls, "call"), counted(self.products.len(), "product"));
+        format!("{calls}, {products}{missing}, {failures}")
+    }
+}
