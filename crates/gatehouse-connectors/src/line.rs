@@ -79,7 +79,11 @@ pub struct Line {
     allowances: Allowances,
     standing: Mutex<Standing>,
     jitter: Jitter,
+    judge: Option<Judge>,
 }
+
+/// Whether an answer tells that the platform fails, whatever its status says.
+pub(crate) type Judge = Box<dyn Fn(&Answer) -> bool + Send + Sync>;
 
 /// What is asked of a platform.
 pub struct Request {
@@ -98,8 +102,8 @@ pub struct Request {
 }
 
 impl Line {
-    /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves with who it is: they
-    /// are left out of everything that is told about the platform.
+    /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves
+    /// with who it is: they are left out of everything that is told about the platform.
     pub fn new(
         outside: Arc<Outside>,
         connector: &ConnectorName,
@@ -125,12 +129,19 @@ impl Line {
             allowances,
             standing: Mutex::default(),
             jitter: Jitter::new(),
+            judge: None,
         }
     }
 
     /// The same, which may also go to whole addresses there: to an issuer of tokens, say.
     pub fn and_to(mut self, other: BaseUrl) -> Self {
         self.also.push(other);
+        self
+    }
+
+    /// The same, to a platform whose failures are told by more than their status.
+    pub(crate) fn judged_by(mut self, judge: Judge) -> Self {
+        self.judge = Some(judge);
         self
     }
 
@@ -263,7 +274,7 @@ impl Line {
             if let (Ok(answer), Some(wait)) = (&mut result, &self.limits.wait) {
                 answer.reset_after = reset_after(answer.status, &answer.headers, wait);
             }
-            let result = call.end(result);
+            let result = call.end(result, self.judge.as_ref());
             self.show(request, &url, secrets, &result, began.elapsed());
             let answer = result?;
             match redirect::next(request, &url, &answer, n_redirects) {

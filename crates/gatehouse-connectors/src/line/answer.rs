@@ -1,13 +1,14 @@
 //! What a platform answered.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::DETAIL_BYTES_MAX;
@@ -26,6 +27,8 @@ pub struct Answer {
     pub body: Bytes,
     /// How long the platform wants to be left alone, where it says so in a way of its own.
     pub(super) reset_after: Option<Duration>,
+    /// Its body as a document, once someone wanted it.
+    pub(super) document: OnceLock<Value>,
     /// What must not be told of it.
     pub(super) secrets: Secrets,
     /// Where it is large, its place among the few that may be there.
@@ -64,6 +67,11 @@ impl Answer {
             };
             self.error(format!("the platform answered {status} with {what}"))
         })
+    }
+
+    /// Its body as a document; null where it is none.
+    pub(crate) fn document(&self) -> &Value {
+        self.document.get_or_init(|| serde_json::from_slice(&self.body).unwrap_or_default())
     }
 
     /// How long the platform wants to be left alone, where it says so.

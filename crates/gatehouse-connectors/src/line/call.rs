@@ -1,6 +1,6 @@
 //! One call: a request that is sent once, and what it shows of the platform.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::BytesMut;
 use http::StatusCode;
@@ -11,7 +11,7 @@ use super::breaker::{Pass, Verdict};
 use super::outside::LARGE_BYTES;
 use super::secrets::Secrets;
 use super::standing::Standing;
-use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Outside, Request, words};
+use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Judge, Outside, Request, words};
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, InFlight, Outcome};
@@ -44,9 +44,13 @@ impl<'a> Call<'a> {
     }
 
     /// Takes what came of it.
-    pub(super) fn end(mut self, result: Result<Answer, Mishap>) -> Result<Answer, Mishap> {
+    pub(super) fn end(
+        mut self,
+        result: Result<Answer, Mishap>,
+        judge: Option<&Judge>,
+    ) -> Result<Answer, Mishap> {
         match &result {
-            Ok(answer) => self.answered(answer),
+            Ok(answer) => self.answered(answer, judge.is_some_and(|judge| judge(answer))),
             Err(mishap) => {
                 let is_timeout = mishap.failure.kind == FailureKind::Timeout;
                 let outcome = if is_timeout { Outcome::Timeout } else { Outcome::Error };
@@ -65,9 +69,11 @@ impl<'a> Call<'a> {
         if had_a_chance { Verdict::Fails } else { Verdict::Unknown }
     }
 
-    fn answered(&mut self, answer: &Answer) {
+    /// Takes an answer, and whether it tells that the platform fails, whatever its status.
+    fn answered(&mut self, answer: &Answer, is_failure: bool) {
         let status = answer.status;
         let (outcome, verdict) = match status {
+            _ if is_failure => (Outcome::Error, Verdict::Fails),
             StatusCode::TOO_MANY_REQUESTS => (Outcome::Throttled, Verdict::Works),
             // There is no such thing: an answer like any other.
             StatusCode::NOT_FOUND => (Outcome::Ok, Verdict::Works),
@@ -79,7 +85,8 @@ impl<'a> Call<'a> {
         if wants_quiet && let Some(quiet) = answer.retry_after() {
             standing(self.standing).keep_quiet(quiet, Instant::now());
         }
-        self.settle(outcome, verdict, &format!("it answered {}", status.as_u16()));
+        let what = if is_failure { " with a failure" } else { "" };
+        self.settle(outcome, verdict, &format!("it answered {}{what}", status.as_u16()));
     }
 
     fn settle(&mut self, outcome: Outcome, verdict: Verdict, why: &str) {
@@ -235,6 +242,7 @@ pub(super) async fn exchange(
         status: response.status(),
         headers: std::mem::take(response.headers_mut()),
         body: body.freeze(),
+        document: OnceLock::new(),
         reset_after: None,
         secrets: secrets.clone(),
         _place: place.map(Arc::new),

@@ -63,6 +63,12 @@ impl Errors {
         }
     }
 
+    /// Whether a rule says that an answer is a failure. A status alone may tell of a wrong question.
+    pub(crate) fn is_told_failure(&self, status: StatusCode, body: &Value) -> bool {
+        let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
+        by_rule.is_some_and(|rule| rule.means == Meaning::Failed)
+    }
+
     /// What an error says in words.
     pub(crate) fn message(&self, body: &Value) -> Option<String> {
         self.message.first(body)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use gatehouse_core::{Connection, identifier};
 use percent_encoding::percent_decode_str;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -48,7 +49,6 @@ pub(crate) struct Speaker {
 /// An answer that is what was asked for.
 struct Spoken {
     answer: Answer,
-    body: Value,
     /// What was asked.
     target: String,
 }
@@ -75,6 +75,14 @@ impl Speaker {
     /// Speaks for an account over its line.
     pub(crate) fn new(manifest: Arc<Manifest>, account: AccountValues, line: Line) -> Self {
         let capabilities = manifest.capabilities();
+        let errors = manifest.errors.clone();
+        let is_failure =
+            move |answer: &Answer| errors.is_told_failure(answer.status, answer.document());
+        let line = if manifest.errors.rules.is_empty() {
+            line
+        } else {
+            line.judged_by(Box::new(is_failure))
+        };
         Self { manifest, account, line, keeper: Keeper::default(), capabilities }
     }
 
@@ -94,16 +102,17 @@ impl Speaker {
             let target = request.target.clone();
             let secrets = session.as_ref().map(|it| it.secrets()).unwrap_or_default();
             let answer = self.line.send_hiding(ask, secrets, request).await?;
-            let body = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let meaning = self.manifest.errors.meaning(answer.status, &body);
+            let meaning = self.manifest.errors.meaning(answer.status, answer.document());
             if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
                 session.works();
             }
             match (meaning, session) {
                 (Meaning::Fine, _) => {
-                    // What is no JSON is told as such.
-                    let body = if body.is_null() { answer.json()? } else { body };
-                    return Ok(Some(Spoken { answer, body, target }));
+                    if answer.document().is_null() {
+                        // What is no JSON is told as such.
+                        answer.json::<IgnoredAny>()?;
+                    }
+                    return Ok(Some(Spoken { answer, target }));
                 }
                 // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
                 (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
@@ -111,7 +120,7 @@ impl Speaker {
                     self.keeper.end(ask, &session).await;
                     is_again = true;
                 }
-                (meaning, _) => return Err(self.failure(&answer, &body, meaning)),
+                (meaning, _) => return Err(self.failure(&answer, meaning)),
             }
         }
     }
@@ -172,9 +181,9 @@ impl Speaker {
         if pairs.is_empty() { place.to_owned() } else { format!("{place}?{}", pairs.join("&")) }
     }
 
-    fn failure(&self, answer: &Answer, body: &Value, meaning: Meaning) -> Failure {
+    fn failure(&self, answer: &Answer, meaning: Meaning) -> Failure {
         let status = answer.status.as_u16();
-        let message = self.manifest.errors.message(body);
+        let message = self.manifest.errors.message(answer.document());
         let words = match (message, meaning) {
             (Some(message), _) => format!("the platform answered {status}: {message}"),
             (None, Meaning::Expired) => {
@@ -191,7 +200,7 @@ impl Speaker {
 
     /// The documents of an answer.
     fn items<'s>(&self, spoken: &'s Spoken, path: &Path) -> Result<Vec<&'s Value>, Failure> {
-        match path.all(&spoken.body).as_slice() {
+        match path.all(spoken.answer.document()).as_slice() {
             [] => {
                 let words = format!("the platform's answer has no connections at `{path}`");
                 Err(spoken.answer.failure(words))
@@ -209,7 +218,8 @@ impl Speaker {
     /// The mark for the page behind one.
     fn next(&self, spoken: &Spoken, items: &[&Value]) -> Result<Option<String>, Failure> {
         let Some(next) = &self.manifest.paging.next else { return Ok(None) };
-        let leads = next.leads(&spoken.answer.headers, &spoken.body, items.last().copied());
+        let leads =
+            next.leads(&spoken.answer.headers, spoken.answer.document(), items.last().copied());
         match leads {
             None => Ok(None),
             Some(Leads::Mark(mark)) => Ok(Some(mark)),
@@ -234,8 +244,8 @@ impl Speaker {
             let detail = "the platform has no list where it should be; is its base URL right?";
             return Err(Failure::new(FailureKind::Error, detail));
         };
-        let total = paging.total(&spoken.answer.headers, &spoken.body);
-        let is_last = paging.is_last(&spoken.body);
+        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
+        let is_last = paging.is_last(spoken.answer.document());
         let is_by_mark = paging.by == PagingBy::Cursor;
         // Some platforms give their last page again where there is none.
         let is_past = !is_by_mark && total.is_some_and(|total| page.offset >= total);
@@ -243,7 +253,8 @@ impl Speaker {
             return Ok(PlatformPage { total, is_last: true, ..PlatformPage::default() });
         }
         let items = self.items(&spoken, &list.items)?;
-        let next = if is_last || items.is_empty() { None } else { self.next(&spoken, &items)? };
+        // A page may be empty and yet lead on.
+        let next = if is_last { None } else { self.next(&spoken, &items)? };
         let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
         Ok(PlatformPage {
             connections: connections.collect::<Result<_, _>>()?,
@@ -308,12 +319,14 @@ impl Speaker {
         let mentions = |what: What| {
             call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
         };
-        if items.is_empty() || paging.is_last(&spoken.body) {
+        let is_by_mark = paging.by == PagingBy::Cursor;
+        // A page that leads on by a mark may be empty.
+        if (items.is_empty() && !is_by_mark) || paging.is_last(spoken.answer.document()) {
             return Ok(Behind::Nothing);
         }
         let part =
             || spoken.answer.failure("the platform gave only a part of what a look-up found");
-        if paging.by == PagingBy::Cursor {
+        if is_by_mark {
             let is_followed = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
             let can_go = is_followed || mentions(What::PageCursor);
             return match self.next(spoken, items)? {
@@ -322,7 +335,7 @@ impl Speaker {
                 Some(_) => Err(part()),
             };
         }
-        let total = paging.total(&spoken.answer.headers, &spoken.body);
+        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
         let (_, size) = paging.size.bounds();
         let is_short = paging.ends_short && items.len() < size as usize;
         let can_go = mentions(What::PageNumber) || mentions(What::PageOffset);
