@@ -6,6 +6,7 @@ mod apply;
 mod batch;
 mod client;
 mod collector;
+mod connector;
 mod crash;
 mod doctor;
 mod handover;
