@@ -296,7 +296,6 @@ async fn accounts_that_a_server_would_refuse_are_told_before_anything_is_sent() 
             let lines: Vec<&str> = shown.lines().collect();
             let expected = [
                 "gatehouse: nothing of wanted.yaml was applied, its accounts have faults:",
-                "  account fleet/a/eu: connector must be a connector that is known",
                 "  account fleet/b: settings.baseUrl must be an https address",
                 "  account fleet/b: credentials.tokn is not a credential of this connector",
             ];
