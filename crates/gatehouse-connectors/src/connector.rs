@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_core::{Connection, IdentifierKind};
 use http::HeaderName;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::failure::Failure;
@@ -316,7 +316,9 @@ pub struct PlatformPage {
 }
 
 /// What a call is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// To log in.

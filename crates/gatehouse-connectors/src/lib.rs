@@ -7,6 +7,7 @@
 
 mod catalog;
 mod clock;
+pub mod conformance;
 mod connector;
 mod failure;
 mod find;
@@ -20,11 +21,14 @@ mod marks;
 mod memory;
 mod meter;
 mod neighbours;
+mod one_account;
 mod open_accounts;
 mod platforms;
+pub mod recording;
 mod scan;
 mod seek;
 pub mod simulator;
+mod stand_in;
 mod window;
 
 #[cfg(test)]
@@ -46,3 +50,4 @@ pub use meter::{AccountMeter, Meter};
 pub use platforms::{
     AccountTrouble, Finding, Listing, NoClient, Options, Platforms, Reading, Wanted,
 };
+pub use stand_in::StandIn;

@@ -5,31 +5,31 @@
 //! the parts fit together, `speaker.rs` asks a platform as a manifest says, `keeper.rs` keeps its session.
 //! `docs/writing-a-connector.md` is the reference.
 
-mod account;
-mod body;
-mod call;
+pub(crate) mod account;
+pub(crate) mod body;
+pub(crate) mod call;
 mod check;
-mod condition;
-mod detail;
-mod errors;
+pub(crate) mod condition;
+pub(crate) mod detail;
+pub(crate) mod errors;
 mod keeper;
 mod limits;
-mod look_up;
-mod paging;
-mod parameter;
-mod path;
-mod pattern;
+pub(crate) mod look_up;
+pub(crate) mod paging;
+pub(crate) mod parameter;
+pub(crate) mod path;
+pub(crate) mod pattern;
 mod place;
-mod product;
-mod property;
-mod selection;
-mod session;
-mod source;
+pub(crate) mod product;
+pub(crate) mod property;
+pub(crate) mod selection;
+pub(crate) mod session;
+pub(crate) mod source;
 mod span;
 mod speaker;
-mod status;
+pub(crate) mod status;
 mod summary;
-mod template;
+pub(crate) mod template;
 mod transform;
 
 use std::fmt;
@@ -238,7 +238,31 @@ impl Manifest {
         Capabilities { paging, id, iccid, imsi, msisdn, serial_number, detail }
     }
 
-    fn connectivity(&self) -> Connectivity {
+    /// The parameters of queries that carry secrets.
+    pub(crate) fn secret_parameters(&self) -> Vec<String> {
+        self.parameters(template::Template::is_secret)
+    }
+
+    /// The parameters of queries that are others at another time.
+    pub(crate) fn passing_parameters(&self) -> Vec<String> {
+        let is_time = |it: &template::What| matches!(it, template::What::Now { .. });
+        self.parameters(|template| template.mentions(is_time))
+    }
+
+    fn parameters(&self, is_meant: impl Fn(&template::Template) -> bool) -> Vec<String> {
+        let searches = self.look_up.all().into_iter().filter_map(|(_, it)| match it {
+            look_up::LookUp::Searched(search) => Some(&search.call),
+            _ => None,
+        });
+        let sessions = self.session.iter().flat_map(|it| &it.calls).map(|it| &it.call);
+        let detail = self.detail.iter().map(|it| &it.call);
+        let calls = [&self.list.call].into_iter().chain(searches).chain(sessions).chain(detail);
+        let queries = calls.map(|it| &it.query).chain([&self.every_call.query]);
+        let all = queries.flatten().filter(|(_, it)| it.templates().into_iter().any(&is_meant));
+        all.map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(crate) fn connectivity(&self) -> Connectivity {
         match self.connectivity {
             ConnectivityWord::Cellular => Connectivity::Cellular,
             ConnectivityWord::Satellite => Connectivity::Satellite,

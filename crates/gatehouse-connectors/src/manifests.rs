@@ -57,6 +57,12 @@ impl Manifests {
         Self(known.collect())
     }
 
+    /// A single one, without its text.
+    pub(crate) fn only(manifest: Arc<Manifest>) -> Self {
+        let name = manifest.name().to_string();
+        Self(BTreeMap::from([(name, Known { manifest, text: "".into() })]))
+    }
+
     /// Takes another one in, in place of a shipped one of the same name.
     pub fn add(&mut self, file: &str, text: &str) -> Result<Arc<Manifest>, ManifestFaults> {
         let manifest = Manifest::parse(file, text)?;

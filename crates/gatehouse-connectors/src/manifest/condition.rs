@@ -84,6 +84,11 @@ struct StatusRange {
 }
 
 impl Statuses {
+    /// One of them.
+    pub(crate) fn example(&self) -> Option<StatusCode> {
+        self.0.first().and_then(|it| StatusCode::from_u16(it.from).ok())
+    }
+
     fn contain(&self, status: StatusCode) -> bool {
         self.0.iter().any(|it| (it.from..=it.to).contains(&status.as_u16()))
     }

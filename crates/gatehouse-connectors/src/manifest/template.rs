@@ -145,6 +145,27 @@ impl Template {
         }
     }
 
+    /// What was put into its holes to make a text of it; nothing where the text can't have been made of it.
+    pub(crate) fn heard(&self, text: &str) -> Option<Vec<(&What, String)>> {
+        let (mut rest, mut heard) = (text, Vec::new());
+        let mut pieces = self.pieces.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            match piece {
+                Piece::Text(own) => rest = rest.strip_prefix(own.as_str())?,
+                Piece::Hole(hole) => {
+                    let end = match pieces.peek() {
+                        Some(Piece::Text(own)) => rest.find(own.as_str())?,
+                        Some(Piece::Hole(_)) | None => rest.len(),
+                    };
+                    let (given, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
+                    heard.push((&hole.what, given.to_owned()));
+                    rest = behind;
+                }
+            }
+        }
+        rest.is_empty().then_some(heard)
+    }
+
     /// The text, with each hole filled; `write` says how the template's own words and what comes into its holes are
     /// written. Nothing where a hole has nothing to be filled with, or with what can't be written.
     pub(crate) fn fill_with(
