@@ -13,6 +13,7 @@ use std::path::Path;
 
 use gatehouse_core::product::Property;
 use gatehouse_core::{Connection, IdentifierKind};
+use http::{HeaderMap, HeaderName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,6 +22,7 @@ use crate::connector::{By, CallKind};
 
 pub(crate) use self::replay::replay;
 pub use self::taking::{RecordOptions, record};
+pub(crate) use self::taking::{miss, value_of};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -155,6 +157,17 @@ impl Recording {
     /// All calls.
     pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Kept> {
         self.conversation.iter().flat_map(|it| &it.exchanges)
+    }
+}
+
+impl Kept {
+    /// The headers that were kept.
+    pub(crate) fn header_map(&self) -> HeaderMap {
+        let read = |(name, value): (&String, &Value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            Some((name, value.as_str()?.parse().ok()?))
+        };
+        self.headers.iter().filter_map(read).collect()
     }
 }
 

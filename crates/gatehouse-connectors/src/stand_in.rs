@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gatehouse_core::account::Credentials;
 use serde_json::{Value, json};
 
+pub(crate) use self::fleet::CANARY;
 use self::fleet::Fleet;
 use self::hearing::Heard;
 use self::server::{Asked, Given, Reply, Serving};
@@ -280,7 +281,8 @@ impl Desk {
                     own.as_deref() == Some(text)
                 }
                 What::Session(name) => {
-                    let known = (state.n_ended + 1..=state.n_sessions).any(|n| token(n, name) == *text);
+                    let known =
+                        (state.n_ended + 1..=state.n_sessions).any(|n| token(n, name) == *text);
                     if !known {
                         return Proof::Ended;
                     }
@@ -300,19 +302,33 @@ impl Desk {
         let every = &manifest.every_call;
         let mut missed = None;
         let mut has_matched = false;
-        for (by, (_, look_up)) in crate::connector::By::ALL.into_iter().zip(manifest.look_up.all()) {
+        for (by, (_, look_up)) in crate::connector::By::ALL.into_iter().zip(manifest.look_up.all())
+        {
             let LookUp::Searched(search) = look_up else { continue };
             let Some(heard) = Heard::of(&search.call, every, asked, url, MARK) else { continue };
             has_matched = true;
-            if let Err(refusal) = self.admitted(&search.call, heard.values().len(), search.at_once, &heard, asked) {
+            if let Err(refusal) =
+                self.admitted(&search.call, heard.values().len(), search.at_once, &heard, asked)
+            {
                 return refusal;
             }
             let found = self.fleet.find(by, search.matching, &heard.values());
-            let found: Vec<Value> =
-                found.into_iter().map(|it| if search.is_detailed { it.whole.clone() } else { it.listed.clone() }).collect();
+            let found: Vec<Value> = found
+                .into_iter()
+                .map(|it| if search.is_detailed { it.whole.clone() } else { it.listed.clone() })
+                .collect();
             let is_hit = !found.is_empty();
             let shape = self.fleet.look_up(by);
-            let given = self.found(&search.call, &search.items, &shape, found, &heard, asked, url, is_hostile);
+            let given = self.found(
+                &search.call,
+                &search.items,
+                &shape,
+                found,
+                &heard,
+                asked,
+                url,
+                is_hostile,
+            );
             if is_hit {
                 return given;
             }
@@ -322,13 +338,24 @@ impl Desk {
             && let Some(heard) = Heard::of(&detail.call, every, asked, url, MARK)
         {
             has_matched = true;
-            if let Err(refusal) = self.admitted(&detail.call, heard.values().len(), detail.at_once, &heard, asked) {
+            if let Err(refusal) =
+                self.admitted(&detail.call, heard.values().len(), detail.at_once, &heard, asked)
+            {
                 return refusal;
             }
             let found = self.fleet.details(&heard.values());
             if !found.is_empty() || missed.is_none() {
                 let shape = self.fleet.detail();
-                return self.found(&detail.call, &detail.items, &shape, found, &heard, asked, url, is_hostile);
+                return self.found(
+                    &detail.call,
+                    &detail.items,
+                    &shape,
+                    found,
+                    &heard,
+                    asked,
+                    url,
+                    is_hostile,
+                );
             }
         }
         if let Some(heard) = Heard::of(&manifest.list.call, every, asked, url, MARK) {
@@ -337,11 +364,23 @@ impl Desk {
             }
             let all = self.fleet.records.iter().map(|it| it.listed.clone()).collect();
             let shape = self.fleet.list();
-            return self.found(&manifest.list.call, &manifest.list.items, &shape, all, &heard, asked, url, is_hostile);
+            return self.found(
+                &manifest.list.call,
+                &manifest.list.items,
+                &shape,
+                all,
+                &heard,
+                asked,
+                url,
+                is_hostile,
+            );
         }
         match missed {
             Some(given) if has_matched => given,
-            _ => self.refuse(400, format!("{} {} is no call of the manifest", asked.method, asked.target())),
+            _ => self.refuse(
+                400,
+                format!("{} {} is no call of the manifest", asked.method, asked.target()),
+            ),
         }
     }
 
@@ -359,7 +398,9 @@ impl Desk {
         match self.proof(&all) {
             Proof::Right if is_whole => {}
             Proof::Ended => return Err(self.error(401, "the session has ended")),
-            Proof::Right | Proof::Wrong => return Err(self.error(401, "who asks is not known here")),
+            Proof::Right | Proof::Wrong => {
+                return Err(self.error(401, "who asks is not known here"));
+            }
         }
         let (min, max) = self.manifest.paging.size.bounds();
         if let Some(size) = heard.get(&What::PageSize)
@@ -403,10 +444,7 @@ impl Desk {
         }
         let number = |what: What| heard.get(&what).and_then(|it| it.parse::<usize>().ok());
         let (_, max) = paging.size.bounds();
-        let is_paged = call
-            .templates()
-            .iter()
-            .any(|(_, it)| it.mentions(What::is_of_page))
+        let is_paged = call.templates().iter().any(|(_, it)| it.mentions(What::is_of_page))
             || asked.pairs().iter().any(|(name, _)| name == MARK);
         let size = number(What::PageSize).unwrap_or(max as usize);
         let link_mark = asked.pairs().into_iter().find(|(name, _)| name == MARK).map(|(_, it)| it);
@@ -450,7 +488,8 @@ impl Desk {
         let link = next.as_ref().map(|mark| {
             let kept = asked.query.split('&').filter(|it| !it.starts_with(MARK));
             let query: Vec<&str> = kept.filter(|it| !it.is_empty()).collect();
-            let host = if is_hostile { url.replace("127.0.0.1", "localhost") } else { url.to_owned() };
+            let host =
+                if is_hostile { url.replace("127.0.0.1", "localhost") } else { url.to_owned() };
             format!("{host}{}?{}&{MARK}={mark}", asked.path, query.join("&"))
         });
         match &paging.next {

@@ -26,7 +26,9 @@ pub(super) struct Read {
     /// Members that are kept with all that is in them.
     whole: HashSet<String>,
     headers: HashSet<HeaderName>,
-    /// Whether a path goes through members without naming them.
+    /// Members whose own members a path goes through without naming them.
+    open: HashSet<String>,
+    /// Whether a path goes anywhere.
     goes_anywhere: bool,
 }
 
@@ -102,7 +104,12 @@ impl Read {
         let is_named =
             self.names.contains(&name) || self.patterns.iter().any(|it| it.matches(&name));
         let is_container = value.is_object() || value.is_array();
-        self.clean(&mut value);
+        match &mut value {
+            Value::Object(members) if self.open.contains(&name) => {
+                members.values_mut().for_each(|it| self.clean(it));
+            }
+            value => self.clean(value),
+        }
         let is_empty = match &value {
             Value::Object(members) => members.is_empty(),
             Value::Array(members) => members.is_empty(),
@@ -114,7 +121,11 @@ impl Read {
 
     fn path(&mut self, path: &Path) {
         let text = path.to_string();
-        self.goes_anywhere |= text.contains("..") || text.contains(".*");
+        self.goes_anywhere |= text.contains("..");
+        for sign in ["[?", "[*", ".*"] {
+            let before = text.match_indices(sign).filter_map(|(at, _)| names(&text[..at]).pop());
+            self.open.extend(before);
+        }
         self.names.extend(names(&text));
     }
 

@@ -138,7 +138,14 @@ impl Disguise {
                 }
             }
             Value::Array(members) => members.iter_mut().for_each(|it| self.value(it)),
-            Value::Object(members) => members.values_mut().for_each(|it| self.value(it)),
+            Value::Object(members) => {
+                // Some platforms name members by numbers.
+                let all = std::mem::take(members);
+                for (name, mut value) in all {
+                    self.value(&mut value);
+                    members.insert(self.text(&name), value);
+                }
+            }
             Value::Null | Value::Bool(_) => {}
         }
     }

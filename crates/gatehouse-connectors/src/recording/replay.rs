@@ -86,22 +86,20 @@ impl Player {
         });
         let Some(kept) = kept else {
             self.strange.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-            let words = serde_json::json!({ "message": "the recording has no answer to this call" });
+            let words =
+                serde_json::json!({ "message": "the recording has no answer to this call" });
             return Reply::Answer(Given::json(400, &words));
         };
         let url = self.url.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let headers = kept.headers.iter().filter_map(|(name, value)| {
-            Some((name.clone(), value.as_str()?.replace(BASE, &url)))
-        });
+        let headers = kept
+            .headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.replace(BASE, &url))));
         let body = match &kept.body {
             Value::Null => String::new(),
             body => body.to_string().replace(BASE, &url),
         };
-        Reply::Answer(Given {
-            status: kept.status,
-            headers: headers.collect(),
-            body: body.into(),
-        })
+        Reply::Answer(Given { status: kept.status, headers: headers.collect(), body: body.into() })
     }
 
     /// Whether two requests are the same, but for what is another at another time.

@@ -312,9 +312,11 @@ impl<'m> Cleaner<'m> {
         let mut secrets = secrets.chain(taken.iter().map(String::as_str));
         let is_kept = |it: &str| it.len() >= SECRET_CHARS_MIN && text.contains(it);
         if secrets.any(is_kept) {
-            return Err("a secret of the account is in what was said, where it can't be left out; nothing \
+            return Err(
+                "a secret of the account is in what was said, where it can't be left out; nothing \
                         is kept"
-                .into());
+                    .into(),
+            );
         }
         Ok(())
     }

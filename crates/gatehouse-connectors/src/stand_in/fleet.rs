@@ -112,12 +112,15 @@ impl Fleet {
         let mut look_ups = Vec::new();
         for (by, (_, look_up)) in By::ALL.into_iter().zip(manifest.look_up.all()) {
             let LookUp::Searched(search) = look_up else { continue };
-            let kept = recording.conversation.iter().filter(|scene| {
-                scene.asked.look_up().is_some_and(|(it, _)| it == by)
-            });
+            let kept = recording
+                .conversation
+                .iter()
+                .filter(|scene| scene.asked.look_up().is_some_and(|(it, _)| it == by));
             let kept = kept.flat_map(|it| &it.exchanges).filter(|it| it.kind == CallKind::LookUp);
             let kept: Vec<_> = kept.collect();
-            let hit = kept.iter().find(|it| !members(&it.body, &search.items).is_empty() && it.status == 200);
+            let hit = kept
+                .iter()
+                .find(|it| !members(&it.body, &search.items).is_empty() && it.status == 200);
             let miss = kept.iter().find(|it| it.status != 200);
             let is_single = match hit {
                 Some(hit) => !matches!(search.items.first(&hit.body), Some(Value::Array(_))),
