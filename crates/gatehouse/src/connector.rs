@@ -7,8 +7,10 @@ mod account;
 mod asking;
 mod check;
 mod list;
+mod record;
 mod schema;
 mod show;
+mod test;
 mod transcript;
 mod r#try;
 
@@ -38,6 +40,10 @@ enum Verb {
     Check(check::Check),
     /// Ask an account, and show every request, answer and product
     Try(r#try::Try),
+    /// Keep a conversation with a platform, to test a connector with
+    Record(record::Record),
+    /// Test a connector with a recording or an account
+    Test(test::Test),
 }
 
 impl ConnectorCommand {
@@ -48,6 +54,8 @@ impl ConnectorCommand {
             Verb::Schema(schema) => schema.run(),
             Verb::Check(check) => check.run(),
             Verb::Try(r#try) => r#try.run(),
+            Verb::Record(record) => record.run(),
+            Verb::Test(test) => test.run(),
         }
     }
 }
@@ -89,6 +97,12 @@ fn unknown(given: &str, manifests: &Manifests) -> String {
     let names: Vec<&str> = manifests.all().map(|it| it.name().as_str()).collect();
     let names = names.join(", ");
     format!("there is no connector `{given}`; there are {names}. A file is given with its path")
+}
+
+/// What asks run on.
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|cause| format!("no threads to run on: {cause}"))
 }
 
 /// Writes to where people read it. Whoever reads no further is not told.
