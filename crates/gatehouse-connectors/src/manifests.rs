@@ -5,7 +5,7 @@ mod own;
 pub use own::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, OwnManifest};
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::manifest::{Manifest, ManifestFaults};
 use crate::simulator;
@@ -48,6 +48,11 @@ struct Known {
 impl Manifests {
     /// Those in the binary.
     pub fn shipped() -> Self {
+        static ALL: LazyLock<Manifests> = LazyLock::new(Manifests::read_shipped);
+        ALL.clone()
+    }
+
+    fn read_shipped() -> Self {
         let known = SHIPPED.iter().map(|Shipped { file, text }| {
             let manifest =
                 Manifest::parse(file, text).expect("a test reads every shipped manifest");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatehouse_connectors::{Catalog, Fault, Settings};
+use gatehouse_connectors::{Catalog, Fault, Settings, StandIn};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, PlatformName, TenantName};
 use gatehouse_server::app::account::AccountInput;
@@ -43,6 +43,18 @@ pub(super) struct GivenAccount {
     pub(super) account: Account,
     pub(super) settings: Settings,
     pub(super) credentials: Credentials,
+}
+
+impl GivenAccount {
+    /// The account that a stand-in knows.
+    pub(super) fn of_stand_in(
+        connector: &ConnectorName,
+        stand_in: &StandIn,
+    ) -> Result<Self, String> {
+        let settings = stand_in.settings().clone();
+        let credentials = stand_in.credentials().clone();
+        Ok(Self { settings, credentials, ..of_flags(connector)? })
+    }
 }
 
 impl AccountArgs {

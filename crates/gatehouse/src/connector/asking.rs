@@ -1,18 +1,20 @@
 //! Asks one account as the server would, and keeps what came of it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use gatehouse_connectors::recording::Recording;
 use gatehouse_connectors::{
-    Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Wanted, Witness,
+    Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, StandIn, Wanted, Witness,
 };
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{ConnectorName, PageRequest, Product};
 use tokio::time::Instant;
 
-use super::account::AccountArgs;
+use super::account::{AccountArgs, GivenAccount};
 
 /// How long an account is asked.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -47,24 +49,45 @@ impl<W: Fn(usize, &Exchange<'_>) + Send + Sync> Witness for Counting<W> {
     }
 }
 
-/// Asks the account that is given, and shows each call, by its number, to who looks on.
+/// Who is asked.
+pub(super) enum Whom<'a> {
+    /// An account at a platform.
+    Account(&'a AccountArgs),
+    /// A stand-in for the platform, made of a recording.
+    Recording(&'a Path),
+}
+
+/// Asks, and shows each call, by its number, to who looks on.
 pub(super) fn ask(
     manifests: Manifests,
     connector: &ConnectorName,
-    args: &AccountArgs,
+    whom: &Whom<'_>,
     question: Question,
     parts: Parts,
     shown: impl Fn(usize, &Exchange<'_>) + Send + Sync + 'static,
 ) -> Result<Outcome, String> {
-    let options =
-        Options { allow_insecure_urls: args.allow_insecure_urls, manifests, ..Options::default() };
+    let manifest = manifests.get(connector.as_str()).map(Arc::clone);
+    let allow_insecure_urls = match whom {
+        Whom::Account(args) => args.allow_insecure_urls,
+        Whom::Recording(_) => false,
+    };
+    let options = Options { allow_insecure_urls, manifests, ..Options::default() };
     let witness = Arc::new(Counting { n_calls: AtomicUsize::new(0), shown });
     let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Witness>);
     let platforms = platforms.map_err(|why| why.to_string())?;
-    let given = args.read(platforms.catalog(), connector)?;
+    let runtime = super::runtime()?;
+    // It answers as long as it is there.
+    let (_stand_in, given) = match whom {
+        Whom::Account(args) => (None, args.read(platforms.catalog(), connector)?),
+        Whom::Recording(path) => {
+            let manifest = manifest.ok_or("what is built in has no recordings")?;
+            let recording = Recording::load(path)?;
+            let stand_in = runtime.block_on(StandIn::start(manifest, &recording))?;
+            let given = GivenAccount::of_stand_in(connector, &stand_in)?;
+            (Some(stand_in), given)
+        }
+    };
     let platform = given.account.platform.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
     let mut outcome = runtime
         .block_on(async {
             let account = platforms.open(

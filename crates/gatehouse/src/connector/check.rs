@@ -7,7 +7,7 @@ use gatehouse_connectors::{Manifests, Parts};
 use gatehouse_core::{ConnectorName, PageRequest};
 
 use super::account::AccountArgs;
-use super::asking::{Question, ask};
+use super::asking::{Question, Whom, ask};
 use super::{counted, say, transcript};
 
 /// Products that are asked for to see whether that works.
@@ -53,7 +53,8 @@ impl Check {
 
     fn try_it(&self, manifests: Manifests, connector: &ConnectorName) -> Result<(), String> {
         let question = Question::Page(PageRequest { number: 1, size: PAGE_SIZE });
-        let outcome = ask(manifests, connector, &self.account, question, Parts::ALL, |_, _| ())?;
+        let whom = Whom::Account(&self.account);
+        let outcome = ask(manifests, connector, &whom, question, Parts::ALL, |_, _| ())?;
         for failure in &outcome.failures {
             say(&transcript::failure(failure));
         }

@@ -1,12 +1,14 @@
 //! `gatehouse connector try`: asks an account as the server would, and shows all that is said.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use gatehouse_connectors::{Parts, Wanted};
 use gatehouse_core::product::is_local_id;
 use gatehouse_core::{Identifier, IdentifierKind, PageRequest};
 
 use super::account::AccountArgs;
-use super::asking::{Question, ask};
+use super::asking::{Question, Whom, ask};
 use super::{OwnConnectors, counted, named, say, transcript};
 
 /// Ask an account, and show every request, answer and product
@@ -46,6 +48,9 @@ pub(super) struct Try {
     /// Show all of each answer
     #[arg(long)]
     full: bool,
+    /// Ask a stand-in that is made of a recording, instead of an account
+    #[arg(long, value_name = "FILE")]
+    recording: Option<PathBuf>,
     #[command(flatten)]
     account: AccountArgs,
     #[command(flatten)]
@@ -71,7 +76,14 @@ impl Try {
         let shown = move |n: usize, it: &gatehouse_connectors::Exchange<'_>| {
             say(&transcript::exchange(n, it, is_full));
         };
-        let outcome = ask(manifests, &connector, &self.account, question, parts, shown)?;
+        let whom = match &self.recording {
+            Some(_) if self.account.is_given() => {
+                return Err("give a recording or an account, not both".into());
+            }
+            Some(path) => Whom::Recording(path),
+            None => Whom::Account(&self.account),
+        };
+        let outcome = ask(manifests, &connector, &whom, question, parts, shown)?;
         for product in &outcome.products {
             say(&transcript::product(product, parts));
         }
