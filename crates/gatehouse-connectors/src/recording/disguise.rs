@@ -1,7 +1,7 @@
 //! Other numbers in the place of those of a real fleet: the same for the same, as long as they were, with check digits
 //! that are right where they were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gatehouse_core::identifier::luhn_digit;
 use serde_json::Value;
@@ -19,6 +19,8 @@ const KEPT_DIGITS: usize = 5;
 #[derive(Default)]
 pub(super) struct Disguise {
     table: HashMap<String, String>,
+    /// What stands for a number already.
+    used: HashSet<String>,
     n_numbers: usize,
     /// How many names of a shape there are.
     shapes: HashMap<String, usize>,
@@ -68,13 +70,28 @@ impl Disguise {
             // The same card, with its check digit.
             let card = self.number(&digits[..CARD_DIGITS]);
             with_check_digit(card)
-        } else if checked(digits) {
-            with_check_digit(self.running(digits, digits.len() - 1))
         } else {
-            self.running(digits, digits.len())
+            let has_check_digit = checked(digits);
+            self.unused(|it| {
+                if has_check_digit {
+                    with_check_digit(it.running(digits, digits.len() - 1))
+                } else {
+                    it.running(digits, digits.len())
+                }
+            })
         };
         self.table.insert(digits.to_owned(), other.clone());
         other
+    }
+
+    /// The next that stands for nothing else: a number with its check digit may be one without.
+    fn unused(&mut self, next: impl Fn(&mut Self) -> String) -> String {
+        loop {
+            let other = next(self);
+            if self.used.insert(other.clone()) {
+                return other;
+            }
+        }
     }
 
     fn running(&mut self, digits: &str, len: usize) -> String {
@@ -163,6 +180,6 @@ fn is_digits(text: &str) -> bool {
 /// A byte as it stands in an address: `%2B`.
 fn encoded_byte(text: &str) -> Option<&str> {
     let encoded = text.get(..3)?;
-    let is_hex = encoded[1..].bytes().all(|it| it.is_ascii_hexdigit());
+    let is_hex = encoded.bytes().skip(1).all(|it| it.is_ascii_hexdigit());
     (encoded.starts_with('%') && is_hex).then_some(encoded)
 }

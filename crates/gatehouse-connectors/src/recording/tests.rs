@@ -32,3 +32,19 @@ fn names_keep_their_form_and_short_numbers_stay() {
     let text = disguise.text("GET /v1/Sims/HSabcdef0123456789abcdef0123456789?PageSize=50");
     assert_eq!(text, "GET /v1/Sims/HS00000000000000000000000000000001?PageSize=50");
 }
+
+#[test]
+fn different_numbers_stay_different() {
+    let mut disguise = Disguise::default();
+    let numbers: Vec<String> = (0..500).map(|n| format!("26063{:010}", n * 37)).collect();
+    let others: std::collections::HashSet<String> =
+        numbers.iter().map(|it| disguise.text(it)).collect();
+    assert_eq!(others.len(), numbers.len());
+}
+
+#[test]
+fn any_text_can_be_disguised() {
+    for text in ["Gdańsk", "ńs", "%", "%2", "%2B4", "", "é%ñ"] {
+        assert_eq!(Disguise::default().text(text), text);
+    }
+}

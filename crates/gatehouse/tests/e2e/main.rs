@@ -21,6 +21,7 @@ mod limits;
 mod log;
 mod operator;
 mod process;
+mod recording;
 mod search;
 mod secrets;
 mod serve;

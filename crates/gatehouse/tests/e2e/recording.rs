@@ -1,0 +1,103 @@
+//! A conversation that is kept, and the tests that are made of it.
+
+use super::process::*;
+use gatehouse_connectors::simulator;
+
+/// A manifest for the platforms that `gatehouse simulate` runs.
+const MANIFEST: &str = r#"manifest: 1
+name: mine
+title: Mine
+connectivity: CELLULAR
+account:
+  credentials:
+    token: { description: Any token }
+every_call:
+  headers: { Authorization: "Bearer {credentials.token}" }
+paging:
+  by: number
+  size: { max: 100 }
+  total: $.total
+list:
+  call: { get: /v1/connections, query: { page: "{page.number}", size: "{page.size}" } }
+  items: $.connections
+look_up:
+  id: { call: { get: "/v1/connections/{value}" }, items: $ }
+  iccid: { call: { get: /v1/connections, query: { iccid: "{values|luhn_strip}" } }, items: $.connections, at_once: 100 }
+  imsi: not_searchable
+  msisdn: never_carried
+  serial_number: never_carried
+product:
+  id: $.id
+  status: { word: $.state, words: { in-use: ACTIVE, paused: SUSPENDED, stock: CREATED, retired: TERMINATED } }
+  identifiers: { iccid: $.iccid, imsi: $.imsi }
+  properties:
+    - { each: "$.properties[*]", name_from: $.name, value: $.value }
+errors:
+  message: $.message
+"#;
+
+fn run(place: &Place, arguments: &[&str]) -> (bool, String) {
+    let output = place.run(&[&["connector"], arguments].concat());
+    (output.status.success(), said(&output))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_recorded_is_clean_and_becomes_a_test() {
+    let place = Place::sqlite();
+    std::fs::write(place.path("mine.yaml"), MANIFEST).unwrap();
+    let platform = simulator::Platform::usual()[0].clone();
+    let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
+    let base = format!("baseUrl={}", server.url());
+    let account = ["--set", &base, "--credential", "token=s3cret-token"];
+    let recorded = [&["record", "mine.yaml", "--out", "mine.json"], &account[..]].concat();
+    let (is_well, shown) = run(&place, &recorded);
+    assert!(is_well && shown.contains("exchanges kept"), "{shown}");
+    let kept = std::fs::read_to_string(place.path("mine.json")).unwrap();
+    assert!(kept.contains("\"state\""), "what the manifest names is kept");
+    // Nothing else is: no secret, no address, and of a card only what stands for its numbers.
+    for foreign in ["s3cret", "127.0.0.1", "msisdn", "imei", "connectivity\": \"cellular"] {
+        assert!(!kept.contains(foreign), "{foreign} in {kept}");
+    }
+    let one = simulated_iccid(&server).await;
+    assert!(!kept.contains(&one), "{one} in {kept}");
+
+    let (is_well, shown) = run(&place, &["test", "mine.yaml", "--recording", "mine.json"]);
+    assert!(is_well && shown.contains(" passed, 0 failed, "), "{shown}");
+    let (is_well, shown) = run(&place, &["try", "mine.yaml", "--recording", "mine.json"]);
+    assert!(is_well && shown.contains("1 call, 10 products, no failure"), "{shown}");
+    let against = [&["test", "mine.yaml"], &account[..]].concat();
+    let (is_well, shown) = run(&place, &against);
+    assert!(is_well && shown.contains(" passed, 0 failed, "), "{shown}");
+
+    let wrong = MANIFEST.replace("paused: SUSPENDED", "paused: ACTIVE");
+    std::fs::write(place.path("mine.yaml"), wrong).unwrap();
+    let (is_well, shown) = run(&place, &["test", "mine.yaml", "--recording", "mine.json"]);
+    assert!(!is_well && shown.contains("FAIL  the recorded answers"), "{shown}");
+}
+
+/// The number of a card that the platform has.
+async fn simulated_iccid(server: &simulator::Server) -> String {
+    let url = format!("{}/v1/connections?page=1&size=1", server.url());
+    let asked = reqwest::Client::builder().build().unwrap().get(url).bearer_auth("s3cret-token");
+    let page: serde_json::Value = asked.send().await.unwrap().json().await.unwrap();
+    page["connections"][0]["iccid"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_shipped_connector_is_tested_with_its_own_recording() {
+    let place = Place::sqlite();
+    let (is_well, shown) = run(&place, &["test", "starlink"]);
+    assert!(is_well && shown.contains("ok    pages of 1000 hold everything once"), "{shown}");
+    for (arguments, expected) in [
+        (&["test", "nowhere"][..], "there is no connector `nowhere`"),
+        (&["test", "1nce", "--recording", "nowhere.json"], "nowhere.json: No such file"),
+        (&["test", "simulator"], "is built in, and is no manifest"),
+        (&["test", "1nce", "--recording", "estate.yaml"], "estate.yaml"),
+        (&["try", "1nce", "--recording", "a.json", "--set", "a=b"], "not both"),
+        (&["record", "1nce", "--out", "a.json"], "credentials.username is missing"),
+    ] {
+        let (is_well, shown) = run(&place, arguments);
+        assert!(!is_well && shown.contains(expected), "{arguments:?}: {shown}");
+    }
+    assert!(!place.path("a.json").exists());
+}
