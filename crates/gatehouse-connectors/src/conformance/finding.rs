@@ -65,7 +65,7 @@ pub(super) async fn check_live(checks: &mut Checks, manifest: &Manifest, account
             continue;
         };
         let id = connection.local_id.to_string();
-        let came = fine(account.look_up(by, &[value.clone()]).await);
+        let came = fine(account.look_up(by, std::slice::from_ref(&value)).await);
         let result = came.and_then(|came| {
             if came.contains(&id) { Ok(()) } else { Err(format!("expected {id:?}, {came:?} came")) }
         });
