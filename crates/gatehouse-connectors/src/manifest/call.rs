@@ -103,7 +103,9 @@ impl Call {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         for basic in [every.basic.as_ref(), self.basic.as_ref()].into_iter().flatten() {
-            headers.extend(basic.header(scope).map(|it| (AUTHORIZATION, it)));
+            if let Some(header) = basic.header(scope) {
+                headers.insert(AUTHORIZATION, header);
+            }
         }
         for (name, template) in every.headers.iter().chain(&self.headers) {
             if let Some(text) = template.fill(scope) {
@@ -201,3 +203,6 @@ fn of_basic(basic: Option<&Basic>) -> Vec<(String, &Template)> {
     let parts = basic.map(|it| [("basic.user", &it.user), ("basic.password", &it.password)]);
     parts.into_iter().flatten().map(|(name, it)| (name.to_owned(), it)).collect()
 }
+
+#[cfg(test)]
+mod tests;
