@@ -37,8 +37,10 @@ impl Body {
             Self::Plain(value) => value.clone(),
             Self::Text(template) => {
                 let text = template.fill(scope)?;
-                match text.parse::<u64>() {
-                    Ok(number) if template.is_number() => number.into(),
+                // A time may be before 1970. Whatever has more digits than these stays a text, and whole.
+                let number = text.parse::<u64>().map(Value::from);
+                match number.or_else(|_| text.parse::<i64>().map(Value::from)) {
+                    Ok(number) if template.is_number() => number,
                     _ => Value::String(text.to_string()),
                 }
             }
@@ -92,3 +94,6 @@ impl JsonSchema for Body {
         json_schema!({ "description": "A JSON value; every text in it is a template." })
     }
 }
+
+#[cfg(test)]
+mod tests;
