@@ -175,3 +175,6 @@ impl Named for AccountValues {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,6 @@ impl JsonSchema for Statuses {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,6 @@ impl Errors {
         self.message.first(body)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,6 @@ impl Bucket {
         Quota { calls: self.calls, per: self.per.0, of: self.of.clone(), scope: self.scope }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,3 +183,6 @@ impl JsonSchema for Parameter {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,3 +56,6 @@ impl fmt::Debug for Pattern {
         write!(f, "Pattern({self})")
     }
 }
+
+#[cfg(test)]
+mod tests;

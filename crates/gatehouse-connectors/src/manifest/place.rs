@@ -93,3 +93,6 @@ impl<'de> Deserialize<'de> for Node {
         deserializer.deserialize_any(Read)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,3 +171,6 @@ fn no_id() -> Failure {
     );
     Failure::new(FailureKind::Error, detail)
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,6 @@ impl PropertyRule {
         self.properties.iter().find_map(Self::fault)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,3 +116,6 @@ impl JsonSchema for Selection {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,3 +89,6 @@ impl JsonSchema for Source {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

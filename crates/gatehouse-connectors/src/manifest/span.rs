@@ -43,3 +43,6 @@ impl TryFrom<String> for Span {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,3 +56,6 @@ impl Status {
         (ours, word.map(SmolStr::from))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,3 +91,6 @@ impl Transform {
         texts
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use serde_json::json;
+
+use super::*;
+use crate::manifest::tests::read;
+
+const FORM: &str = r#"
+settings:
+  region: { description: The region, matches: "eu|us" }
+  authUrl: { description: Where tokens come from, is_url: true, default: "https://auth.example" }
+  org: { description: A part of it, optional: true }
+credentials:
+  apiKey: { description: The key }
+  pin: { description: Another, optional: true }
+"#;
+
+fn account(
+    form: &str,
+    settings: Value,
+    credentials: &[(&str, &str)],
+) -> Result<AccountValues, Vec<String>> {
+    let mut given = Credentials::default();
+    for (name, secret) in credentials {
+        given.insert((*name).to_owned(), (*secret).into());
+    }
+    let told = read::<AccountForm>(form).read(settings.as_object().unwrap(), &given, false);
+    told.map_err(|faults| {
+        faults.into_iter().map(|it| format!("{} {}", it.name, it.reason)).collect()
+    })
+}
+
+#[test]
+fn what_an_account_says_is_there_by_name() {
+    let settings = json!({"region": "eu", "org": 7});
+    let values = account(FORM, settings, &[("apiKey", "k")]).unwrap_or_else(|it| panic!("{it:?}"));
+    let told = |what| values.named(&what).map(|it| it.to_string());
+    assert_eq!(told(What::Setting("region".into())).as_deref(), Some("eu"));
+    assert_eq!(told(What::Setting("org".into())).as_deref(), Some("7"));
+    assert_eq!(told(What::Setting("authUrl".into())).as_deref(), Some("https://auth.example"));
+    assert_eq!(told(What::Credential("apiKey".into())).as_deref(), Some("k"));
+    assert_eq!(told(What::Credential("pin".into())), None);
+    assert_eq!(told(What::Session("apiKey".into())), None);
+    assert_eq!(values.addresses.len(), 1);
+    assert!(account("{}", json!({}), &[]).is_ok());
+}
+
+#[test]
+fn every_fault_is_told_and_all_at_once() {
+    const CHARS: &str = "must have 1 to 8192 characters, none of them a control character";
+    let (long, fine) = ("x".repeat(8193), ("apiKey", "k"));
+    let with = |more: Value| {
+        let mut settings = json!({"region": "eu"});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        settings
+    };
+    #[rustfmt::skip]
+    let cases = [
+        (json!({}),                        vec![fine],             "settings.region is missing".to_owned()),
+        (with(json!({"region": "asia"})),  vec![fine],             "settings.region must be like `eu|us`".to_owned()),
+        (with(json!({"region": null})),    vec![fine],             "settings.region must be a text, a number or a truth value, not null".to_owned()),
+        (with(json!({"org": []})),         vec![fine],             "settings.org must be a text, a number or a truth value, not a list".to_owned()),
+        (with(json!({"org": ""})),         vec![fine],             format!("settings.org {CHARS}")),
+        (with(json!({"org": "a\tb"})),     vec![fine],             format!("settings.org {CHARS}")),
+        (with(json!({"org": long})),       vec![fine],             format!("settings.org {CHARS}")),
+        (with(json!({"zone": 1})),         vec![fine],             "settings.zone is not a setting of this connector; it may have baseUrl, callsAtOnce, callsPerSecond, region, authUrl, org".to_owned()),
+        (with(json!({})),                  vec![],                 "credentials.apiKey is missing".to_owned()),
+        (with(json!({})),                  vec![("apiKey", "")],   format!("credentials.apiKey {CHARS}")),
+        (with(json!({})),                  vec![("apiKey", "a\n")], format!("credentials.apiKey {CHARS}")),
+        (with(json!({})),                  vec![("apiKey", &*long)], format!("credentials.apiKey {CHARS}")),
+        (with(json!({})),                  vec![fine, ("pin", "")], format!("credentials.pin {CHARS}")),
+        (with(json!({})),                  vec![fine, ("key", "k")], "credentials.key is not a credential of this connector; it has apiKey, pin".to_owned()),
+    ];
+    for (settings, credentials, expected) in cases {
+        let told = account(FORM, settings, &credentials).err();
+        assert_eq!(told, Some(vec![expected]));
+    }
+    for url in
+        ["http://auth.example", "ftp://auth.example", "auth.example", "https://a@auth.example"]
+    {
+        let told = account(FORM, with(json!({"authUrl": url})), &[fine]).err().unwrap_or_default();
+        assert!(told.len() == 1 && told[0].starts_with("settings.authUrl "), "{url}: {told:?}");
+    }
+    let told = account("{}", json!({}), &[("key", "k")]).err();
+    assert_eq!(
+        told,
+        Some(vec!["credentials.key is not a credential of this connector; it has none".to_owned()])
+    );
+    let all = account(FORM, json!({"org": {}, "zone": 1}), &[("key", "hunter22")]).err().unwrap();
+    assert_eq!(all.len(), 5, "{all:?}");
+    assert!(!all.concat().contains("hunter22"));
+}

@@ -1,0 +1,54 @@
+use serde_json::json;
+
+use super::*;
+use crate::manifest::tests::{misread, read};
+
+#[test]
+fn a_single_value_is_a_text_and_nothing_else_is() {
+    #[rustfmt::skip]
+    let cases = [
+        (json!("a b"),                    Some("a b")),
+        (json!(""),                       Some("")),
+        (json!(true),                     Some("true")),
+        (json!(false),                    Some("false")),
+        (json!(0),                        Some("0")),
+        (json!(-7),                       Some("-7")),
+        (json!(18_446_744_073_709_551_615u64), Some("18446744073709551615")),
+        (json!(i64::MIN),                 Some("-9223372036854775808")),
+        (json!(12.0),                     Some("12")),
+        (json!(1e15),                     Some("1000000000000000")),
+        (json!(12.5),                     Some("12.5")),
+        (json!(-0.25),                    Some("-0.25")),
+        // Of these, some digits are made up.
+        (json!(9_007_199_254_740_992.0),  None),
+        (json!(89_491_000_000_000_000_000.0), None),
+        (json!(null),                     None),
+        (json!([]),                       None),
+        (json!(["a"]),                    None),
+        (json!({"a": 1}),                 None),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(text_of(&value).as_deref(), expected, "{value}");
+    }
+    let read: Value = serde_json::from_str("89491000000000000019").unwrap();
+    assert_eq!(text_of(&read), None, "a card's number that was sent as a number is not whole");
+}
+
+#[test]
+fn a_path_leads_to_all_that_is_there_in_order() {
+    let document = json!({"a": [{"n": 1}, {"n": null}, {"m": 2}, {"n": 3}]});
+    let path: Path = read("'$.a[*].n'");
+    assert_eq!(path.all(&document), [&json!(1), &json!(null), &json!(3)]);
+    assert_eq!(path.first(&document), Some(&json!(1)));
+    assert_eq!(read::<Path>("$.b").first(&document), None);
+    assert_eq!(read::<Path>("$").first(&document), Some(&document));
+    assert_eq!(format!("{path} {path:?}"), "$.a[*].n Path($.a[*].n)");
+}
+
+#[test]
+fn what_is_no_path_is_told() {
+    for text in ["data", "$.", "$.a[", "'$ .a b'", "''"] {
+        let told = misread::<Path>(text);
+        assert!(told.starts_with("must be a JSONPath such as `$.data`"), "{text}: {told}");
+    }
+}

@@ -1,0 +1,53 @@
+use super::*;
+
+const FILE: &str = "# A file.
+name: alpha
+list:
+  call: { get: /sims, query: { page.size: 1, page: { size: 2 } } }
+limits:
+  buckets:
+    - { calls: 1 }
+    -
+      calls: 2
+settings:
+  'a.b':
+    c: null
+  a: { b.c: 1.5 }
+  empty: {}
+  truth: true
+  below: -3
+";
+
+#[test]
+fn every_field_has_a_place() {
+    #[rustfmt::skip]
+    let cases = [
+        ("name",                        (2, 7)),
+        ("list",                        (4, 3)),
+        ("list.call",                   (4, 9)),
+        ("list.call.get",               (4, 16)),
+        ("list.call.query.page.size",   (4, 43)),
+        ("list.call.query.page",        (4, 52)),
+        ("limits.buckets[0].calls",     (7, 16)),
+        ("limits.buckets[1].calls",     (9, 14)),
+        ("settings.a.b.c",              (12, 8)),
+        ("settings.truth",              (15, 10)),
+        ("settings.below",              (16, 10)),
+        // Of what isn't there, where it would be.
+        ("limits.buckets[1].per",       (9, 7)),
+        ("limits.buckets[7].per",       (7, 5)),
+        ("list.call.post",              (4, 9)),
+        ("names",                       (2, 1)),
+        ("",                            (2, 1)),
+    ];
+    let places = Places::read(FILE);
+    for (field, expected) in cases {
+        assert_eq!(places.of(field), expected, "{field}");
+    }
+}
+
+#[test]
+fn what_is_no_file_has_its_beginning() {
+    assert_eq!(Places::read("{ a: ").of("a"), (1, 1));
+    assert_eq!(Places::read("text").of("a"), (1, 1));
+}

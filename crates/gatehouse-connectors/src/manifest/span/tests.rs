@@ -1,0 +1,31 @@
+use super::*;
+use crate::manifest::tests::{misread, read};
+
+#[test]
+fn lengths_of_time_are_read_as_people_write_them() {
+    #[rustfmt::skip]
+    let cases = [
+        ("0s", 0), ("90s", 90), ("15m", 900), ("4h", 14_400), ("365d", 31_536_000),
+        ("007s", 7), ("36525d", 3_155_760_000), ("3155760000s", 3_155_760_000),
+    ];
+    for (text, seconds) in cases {
+        assert_eq!(read::<Span>(text).0.as_secs(), seconds, "{text}");
+    }
+}
+
+#[test]
+fn what_is_none_is_told() {
+    #[rustfmt::skip]
+    let cases = [
+        "", "s", "5", "5w", "5 s", "+5s", "-5s", "1.5h", "5S", "5µ", "36526d", "3155760001s",
+        "18446744073709551616s", "18446744073709551615d",
+    ];
+    for text in cases {
+        assert_eq!(
+            misread::<Span>(&format!("'{text}'")).split(" at line").next(),
+            Some(&*format!(
+                "must be a whole number and s, m, h or d, such as `90s` or `365d`, not `{text}`"
+            ))
+        );
+    }
+}
