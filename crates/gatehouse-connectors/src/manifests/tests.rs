@@ -51,3 +51,43 @@ fn an_editor_can_explain_every_field_and_sees_every_slip() {
     }
     assert_eq!(silent, Vec::<String>::new());
 }
+
+/// What tells people about the language.
+const REFERENCE: &str = include_str!("../../../../docs/writing-a-connector.md");
+
+/// The names of all fields in a schema, and of all words that fields may be.
+fn names(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    use serde_json::Value;
+    match schema {
+        Value::Object(members) => {
+            if let Some(fields) = members.get("properties").and_then(Value::as_object) {
+                found.extend(fields.keys().cloned());
+            }
+            let words = members.get("enum").and_then(Value::as_array).into_iter().flatten();
+            let words = words.chain(members.get("const"));
+            found.extend(words.filter_map(Value::as_str).map(str::to_owned));
+            // A field may be called `properties`, too.
+            let (fields, others): (Vec<_>, Vec<_>) =
+                members.iter().partition(|(name, _)| *name == "properties");
+            let fields = fields.iter().filter_map(|(_, it)| it.as_object()).flatten();
+            fields.chain(others).for_each(|(_, it)| names(it, found));
+        }
+        Value::Array(members) => members.iter().for_each(|it| names(it, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_reference_names_every_field_and_every_word() {
+    let mut all = std::collections::BTreeSet::new();
+    names(&Manifest::schema(), &mut all);
+    assert!(all.len() > 90 && all.contains("belongs_to") && all.contains("luhn_strip"), "{all:?}");
+    let reference = REFERENCE.split_once("\n## Reference\n").unwrap().1;
+    // Every second part stands in backticks.
+    let quoted: Vec<&str> = reference.split('`').skip(1).step_by(2).collect();
+    let is_part = |it: char| !it.is_ascii_alphanumeric() && it != '_';
+    let quoted: std::collections::BTreeSet<&str> =
+        quoted.iter().flat_map(|it| it.split(is_part)).collect();
+    let missing: Vec<&String> = all.iter().filter(|it| !quoted.contains(it.as_str())).collect();
+    assert!(missing.is_empty(), "docs/writing-a-connector.md doesn't tell of {missing:?}");
+}

@@ -1,3 +1,7 @@
+mod details;
+mod found;
+mod sessions;
+
 use std::time::Duration;
 
 use futures_util::future::join_all;

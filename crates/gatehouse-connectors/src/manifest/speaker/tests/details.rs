@@ -1,0 +1,171 @@
+//! What a list leaves out, and how it is asked for.
+
+use gatehouse_core::IdentifierKind;
+
+use super::*;
+use crate::connector::Parts;
+
+const ALONE: &str = r#"
+detail:
+  call: { get: "/sims/{value}" }
+  items: $
+  adds: { identifiers: { msisdn: $.msisdn }, properties: [{ name: tag, value: $.tags }] }
+"#;
+
+const JOINED: &str = r#"
+detail:
+  call: { get: /numbers, query: { sim: ["{value}"], page: "{page.number}" } }
+  by: iccid
+  at_once: 2
+  items: $.data
+  belongs_to: $.sim
+  adds: { identifiers: { msisdn: $.msisdn } }
+"#;
+
+fn rest() -> String {
+    REST.replace("msisdn: never_carried", "msisdn: not_searchable")
+}
+
+/// Connections with these ids, each with a card of that name.
+fn connections(ids: &[&str]) -> Vec<Arc<Connection>> {
+    let mapping = "{ id: $.id, status: { word: $.status }, identifiers: { iccid: $.iccid } }";
+    let mapping: crate::manifest::Mapping = serde_saphyr::from_str(mapping).unwrap();
+    let one = |id: &&str| {
+        let document = json!({"id": id, "iccid": id.trim_end_matches('?'), "status": "on"});
+        let document = if id.ends_with('?') { json!({"id": id}) } else { document };
+        Arc::new(
+            mapping.connection(&document, gatehouse_core::product::Connectivity::Cellular).unwrap(),
+        )
+    };
+    ids.iter().map(one).collect()
+}
+
+/// Ids, each with the numbers that are called.
+fn told(completed: &[Arc<Connection>]) -> Vec<String> {
+    let one = |it: &Arc<Connection>| {
+        let numbers = it.identifiers.iter().filter(|(kind, _)| *kind == IdentifierKind::Msisdn);
+        let numbers: Vec<&str> = numbers.map(|(_, number)| number.as_str()).collect();
+        format!("{}: {}", it.local_id, numbers.join(" "))
+    };
+    completed.iter().map(one).collect()
+}
+
+#[tokio::test]
+async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_out() {
+    let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
+        Some("/sims/gone") => reply(404, "", "{}"),
+        Some("/sims/broken") => reply(400, "", r#"{"message": "No"}"#),
+        Some(path) => says(json!({"msisdn": path.replace("/sims/", "49"), "tags": ["x", "y"]})),
+        None => unreachable!(),
+    })
+    .await;
+    let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE, "errors: { message: $.message }"]);
+    let all = connections(&["c", "gone", "a", "broken", "b"]);
+    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    assert_eq!(told(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
+    assert_eq!(connections[0].properties.len(), 2);
+    let failures: Vec<String> = failures.into_iter().map(|it| it.detail).collect();
+    assert_eq!(failures, ["the platform answered 400: No"]);
+    assert_eq!(platform.asked().len(), 5);
+}
+
+#[tokio::test]
+async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_count_once() {
+    let mut platform = Platform::new(|_, head| {
+        let row = |sim: &str, msisdn: &str| json!({"sim": sim, "msisdn": msisdn});
+        match head.split(' ').nth(1).unwrap() {
+            "/numbers?sim=a&sim=b&page=1" => {
+                says(json!({"data": [row("a", "1"), row("b", "2")], "total": 5}))
+            }
+            "/numbers?sim=a&sim=b&page=2" => {
+                says(json!({"data": [row("a", "1"), row("a", "3")], "total": 5}))
+            }
+            "/numbers?sim=a&sim=b&page=3" => says(json!({"data": [row("other", "9")], "total": 5})),
+            "/numbers?sim=c&page=1" => says(json!({"data": [], "total": 0})),
+            other => reply(500, "", other),
+        }
+    })
+    .await;
+    let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
+    // Who has no card can't be asked for, and is as it was.
+    let all = connections(&["a", "none?", "b", "c"]);
+    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    assert_eq!(
+        (failures, told(&connections)),
+        (Vec::new(), vec!["a: 1 3".into(), "none?: ".into(), "b: 2".into(), "c: ".into()])
+    );
+    assert_eq!(platform.asked().len(), 4);
+}
+
+#[tokio::test]
+async fn a_group_that_fails_leaves_out_its_own() {
+    let platform = Platform::new(|_, head| match head.contains("sim=c") {
+        true => reply(400, "", "{}"),
+        false => says(json!({"data": [{"sim": "a", "msisdn": 1}], "total": 1})),
+    })
+    .await;
+    let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
+    let all = connections(&["a", "b", "c", "d"]);
+    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    assert_eq!((told(&connections), failures.len()), (vec!["a: 1".into(), "b: ".into()], 1));
+}
+
+#[tokio::test]
+async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are_wanted() {
+    let none = Parts::default();
+    for (parts, is_asked) in [
+        (Parts::ALL, true),
+        (Parts { characteristics: true, ..none }, true),
+        (Parts { properties: true, ..none }, true),
+        (Parts { status: true, ..none }, false),
+        (none, false),
+    ] {
+        let mut platform = Platform::new(|_, head| match head.starts_with("GET /sims?") {
+            true => says(json!({"data": [{"id": "a", "iccid": "89"}, {"id": "b", "iccid": "891"}], "total": 2})),
+            false => says(json!({"msisdn": "49"})),
+        })
+        .await;
+        let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
+        let by = By::Number(IdentifierKind::Iccid);
+        let ask = Ask { parts, ..patient() };
+        let found = speaker.look_up(ask, by, &["89".to_owned()]).await.unwrap();
+        let (asked, expected) = if is_asked {
+            (vec!["GET /sims?iccid=89&page=1", "GET /sims/a"], vec!["a: 49"])
+        } else {
+            (vec!["GET /sims?iccid=89&page=1"], vec!["a: ", "b: "])
+        };
+        assert_eq!(
+            (platform.asked(), told(&found)),
+            (
+                asked.iter().map(ToString::to_string).collect(),
+                expected.iter().map(ToString::to_string).collect()
+            ),
+            "{parts:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_look_up_that_is_detailed_asks_for_nothing_more() {
+    let mut platform = Platform::new(|_, _| says(json!({"id": "a", "msisdn": "49"}))).await;
+    let rest = rest().replace("items: $ }", "items: $, is_detailed: true }");
+    let speaker = speaker(&platform, &[NUMBERED, &rest, ALONE]);
+    let found = speaker.look_up(patient(), By::Id, &["a".to_owned()]).await.unwrap();
+    assert_eq!(
+        (told(&found), platform.asked()),
+        (vec!["a: 49".to_owned()], vec!["GET /sims/a".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn a_look_up_whose_details_fail_fails() {
+    let platform = Platform::new(|_, head| match head.starts_with("GET /sims?") {
+        true => says(json!({"data": [{"id": "a", "iccid": "89"}], "total": 1})),
+        false => reply(400, "", "{}"),
+    })
+    .await;
+    let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
+    let found =
+        speaker.look_up(patient(), By::Number(IdentifierKind::Iccid), &["89".to_owned()]).await;
+    assert_eq!(found.unwrap_err().detail, "the platform answered 400");
+}
