@@ -456,6 +456,7 @@ impl Desk {
             }
             (PagingBy::Offset, _) => number(What::PageOffset).unwrap_or(0),
             (PagingBy::Cursor, None) => 0,
+            (PagingBy::Cursor, mark) if *mark == paging.first_mark => 0,
             (PagingBy::Cursor, Some(mark)) => match self.position(mark, &found) {
                 Some(position) => position,
                 None => return self.refuse(400, format!("`{mark}` is no mark that was given")),

@@ -142,6 +142,11 @@ impl<'m> Check<'m> {
             }
             _ => {}
         }
+        let is_marked = paging.by == PagingBy::Cursor
+            && !paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+        if paging.first_mark.is_some() && !is_marked {
+            self.fault("paging.first_mark", "is for pages that are found by a `{page.cursor}`");
+        }
         if let Some(super::paging::Next::Header(name)) = &paging.next {
             self.header("paging.next.header", name);
         }

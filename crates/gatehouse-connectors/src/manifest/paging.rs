@@ -31,6 +31,9 @@ pub(crate) struct Paging {
     /// What leads to the next page, where pages are found by marks.
     #[serde(default)]
     pub(crate) next: Option<Next>,
+    /// What `{page.cursor}` is on the first page, where it must not be left out.
+    #[serde(default)]
+    pub(crate) first_mark: Option<String>,
     /// Whether a page with fewer connections than were asked for is surely the last one.
     #[serde(default)]
     pub(crate) ends_short: bool,

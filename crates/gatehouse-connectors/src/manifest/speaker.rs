@@ -146,7 +146,10 @@ impl Speaker {
         Scope {
             account: &self.account,
             session,
-            page: Some(question.page),
+            page: Some(PageScope {
+                cursor: question.page.cursor.or(self.manifest.paging.first_mark.as_deref()),
+                ..question.page
+            }),
             values: question.values,
             now: machine_time(),
         }
@@ -255,6 +258,11 @@ impl Speaker {
         let items = self.items(&spoken, &list.items)?;
         // A page may be empty and yet lead on.
         let next = if is_last { None } else { self.next(&spoken, &items)? };
+        if is_by_mark && paging.last.is_some() && !is_last && next.is_none() {
+            let words =
+                "the platform says that more comes behind its page, and not how to get there";
+            return Err(spoken.answer.failure(words));
+        }
         let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
         Ok(PlatformPage {
             connections: connections.collect::<Result<_, _>>()?,

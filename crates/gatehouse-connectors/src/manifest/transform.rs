@@ -27,6 +27,8 @@ pub(crate) enum Transform {
     First,
     /// Makes several of one, at each of these.
     Split(String),
+    /// Puts this before it.
+    Prefix(String),
     /// Takes this off its beginning, where it is there.
     StripPrefix(String),
     /// Takes this off its end, where it is there.
@@ -67,6 +69,7 @@ impl Transform {
                 None => text,
             },
             Self::LuhnStrip => identifier::key(IdentifierKind::Iccid, &text).to_owned(),
+            Self::Prefix(prefix) => format!("{prefix}{text}"),
             Self::StripPrefix(prefix) => {
                 text.strip_prefix(prefix.as_str()).map(str::to_owned).unwrap_or(text)
             }

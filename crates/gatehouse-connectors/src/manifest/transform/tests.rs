@@ -17,6 +17,7 @@ fn each_transform_does_one_thing() {
         ("first",                   vec![],                         vec![]),
         ("{ split: ',' }",          vec!["a,b,,c", "d"],            vec!["a", "b", "", "c", "d"]),
         ("{ split: ', ' }",         vec!["a,b, c"],                 vec!["a,b", "c"]),
+        ("{ prefix: '1' }",         vec!["2015550123"],             vec!["12015550123"]),
         ("{ strip_prefix: '+' }",   vec!["++49", "49+"],            vec!["+49", "49+"]),
         ("{ strip_suffix: F }",     vec!["89F", "F89"],             vec!["89", "F89"]),
         ("{ matching: '[0-9]+' }",  vec!["1", "a1", "22"],          vec!["1", "22"]),
