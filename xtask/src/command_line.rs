@@ -20,7 +20,7 @@ Commands:
                            --store sqlite or postgres, --strict fails where a goal is missed;
                            --batches measures batches instead, with --passwords N chosen ones;
                            --products measures products of simulated platforms instead
-  fuzz [SECONDS]           try to break the readers of text, for a minute unless said otherwise;
+  fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
                            needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   lint                     check formatting, clippy and the documentation

@@ -111,16 +111,27 @@ fn fuzz(seconds: u32) -> Result<(), Failure> {
     cargo::run(&["fuzz", "--version"], &environment).map_err(|_| {
         Failure::Trouble("the fuzzer is missing; get it with `cargo install cargo-fuzz`".into())
     })?;
-    cargo::make_directory("fuzz/corpus/filter")?;
-    let limit = format!("-max_total_time={seconds}");
-    // What it finds out is kept in the first directory, and the second is where it starts from.
-    let directories = ["fuzz/corpus/filter", "fuzz/seeds/filter"];
-    cargo::run(
-        &[&["fuzz", "run", "--fuzz-dir", "fuzz", "filter"], &directories[..], &["--", &limit]]
-            .concat(),
-        &environment,
-    )
+    for FuzzTarget { name, seeds } in FUZZ_TARGETS {
+        let corpus = format!("fuzz/corpus/{name}");
+        cargo::make_directory(&corpus)?;
+        // What it finds out is kept in the first directory, and the second is where it starts from.
+        let limit = format!("-max_total_time={seconds}");
+        let run = ["fuzz", "run", "--fuzz-dir", "fuzz", name, &corpus, seeds, "--", &limit];
+        cargo::run(&run, &environment)?;
+    }
+    Ok(())
 }
+
+/// A reader of text that is fuzzed, and where texts are that it knows.
+struct FuzzTarget {
+    name: &'static str,
+    seeds: &'static str,
+}
+
+const FUZZ_TARGETS: [FuzzTarget; 2] = [
+    FuzzTarget { name: "filter", seeds: "fuzz/seeds/filter" },
+    FuzzTarget { name: "manifest", seeds: "connectors" },
+];
 
 fn offer_postgres() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
