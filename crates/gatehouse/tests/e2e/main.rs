@@ -31,3 +31,4 @@ mod socket;
 mod tls;
 mod token;
 mod traces;
+mod tutorial;

@@ -7,14 +7,14 @@ use reqwest::Client;
 use serde_json::Value;
 
 /// Simulated platforms that run.
-struct Simulation {
+pub(crate) struct Simulation {
     child: Child,
     /// All that they said, up to the last line.
     said: String,
 }
 
 impl Simulation {
-    fn start(place: &Place, more: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, more: &[&str]) -> Self {
         let mut arguments = vec!["simulate", "--listen", "127.0.0.1:0"];
         arguments.extend(more);
         let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
@@ -27,7 +27,7 @@ impl Simulation {
     }
 
     /// The columns of the platforms' lines.
-    fn platforms(&self) -> Vec<[&str; 4]> {
+    pub(crate) fn platforms(&self) -> Vec<[&str; 4]> {
         let lines = self.said.lines().take_while(|line| !line.is_empty());
         lines.map(|line| columns(line).try_into().unwrap()).collect()
     }

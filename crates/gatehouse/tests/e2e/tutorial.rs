@@ -1,0 +1,109 @@
+//! The tutorial of docs/writing-a-connector.md, followed to the letter.
+
+use super::process::*;
+use super::simulate::Simulation;
+
+const DOCUMENT: &str = include_str!("../../../../docs/writing-a-connector.md");
+
+/// What stands in a fence: its language, and its lines.
+struct Block {
+    language: &'static str,
+    text: &'static str,
+}
+
+/// The blocks from one heading to another.
+fn blocks(from: &str, to: &str) -> Vec<Block> {
+    let start = DOCUMENT.find(from).unwrap();
+    let end = start + DOCUMENT[start..].find(to).unwrap();
+    let fenced = DOCUMENT[start..end].split("```").skip(1).step_by(2);
+    let block = |it: &'static str| {
+        let (language, text) = it.split_once('\n').unwrap();
+        Block { language, text }
+    };
+    fenced.map(block).collect()
+}
+
+/// A manifest by its sections, in order.
+#[derive(Default)]
+struct Sections(Vec<(String, String)>);
+
+impl Sections {
+    /// Puts further sections in the place of those with the same name, or behind the others.
+    fn put(&mut self, text: &str) {
+        let mut added: Vec<(String, String)> = Vec::new();
+        for line in text.lines() {
+            if line.starts_with(|it: char| it.is_ascii_lowercase()) {
+                let name = line.split(':').next().unwrap_or_default().to_owned();
+                added.push((name, String::new()));
+            }
+            let (_, section) = added.last_mut().unwrap();
+            section.push_str(line);
+            section.push('\n');
+        }
+        for (name, text) in added {
+            match self.0.iter_mut().find(|(it, _)| *it == name) {
+                Some((_, old)) => *old = text,
+                None => self.0.push((name, text)),
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+#[test]
+fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
+    let place = Place::sqlite();
+    let begin = &blocks("## In half an hour", "### 1. ")[0];
+    let arguments =
+        begin.text.split('#').next().unwrap().trim().strip_prefix("gatehouse simulate ");
+    let arguments: Vec<&str> = arguments.unwrap().split_whitespace().collect();
+    let simulation = Simulation::start(&place, &arguments);
+    let [name, url, ..] = simulation.platforms()[0];
+    assert_eq!(name, "ALPHA");
+    let run = |line: &str| {
+        let line = line.replace("http://127.0.0.1:9700", url);
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let output = place.run(&words);
+        let shown = said(&output);
+        assert!(output.status.success(), "{line}: {shown}");
+        assert!(!shown.contains("alpha-token"), "{shown}");
+        shown
+    };
+    let (mut sections, mut shown) = (Sections::default(), Vec::new());
+    for Block { language, text } in blocks("### 2. ", "### 6. ") {
+        if language == "yaml" {
+            sections.put(text);
+            std::fs::write(place.path("alpha.yaml"), sections.text()).unwrap();
+        } else {
+            shown.extend(text.lines().map(run));
+        }
+    }
+    let [check, page, imsi] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!(check, "ok  alpha.yaml: alpha, Alpha\n");
+    assert!(page.contains("1 call, 3 products, no failure"), "{page}");
+    assert!(imsi.contains("1 call, 1 product, no failure"), "{imsi}");
+    // The one that the API page shows, with all that it is.
+    for part in [
+        "3221e64f70",
+        "ACTIVE",
+        "in-use",
+        "8948692742341277051",
+        "487016466663624",
+        "861831058982261",
+        "harbour",
+    ] {
+        assert!(imsi.contains(part), "{part} in {imsi}");
+    }
+
+    let account = format!("alpha.yaml --set baseUrl={url} --credential token=alpha-token");
+    assert!(
+        run(&format!("gatehouse connector check {account}")).contains("ok  the account was asked")
+    );
+    let found = run(&format!("gatehouse connector try {account} --id 3221e64f70"));
+    assert!(found.contains("1 call, 1 product, no failure"), "{found}");
+    let all = run(&format!("gatehouse connector try {account} --page-size 250"));
+    assert!(all.contains("3 calls, 250 products, no failure"), "{all}");
+}
