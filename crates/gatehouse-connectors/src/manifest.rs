@@ -183,6 +183,8 @@ impl Manifest {
             // The library says the place once more, behind the words.
             let what =
                 what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
+            // And gives an advice to who calls it, which is of no use here.
+            let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or_default().to_owned();
             let (line, column) = place.map_or((1, 1), |it| (it.line(), it.column()));
             bad(vec![ManifestFault { line, column, what }])
         })?;

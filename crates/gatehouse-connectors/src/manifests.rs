@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them.
-const SHIPPED: [Shipped; 8] = shipped![
+const SHIPPED: [Shipped; 9] = shipped![
     "1nce.yaml",
     "cisco.yaml",
     "emnify.yaml",
@@ -31,6 +31,7 @@ const SHIPPED: [Shipped; 8] = shipped![
     "soracom.yaml",
     "starlink.yaml",
     "telnyx.yaml",
+    "thingspace.yaml",
     "twilio.yaml",
 ];
 

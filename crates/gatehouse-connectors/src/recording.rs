@@ -225,7 +225,7 @@ macro_rules! shipped {
 }
 
 /// Recordings for the shipped manifests.
-const SHIPPED: [(&str, &str); 8] = shipped![
+const SHIPPED: [(&str, &str); 9] = shipped![
     "1nce",
     "cisco",
     "emnify",
@@ -233,6 +233,7 @@ const SHIPPED: [(&str, &str); 8] = shipped![
     "soracom",
     "starlink",
     "telnyx",
+    "thingspace",
     "twilio",
 ];
 

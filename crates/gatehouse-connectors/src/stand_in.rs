@@ -408,7 +408,7 @@ impl Desk {
         {
             return Err(self.refuse(400, format!("a page of {size} is not from {min} to {max}")));
         }
-        let first = self.manifest.paging.first;
+        let first = self.manifest.paging.first();
         if let Some(number) = heard.get(&What::PageNumber)
             && !number.parse::<u64>().is_ok_and(|it| it >= first)
         {
@@ -451,7 +451,7 @@ impl Desk {
         let mark = link_mark.or_else(|| heard.get(&What::PageCursor).map(str::to_owned));
         let start = match (paging.by, &mark) {
             (PagingBy::Number, _) => {
-                let first = usize::try_from(paging.first).unwrap_or_default();
+                let first = usize::try_from(paging.first()).unwrap_or_default();
                 number(What::PageNumber).unwrap_or(first).saturating_sub(first) * size
             }
             (PagingBy::Offset, _) => number(What::PageOffset).unwrap_or(0),

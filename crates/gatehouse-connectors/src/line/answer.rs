@@ -44,6 +44,15 @@ impl Answer {
         self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
+    /// The same, where the platform says in words what is wrong.
+    pub(crate) fn failure_that_says(&self, detail: impl AsRef<str>, words: &str) -> Failure {
+        let mut failure = self.failure(detail);
+        if let Some(said) = failure.said.as_mut().filter(|it| it.body.is_empty()) {
+            said.body = self.secrets.clean(words.as_bytes(), SAID_BYTES_MAX);
+        }
+        failure
+    }
+
     /// Its body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         // Looked at once as a whole, it need not be looked at text by text.
@@ -89,8 +98,12 @@ impl Answer {
         Failure::new(kind, words).with_said(self.said())
     }
 
+    /// What it says, cleaned. One that looks like what was asked for is full of connections, which nobody has
+    /// looked through for what may be shown of them: its body is not told.
     fn said(&self) -> Said {
-        let body = self.secrets.clean(&self.body, SAID_BYTES_MAX);
+        let is_told = !self.status.is_success() || self.is_page();
+        let body = if is_told { &self.body[..] } else { &[] };
+        let body = self.secrets.clean(body, SAID_BYTES_MAX);
         Said { status: self.status.as_u16(), body }
     }
 

@@ -130,6 +130,9 @@ impl<'m> Check<'m> {
 
     fn paging(&mut self) {
         let paging = &self.manifest.paging;
+        if paging.first.is_some() && paging.by != PagingBy::Number {
+            self.fault("paging.first", "is for pages that are found `by: number`");
+        }
         if let Some(reason) = paging.size.fault() {
             self.fault("paging.size", reason);
         }

@@ -17,9 +17,9 @@ use crate::connector::{self, Steps};
 pub(crate) struct Paging {
     /// How one gets from page to page.
     pub(crate) by: PagingBy,
-    /// The number of the first page, where pages have numbers.
-    #[serde(default = "Paging::one")]
-    pub(crate) first: u64,
+    /// The number of the first page, where pages have numbers: 1 unless it says so.
+    #[serde(default)]
+    pub(crate) first: Option<u64>,
     /// How large pages are.
     pub(crate) size: PageSize,
     /// Where a page tells how many connections there are in all.
@@ -86,8 +86,9 @@ pub(crate) enum Next {
 pub(super) const SIZE_MAX: u32 = 10_000;
 
 impl Paging {
-    fn one() -> u64 {
-        1
+    /// The number of the first page.
+    pub(crate) fn first(&self) -> u64 {
+        self.first.unwrap_or(1)
     }
 
     /// The same, as the engine knows it.

@@ -106,8 +106,11 @@ impl Mapping {
         document: &Value,
         usual: Connectivity,
     ) -> Result<Connection, Failure> {
-        let id = self.id.first(document).filter(|it| is_local_id(it));
-        let local_id = SmolStr::from(id.ok_or_else(no_id)?);
+        let id = self.id.first(document).ok_or_else(no_id)?;
+        if !is_local_id(&id) {
+            return Err(bad_id());
+        }
+        let local_id = SmolStr::from(id);
         let (status, platform_status) = self.status.of(document);
         let mut identifiers = Vec::new();
         self.identifiers.collect(document, &mut identifiers);
@@ -165,6 +168,11 @@ pub(crate) fn with_additions(
 }
 
 fn no_id() -> Failure {
+    let detail = "the platform has a connection without an id: `product.id` leads to nothing in it";
+    Failure::new(FailureKind::Error, detail)
+}
+
+fn bad_id() -> Failure {
     let detail = format!(
         "the platform has a connection whose id is not 1 to {LOCAL_ID_CHARS_MAX} characters \
          without control characters"

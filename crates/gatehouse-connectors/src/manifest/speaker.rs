@@ -187,14 +187,14 @@ impl Speaker {
     fn failure(&self, answer: &Answer, meaning: Meaning) -> Failure {
         let status = answer.status.as_u16();
         let message = self.manifest.errors.message(answer.document());
-        let words = match (message, meaning) {
+        let words = match (&message, meaning) {
             (Some(message), _) => format!("the platform answered {status}: {message}"),
             (None, Meaning::Expired) => {
                 format!("the platform answered {status}: it doesn't take the account's credentials")
             }
             (None, _) => format!("the platform answered {status}"),
         };
-        let mut failure = answer.failure(words);
+        let mut failure = answer.failure_that_says(words, &message.unwrap_or_default());
         if meaning == Meaning::Throttled {
             failure.kind = FailureKind::Throttled;
         }
@@ -234,7 +234,7 @@ impl Speaker {
     /// A page of the list.
     async fn list(&self, ask: Ask, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
-        let page = page_scope(at, paging.first);
+        let page = page_scope(at, paging.first());
         let is_link = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
         let question = Question {
             kind: CallKind::List,
@@ -292,7 +292,7 @@ impl Speaker {
                 PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
                 PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
             };
-            let page = PageScope { cursor: mark.as_deref(), ..page_scope(&at, paging.first) };
+            let page = PageScope { cursor: mark.as_deref(), ..page_scope(&at, paging.first()) };
             let followed = page.cursor.filter(|_| is_link);
             let question = Question { kind, call, page, values, followed };
             let Some(spoken) = self.ask(ask, question).await? else {

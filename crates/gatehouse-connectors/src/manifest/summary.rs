@@ -125,7 +125,7 @@ impl Manifests {
 
 fn paging_words(paging: &Paging) -> String {
     match (paging.by, &paging.next) {
-        (PagingBy::Number, _) => format!("number, from {}", paging.first),
+        (PagingBy::Number, _) => format!("number, from {}", paging.first()),
         (PagingBy::Offset, _) => "offset".into(),
         (PagingBy::Cursor, Some(Next::Body(_))) => "mark in the body".into(),
         (PagingBy::Cursor, Some(Next::Header(_))) => "mark in a header".into(),

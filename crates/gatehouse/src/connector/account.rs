@@ -26,7 +26,7 @@ pub(super) struct AccountArgs {
     /// The tenant in the estate file, where several have such an account
     #[arg(long, value_name = "NAME", requires = "estate")]
     tenant: Option<String>,
-    /// A setting of the account, such as baseUrl=https://api.example; again for each
+    /// A setting of the account, such as baseUrl=URL; again for each
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// A credential of the account; the value may be ${env:NAME} or ${file:PATH}; again for each

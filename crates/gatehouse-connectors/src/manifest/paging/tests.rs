@@ -43,7 +43,7 @@ fn pages_are_fixed_or_between_bounds() {
 fn what_the_engine_may_expect_follows_from_the_manifest() {
     let paging: Paging = read("{ by: number, size: { fixed: 50 }, total: $.n }");
     assert_eq!(paging.capabilities(), connector::Paging::fixed(50));
-    assert_eq!(paging.first, 1);
+    assert_eq!(paging.first(), 1);
     let paging: Paging = read("{ by: offset, size: { max: 9 }, ends_short: true }");
     let expected =
         connector::Paging { tells_total: false, ends_short: true, ..connector::Paging::offset(9) };
