@@ -19,7 +19,7 @@ detail:
   at_once: 2
   items: $.data
   belongs_to: $.sim
-  adds: { identifiers: { msisdn: $.msisdn } }
+  adds: { identifiers: { msisdn: $.msisdn }, properties: [{ name: tag, value: $.sim }] }
 "#;
 
 fn rest() -> String {
@@ -95,6 +95,8 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
         (Vec::new(), vec!["a: 1 3".into(), "none?: ".into(), "b: 2".into(), "c: ".into()])
     );
     assert_eq!(platform.asked().len(), 4);
+    let n_properties: Vec<usize> = connections.iter().map(|it| it.properties.len()).collect();
+    assert_eq!(n_properties, [2, 0, 1, 0], "a row each");
 }
 
 #[tokio::test]
