@@ -48,6 +48,7 @@ use crate::meter::{AccountMeter, Outcome};
 pub use self::address::{BadUrl, BaseUrl};
 pub use self::answer::Answer;
 pub use self::outside::Outside;
+pub(crate) use self::secrets::forms;
 pub use self::witness::{Exchange, Seen, Witness};
 
 /// Most bytes of an answer's body.

@@ -11,6 +11,7 @@ use futures_util::{StreamExt, stream};
 use gatehouse_core::identifier;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use smol_str::SmolStr;
+use tokio::time::Instant;
 
 use crate::connector::{Ask, By, Detail, LookUp, Parts};
 use crate::failure::{Failure, FailureKind, Failures};
@@ -186,6 +187,7 @@ impl<'w> Plan<'w> {
             return Ok((got, Known::AsListed));
         };
         if detail.n_calls(got.connections.len()) > SCAN_DETAILS_MAX {
+            account.known().too_long = Some(Instant::now());
             return Err(TooMany);
         }
         let completed = account.complete(ask, std::mem::take(&mut got.connections)).await;

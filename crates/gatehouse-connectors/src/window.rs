@@ -134,7 +134,7 @@ pub(crate) async fn gather(
             break;
         }
         let wave = &left[..n_known.max(1)];
-        let answers = join_all(wave.iter().map(|piece| fill(account, ask, piece))).await;
+        let answers = join_all(wave.iter().map(|it| fill(account, ask, paging, it))).await;
         total = answers.iter().filter_map(|it| it.page.total).max().or(total);
         for (answer, piece) in answers.iter().zip(wave) {
             is_last |= answer.is_last(piece, paging);
@@ -180,10 +180,11 @@ impl Filled {
 
 /// Asks for one page; one that was asked for by its offset is filled up: a platform may give less than it was
 /// asked for, and what it left out is on no other page.
-async fn fill(account: &Arc<LiveAccount>, ask: Ask, piece: &Piece) -> Filled {
+async fn fill(account: &Arc<LiveAccount>, ask: Ask, paging: Paging, piece: &Piece) -> Filled {
     let mut filled = Filled::default();
     let mut at = piece.at.clone();
-    for _ in 0..SHORT_PAGES_MAX {
+    let n_wanted = piece.at.size() as usize;
+    for nth in 0..SHORT_PAGES_MAX {
         let page = match account.page(ask, &at).await {
             Ok(page) => page,
             Err(failure) => {
@@ -198,10 +199,16 @@ async fn fill(account: &Arc<LiveAccount>, ask: Ask, piece: &Piece) -> Filled {
         let Position::Offset { offset, size } = &mut at else { return filled };
         *offset += n;
         let is_over = page.is_last || page.total.is_some_and(|total| *offset >= total);
-        if n == 0 || n >= u64::from(*size) || is_over {
+        let n_filled = filled.page.connections.len();
+        if nth > 0 && n_filled > n_wanted {
+            // It can't be asked for so few as were missing; what is more is on the next piece, too.
+            filled.page.connections.truncate(n_wanted);
+            filled.page.is_last = false;
+        }
+        if n == 0 || n_filled >= n_wanted || is_over {
             return filled;
         }
-        *size -= bounded(n);
+        *size = bounded((n_wanted - n_filled) as u64).max(paging.size_min);
     }
     let detail = format!("gave {SHORT_PAGES_MAX} pages that were shorter than it was asked for");
     filled.failure = Some(Failure::new(FailureKind::Error, detail));

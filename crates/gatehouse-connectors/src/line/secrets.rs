@@ -137,7 +137,7 @@ fn in_html(secret: &str) -> String {
 }
 
 /// The forms in which a secret comes back; none of one that is too short.
-fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
+pub(crate) fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
     if secret.len() < SECRET_BYTES_MIN {
         return Vec::new();
     }

@@ -137,8 +137,42 @@ fn address(kind: CallKind, whole: &str) -> String {
 fn body(kind: CallKind, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> String {
     match kind {
         CallKind::Session => secrets.clean_all(log_in(is_form(headers), body).as_bytes()),
-        CallKind::List | CallKind::LookUp | CallKind::Detail => secrets.clean_all(body),
+        CallKind::List | CallKind::LookUp | CallKind::Detail => {
+            let hidden = serde_json::from_slice(body).ok().and_then(without_telling);
+            secrets.clean_all(hidden.as_deref().map_or(body, str::as_bytes))
+        }
     }
+}
+
+/// A document without what it holds of secrets; nothing where there are none.
+fn without_telling(mut value: Value) -> Option<String> {
+    hide_telling(&mut value).then(|| value.to_string())
+}
+
+/// What platforms keep of cards and terminals that is nobody's business, beside what is called a secret.
+const PERSONAL_NAMES: [&str; 2] = ["pin", "puk"];
+
+/// Hides what a platform keeps secret of its own: private keys, PINs. Tells whether there was something.
+fn hide_telling(value: &mut Value) -> bool {
+    let mut is_hidden = false;
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(|it| is_hidden |= hide_telling(it)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                let lower = name.to_ascii_lowercase();
+                let is_personal = PERSONAL_NAMES.iter().any(|it| lower.starts_with(it));
+                match value {
+                    Value::String(text) if is_personal || is_telling(name) => {
+                        HIDDEN.clone_into(text);
+                        is_hidden = true;
+                    }
+                    other => is_hidden |= hide_telling(other),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    is_hidden
 }
 
 /// What is said to log in and answered to it, in its own shape where that is JSON or a form.

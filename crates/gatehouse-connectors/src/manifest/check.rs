@@ -15,6 +15,10 @@ use super::template::{Template, What};
 use crate::connector::Quota;
 use crate::line::BaseUrl;
 
+/// Headers that belong to the way a request is sent.
+const WRITTEN_HEADERS: [&str; 5] =
+    ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade"];
+
 /// Most calls of one account at the same time.
 const CALLS_AT_ONCE_MAX: u32 = 1000;
 
@@ -144,6 +148,9 @@ impl<'m> Check<'m> {
                 self.fault("paging.next", "is for pages that are found `by: cursor`");
             }
             _ => {}
+        }
+        if paging.total.is_some() && paging.by == PagingBy::Cursor {
+            self.fault("paging.total", "is of no use where pages are found `by: cursor`");
         }
         let is_marked = paging.by == PagingBy::Cursor
             && !paging.next.as_ref().is_some_and(super::paging::Next::is_link);
@@ -409,6 +416,9 @@ impl<'m> Check<'m> {
     }
 
     fn header(&mut self, field: &str, name: &str) {
+        if WRITTEN_HEADERS.iter().any(|it| name.eq_ignore_ascii_case(it)) {
+            self.fault(field, "is written by gatehouse itself: leave it out");
+        }
         if let Err(reason) = header_name(name) {
             self.fault(field, reason);
         }

@@ -1,7 +1,7 @@
 //! Keeps the session of one account: begun when it is needed, one at a time, and begun anew when it ends.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -26,6 +26,8 @@ const MARGIN_MAX: Duration = Duration::from_secs(60);
 
 /// How long no session is begun after the platform refused one; each refusal in a row doubles it.
 const PAUSE_FIRST: Duration = Duration::from_secs(60);
+/// The same, where it may have been for another reason than the credentials.
+const PAUSE_DOUBTFUL: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The longest that a session is taken to last, whatever the platform says.
@@ -36,20 +38,24 @@ pub(super) struct Begun {
     values: IndexMap<String, Zeroizing<String>>,
     began: Instant,
     ends: Instant,
-    /// Whether a call was answered with it.
-    has_worked: AtomicBool,
+    /// The kinds of calls that were answered with it, a bit for each.
+    worked: AtomicU8,
+    /// The kind of call that the one before it was refused with.
+    renewed_for: Option<CallKind>,
 }
 
 impl Begun {
-    /// Notes that a call was answered with it.
-    pub(super) fn works(&self) {
-        self.has_worked.store(true, Ordering::Relaxed);
+    /// Notes that a call of a kind was answered with it.
+    pub(super) fn works(&self, kind: CallKind) {
+        self.worked.fetch_or(1 << kind as u8, Ordering::Relaxed);
     }
 
-    /// Whether another is worth beginning where this one is refused: one that was never taken would hardly be
-    /// followed by a better one, unless it is some time ago.
-    pub(super) fn is_worth_another(&self) -> bool {
-        self.has_worked.load(Ordering::Relaxed) || self.began.elapsed() >= PAUSE_FIRST
+    /// Whether another is worth beginning where this one is refused for a kind of call: one that was never taken would
+    /// hardly be followed by a better one, nor one that was begun for the same reason, unless it is some time ago.
+    pub(super) fn is_worth_another(&self, kind: CallKind) -> bool {
+        let worked = self.worked.load(Ordering::Relaxed);
+        let is_in_vain = self.renewed_for == Some(kind) && worked & (1 << kind as u8) == 0;
+        (worked != 0 && !is_in_vain) || self.began.elapsed() >= PAUSE_FIRST
     }
 
     /// What must not be told of it.
@@ -73,12 +79,15 @@ struct State {
     failure: Option<Failure>,
     refusals: u32,
     paused_until: Option<Instant>,
+    /// The kind of call that the last session was refused with.
+    ended_for: Option<CallKind>,
 }
 
 /// Why no session was begun, and whether the platform refused it.
 struct NotBegun {
     failure: Failure,
-    is_refused: bool,
+    /// How long nothing is tried at first, where the platform refused it.
+    pause: Option<Duration>,
 }
 
 impl Keeper {
@@ -107,7 +116,9 @@ impl Keeper {
             return Err(failure.clone());
         }
         state.refused_still(session, now)?;
+        let ended_for = state.ended_for;
         let begun = begin(ask, session, &manifest.errors, account, line).await;
+        let begun = begun.map(|it| Begun { renewed_for: ended_for, ..it });
         self.n_tries.fetch_add(1, Ordering::Release);
         match begun {
             Ok(begun) => {
@@ -115,11 +126,11 @@ impl Keeper {
                 *state = State { begun: Some(Arc::clone(&begun)), ..State::default() };
                 Ok(Some(begun))
             }
-            Err(NotBegun { failure, is_refused }) => {
+            Err(NotBegun { failure, pause }) => {
                 state.begun = None;
                 state.failure = Some(failure.clone());
-                if is_refused {
-                    let pause = PAUSE_FIRST * 2u32.saturating_pow(state.refusals.min(10));
+                if let Some(pause) = pause {
+                    let pause = pause * 2u32.saturating_pow(state.refusals.min(10));
                     state.paused_until = Some(Instant::now() + pause.min(PAUSE_MAX));
                     state.refusals += 1;
                 }
@@ -129,9 +140,11 @@ impl Keeper {
     }
 
     /// Lets go of a session that the platform no longer takes, unless that has been done.
-    pub(super) async fn end(&self, ask: Ask, ended: &Arc<Begun>) {
-        if let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await {
-            state.begun = state.begun.take().filter(|it| !Arc::ptr_eq(it, ended));
+    pub(super) async fn end(&self, ask: Ask, ended: &Arc<Begun>, kind: CallKind) {
+        if let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await
+            && state.begun.as_ref().is_some_and(|it| Arc::ptr_eq(it, ended))
+        {
+            (state.begun, state.ended_for) = (None, Some(kind));
         }
     }
 }
@@ -167,7 +180,7 @@ async fn begin(
     account: &AccountValues,
     line: &Line,
 ) -> Result<Begun, NotBegun> {
-    let passing = |failure: Failure| NotBegun { failure, is_refused: false };
+    let passing = |failure: Failure| NotBegun { failure, pause: None };
     let mut values: IndexMap<String, Zeroizing<String>> = IndexMap::new();
     let mut told_lifetime: Option<Duration> = None;
     for step in &session.calls {
@@ -203,20 +216,23 @@ async fn begin(
                     "the platform answered {} to the log-in, without the `{name}` that it should give",
                     answer.status.as_u16()
                 );
-                passing(Failure::new(FailureKind::Error, detail))
+                let failure = Failure::new(FailureKind::Error, detail);
+                NotBegun { failure, pause: Some(PAUSE_DOUBTFUL) }
             })?;
             values.insert(name.clone(), Zeroizing::new(value));
         }
         let told = step.expires_in.as_ref().and_then(|it| it.text(&answer.headers, &body));
         let told = told.and_then(|it| it.trim().parse::<f64>().ok());
         let told = told.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        // What lasts no time at all would be begun for each call.
+        let told = told.filter(|it| !it.is_zero());
         // It is over when any part of it is.
         told_lifetime = told_lifetime.into_iter().chain(told).min();
     }
     let lifetime = told_lifetime.unwrap_or(session.lifetime.0).min(LIFETIME_MAX);
     let began = Instant::now();
     let ends = began + (lifetime - (lifetime / 10).min(MARGIN_MAX));
-    Ok(Begun { values, began, ends, has_worked: AtomicBool::new(false) })
+    Ok(Begun { values, began, ends, worked: AtomicU8::new(0), renewed_for: None })
 }
 
 fn refusal(answer: &Answer, meaning: Meaning, message: Option<String>) -> NotBegun {
@@ -230,9 +246,15 @@ fn refusal(answer: &Answer, meaning: Meaning, message: Option<String>) -> NotBeg
     if meaning == Meaning::Throttled {
         // The credentials may well be right.
         failure.kind = FailureKind::Throttled;
-        return NotBegun { failure, is_refused: false };
+        return NotBegun { failure, pause: None };
     }
-    NotBegun { failure, is_refused: meaning == Meaning::Expired || refused.contains(&status) }
+    let pause = if meaning == Meaning::Expired || refused.contains(&status) {
+        Some(PAUSE_FIRST)
+    } else {
+        // Who fails is tried again as any call is; who answers in another way may mean the credentials.
+        (!status.is_server_error()).then_some(PAUSE_DOUBTFUL)
+    };
+    NotBegun { failure, pause }
 }
 
 /// What the calls so far have given.

@@ -25,10 +25,20 @@ impl Path {
     }
 }
 
+/// Longest path, and most filters and brackets in one: reading them takes time, and room on the stack.
+const CHARS_MAX: usize = 1000;
+const NESTED_MAX: usize = 10;
+
 impl TryFrom<String> for Path {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
+        let n_nested = text.matches(['(', '?']).count();
+        if text.len() > CHARS_MAX || n_nested > NESTED_MAX {
+            return Err(format!(
+                "must have at most {CHARS_MAX} characters, and at most {NESTED_MAX} `?` and `(` in them"
+            ));
+        }
         JsonPath::parse(&text).map(Self).map_err(|error| {
             format!(
                 "must be a JSONPath such as `$.data` or `$.items[0].name` (RFC 9535), not `{text}`: \

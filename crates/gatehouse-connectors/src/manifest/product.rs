@@ -85,17 +85,28 @@ impl Identifiers {
         ]
     }
 
-    fn collect(&self, document: &Value, found: &mut Vec<(IdentifierKind, SmolStr)>) {
+    /// Adds the numbers of a document. Tells of a kind that is there and can't be told.
+    fn collect(
+        &self,
+        document: &Value,
+        found: &mut Vec<(IdentifierKind, SmolStr)>,
+    ) -> Option<IdentifierKind> {
+        let mut lost = None;
         // What one document says, it says once.
         let n_before = found.len();
         for (kind, selection) in self.kinds() {
-            for text in selection.texts(document) {
+            let texts = selection.texts(document);
+            if texts.is_empty() && selection.loses_digits(document) {
+                lost = Some(kind);
+            }
+            for text in texts {
                 let number = (kind, SmolStr::from(text));
                 if !found[..n_before].contains(&number) {
                     found.push(number);
                 }
             }
         }
+        lost
     }
 }
 
@@ -113,7 +124,9 @@ impl Mapping {
         let local_id = SmolStr::from(id);
         let (status, platform_status) = self.status.of(document);
         let mut identifiers = Vec::new();
-        self.identifiers.collect(document, &mut identifiers);
+        if let Some(kind) = self.identifiers.collect(document, &mut identifiers) {
+            return Err(lost_digits(kind));
+        }
         let mut properties = Vec::new();
         self.properties.iter().for_each(|rule| rule.collect(document, &mut properties));
         let is_satellite = self.satellite_when.as_ref().is_some_and(|it| it.holds(None, document));
@@ -165,6 +178,15 @@ pub(crate) fn with_additions(
     let mut connection = Connection::clone(connection);
     documents.iter().for_each(|document| additions.add(document, &mut connection));
     Arc::new(connection)
+}
+
+fn lost_digits(kind: IdentifierKind) -> Failure {
+    let kind = kind.as_str();
+    let detail = format!(
+        "the platform writes an {kind} as a number of more digits than numbers can have in JSON, so that it \
+         can't be told"
+    );
+    Failure::new(FailureKind::Error, detail)
 }
 
 fn no_id() -> Failure {

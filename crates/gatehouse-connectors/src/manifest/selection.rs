@@ -40,6 +40,12 @@ impl Selection {
         texts.into_iter().collect()
     }
 
+    /// Whether there is a number whose digits are not all known: more of them than a number in JSON is read with.
+    pub(crate) fn loses_digits(&self, document: &Value) -> bool {
+        let picked = |pick: &Pick| pick.values(document).into_iter().any(is_lost);
+        self.0.iter().any(picked)
+    }
+
     /// The first of them.
     pub(crate) fn first(&self, document: &Value) -> Option<String> {
         self.texts(document).into_iter().next()
@@ -52,15 +58,22 @@ impl Selection {
 }
 
 impl Pick {
-    fn texts(&self, document: &Value) -> Vec<String> {
+    fn values<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
         let roots = match &self.within {
             Some(within) => within.all(document),
             None => vec![document],
         };
-        let values = roots.into_iter().flat_map(|root| self.path.all(root));
-        let texts = values.flat_map(texts_of).collect();
+        roots.into_iter().flat_map(|root| self.path.all(root)).collect()
+    }
+
+    fn texts(&self, document: &Value) -> Vec<String> {
+        let texts = self.values(document).into_iter().flat_map(texts_of).collect();
         self.transforms.iter().fold(texts, |texts, transform| transform.all(texts))
     }
+}
+
+fn is_lost(value: &Value) -> bool {
+    value.is_number() && text_of(value).is_none()
 }
 
 /// The texts that a value is: of a list, those of its members.

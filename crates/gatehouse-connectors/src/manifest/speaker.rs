@@ -6,7 +6,6 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use gatehouse_core::{Connection, identifier};
 use percent_encoding::percent_decode_str;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -30,6 +29,9 @@ use crate::line::{Answer, Line, Request};
 
 /// Most pages of what one look-up finds.
 const FOUND_PAGES_MAX: u64 = 20;
+
+/// Most connections of what one look-up finds.
+const FOUND_ITEMS_MAX: usize = 20_000;
 
 /// Calls for what lists leave out that one request makes at the same time; the others wait, and cost nothing yet.
 const DETAILS_AT_ONCE: usize = 128;
@@ -104,20 +106,22 @@ impl Speaker {
             let answer = self.line.send_hiding(ask, secrets, request).await?;
             let meaning = self.manifest.errors.meaning(answer.status, answer.document());
             if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
-                session.works();
+                session.works(question.kind);
             }
             match (meaning, session) {
                 (Meaning::Fine, _) => {
                     if answer.document().is_null() {
-                        // What is no JSON is told as such.
-                        answer.json::<IgnoredAny>()?;
+                        // What is no JSON is told as such, in whichever part of it that is.
+                        answer.json::<Value>()?;
                     }
                     return Ok(Some(Spoken { answer, target }));
                 }
                 // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
                 (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
-                (Meaning::Expired, Some(session)) if !is_again && session.is_worth_another() => {
-                    self.keeper.end(ask, &session).await;
+                (Meaning::Expired, Some(session))
+                    if !is_again && session.is_worth_another(question.kind) =>
+                {
+                    self.keeper.end(ask, &session, question.kind).await;
                     is_again = true;
                 }
                 (meaning, _) => return Err(self.failure(&answer, meaning)),
@@ -248,14 +252,16 @@ impl Speaker {
             return Err(Failure::new(FailureKind::Error, detail));
         };
         let total = paging.total(&spoken.answer.headers, spoken.answer.document());
-        let is_last = paging.is_last(spoken.answer.document());
+        let mut is_last = paging.is_last(spoken.answer.document());
         let is_by_mark = paging.by == PagingBy::Cursor;
         // Some platforms give their last page again where there is none.
-        let is_past = !is_by_mark && total.is_some_and(|total| page.offset >= total);
+        let is_past =
+            !is_by_mark && page.offset > 0 && total.is_some_and(|total| page.offset >= total);
         if is_past {
             return Ok(PlatformPage { total, is_last: true, ..PlatformPage::default() });
         }
         let items = self.items(&spoken, &list.items)?;
+        is_last |= is_by_mark && paging.ends_short && items.len() < page.size as usize;
         // A page may be empty and yet lead on.
         let next = if is_last { None } else { self.next(&spoken, &items)? };
         if is_by_mark && paging.last.is_some() && !is_last && next.is_none() {
@@ -301,6 +307,12 @@ impl Speaker {
             };
             let items = self.items(&spoken, items)?;
             let n_found = found.len() + items.len();
+            if n_found > FOUND_ITEMS_MAX {
+                let words = format!(
+                    "a look-up found more than {FOUND_ITEMS_MAX} of what is alike: what is meant can't be told"
+                );
+                return Err(spoken.answer.failure(words));
+            }
             let behind = self.behind(&spoken, call, &items, n_found as u64)?;
             found.extend(items.into_iter().cloned());
             match behind {
@@ -419,16 +431,19 @@ impl Speaker {
             groups.map(|group| async move { (group, self.detail(ask, detail, group).await) });
         let asking: Vec<_> = asking.collect();
         let mut answers = stream::iter(asking).buffer_unordered(DETAILS_AT_ONCE);
-        let (mut known, mut failures) = (HashMap::new(), Vec::new());
+        let (mut known, mut failures, mut n_failed) = (HashMap::new(), Vec::new(), 0);
         while let Some((group, answer)) = answers.next().await {
             match answer {
                 Ok(documents) => known.extend(documents),
                 Err(failure) => {
                     known.extend(group.iter().map(|key| (key.clone(), None)));
+                    n_failed += group.len();
                     failures.push(failure);
                 }
             }
         }
+        // Those of a group that failed are told by its failure.
+        let n_gone = known.values().filter(|it| it.is_none()).count() - n_failed;
         let complete = |connection: Arc<Connection>| match key(&connection, detail) {
             // What it could be asked for by, it doesn't have.
             None => Some(connection),
@@ -437,7 +452,14 @@ impl Speaker {
                 Some(with_additions(&connection, &detail.adds, documents))
             }
         };
-        Completed { connections: connections.into_iter().filter_map(complete).collect(), failures }
+        let connections = connections.into_iter().filter_map(complete).collect();
+        if n_gone > 0 {
+            let detail = format!(
+                "{n_gone} of the connections in its list are not known where it is asked for more of them"
+            );
+            failures.push(Failure::new(FailureKind::Error, detail));
+        }
+        Completed { connections, failures }
     }
 
     /// What is known of some connections besides, by what they were asked for by. Of whom the platform no longer

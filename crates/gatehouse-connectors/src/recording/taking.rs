@@ -8,13 +8,14 @@ use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 use super::cleaning::Read;
 use super::disguise::Disguise;
 use super::{Kept, KeptProduct, Question, Recording, Scene, VERSION};
 use crate::catalog::Settings;
 use crate::connector::{By, CallKind, LookUp};
-use crate::line::{Exchange, Witness};
+use crate::line::{Exchange, Witness, forms};
 use crate::manifest::Manifest;
 use crate::manifest::path::text_of;
 use crate::manifest::source::Source;
@@ -309,9 +310,12 @@ impl<'m> Cleaner<'m> {
         let credentials = &self.access.credentials;
         let secrets = credentials.names().filter_map(|it| credentials.reveal(it));
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut secrets = secrets.chain(taken.iter().map(String::as_str));
-        let is_kept = |it: &str| it.len() >= SECRET_CHARS_MIN && text.contains(it);
-        if secrets.any(is_kept) {
+        let secrets = secrets.chain(taken.iter().map(String::as_str));
+        let mut secrets = secrets.filter(|it| it.len() >= SECRET_CHARS_MIN);
+        // However it is written: in an address, in JSON, in base64.
+        if secrets.any(|it| {
+            forms(Zeroizing::new(it.to_owned())).iter().any(|it| text.contains(it.as_str()))
+        }) {
             return Err(
                 "a secret of the account is in what was said, where it can't be left out; nothing \
                         is kept"

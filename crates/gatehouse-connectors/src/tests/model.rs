@@ -19,11 +19,14 @@ struct Kind {
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
-    let paging = (0u32..4, 1u32..12).prop_map(|(kind, size)| match kind {
-        0 => Paging::numbered(size),
-        1 => Paging::fixed(size),
-        2 => Paging::offset(size),
-        _ => Paging::cursor(size),
+    let paging = (0u32..4, 1u32..12, 1u32..12).prop_map(|(kind, size, min)| {
+        let paging = match kind {
+            0 => Paging::numbered(size),
+            1 => Paging::fixed(size),
+            2 => Paging::offset(size),
+            _ => Paging::cursor(size),
+        };
+        Paging { size_min: min.min(size).max(paging.size_min), ..paging }
     });
     (paging, 0u64..30, any::<bool>(), 0u64..3).prop_map(|(paging, n, tells_total, short_by)| Kind {
         paging,

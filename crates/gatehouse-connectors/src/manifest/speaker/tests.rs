@@ -197,6 +197,18 @@ async fn lists_may_be_null_or_empty_and_must_be_there() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_not_wholly_readable_is_a_failure_and_not_an_empty_list() {
+    let deep = format!("[{}{}]", "[".repeat(200), "]".repeat(200));
+    for body in [r#"[{"id": "a\ud83d"}]"#, "[{\"id\": 1e999}]", deep.as_str(), "[1,", "\u{1}"] {
+        let told = body.to_owned();
+        let platform = Platform::new(move |_, _| reply(200, "", &told)).await;
+        let rest = REST.replace("$.data", "$");
+        let failure = first(&speaker(&platform, &[NUMBERED, &rest])).await.unwrap_err();
+        assert_eq!(failure.said.unwrap().body, "", "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_page_past_the_end_that_repeats_the_last_one_is_empty() {
     let platform = Platform::new(|_, _| says(json!({"data": [{"id": 1}], "total": 3}))).await;
     let speaker = speaker(&platform, &[NUMBERED, REST]);

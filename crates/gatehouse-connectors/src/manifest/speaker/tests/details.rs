@@ -51,7 +51,7 @@ fn told(completed: &[Arc<Connection>]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_out() {
+async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_out_and_told() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
         Some("/sims/gone") => reply(404, "", "{}"),
         Some("/sims/broken") => reply(400, "", r#"{"message": "No"}"#),
@@ -65,7 +65,8 @@ async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_o
     assert_eq!(told(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
     assert_eq!(connections[0].properties.len(), 2);
     let failures: Vec<String> = failures.into_iter().map(|it| it.detail).collect();
-    assert_eq!(failures, ["the platform answered 400: No"]);
+    let gone = "1 of the connections in its list are not known where it is asked for more of them";
+    assert_eq!(failures, ["the platform answered 400: No", gone]);
     assert_eq!(platform.asked().len(), 5);
 }
 

@@ -56,7 +56,12 @@ async fn only_a_part_of_what_is_there_is_a_failure() {
         let mut platform = Platform::new(move |_, _| page(&["a", "b"], next.clone())).await;
         let told = found(&speaker(&platform, &[paging, &rest])).await;
         match is_part {
-            true => assert_eq!(told.unwrap_err().detail, PART, "{paging}"),
+            true => {
+                let failure = told.unwrap_err();
+                assert_eq!(failure.detail, PART, "{paging}");
+                // What it gave is for nobody who hasn't looked through it.
+                assert_eq!(failure.said.unwrap().body, "", "{paging}");
+            }
             false => assert_eq!(told.unwrap().len(), 2, "{paging}"),
         }
         assert_eq!(platform.asked().len(), 1);

@@ -50,15 +50,15 @@ async fn a_second_call_that_is_refused_tells_nothing_that_the_first_gave() {
 }
 
 #[tokio::test]
-async fn a_log_in_that_gives_too_little_is_no_refusal() {
+async fn a_log_in_that_gives_too_little_is_not_tried_again_at_once() {
     let mut platform = Platform::new(|_, _| says(json!({"token": "", "note": "s3cret"}))).await;
     let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
-    for _ in 0..2 {
+    for n_asked in [1, 0] {
         let failure = first(&speaker).await.unwrap_err();
         let expected =
             "the platform answered 200 to the log-in, without the `token` that it should give";
-        assert_eq!((failure.detail.as_str(), failure.said), (expected, None));
-        assert_eq!(platform.asked().len(), 1);
+        assert!(failure.detail.starts_with(expected) && failure.said.is_none(), "{failure:?}");
+        assert_eq!(platform.asked().len(), n_asked);
     }
 }
 
