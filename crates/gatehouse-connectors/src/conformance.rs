@@ -101,7 +101,7 @@ impl Suite {
             }
             Subject::Account(access) => {
                 let account = OneAccount::open(&self.manifest, access, PATIENCE_LIVE, None)?;
-                paging::check_live(&mut checks, &account).await;
+                paging::check_live(&mut checks, &self.manifest, &account).await;
                 finding::check_live(&mut checks, &self.manifest, &account).await;
                 let why = "needs a platform that fails on demand: test with a recording";
                 checks.add(

@@ -139,7 +139,36 @@ async fn details(checks: &mut Checks, bench: &Bench) {
     checks.take(name, result.await);
 }
 
-pub(super) async fn check_live(checks: &mut Checks, account: &OneAccount) {
+/// Whether something comes behind a full page: one that is taken for the last hides all the others.
+async fn leads_on(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
+    let (_, size) = manifest.paging.size.bounds();
+    let size = u64::from(size).min(500);
+    let pages = async {
+        let first = fine(account.page(1, size).await)?;
+        // Of twice the size, so that the second is only asked for when the first leads on.
+        let both = fine(account.page(1, 2 * size).await)?;
+        Ok::<_, String>((first.len() as u64, both.len() as u64))
+    };
+    match pages.await {
+        Err(why) => Verdict::Failed(why),
+        Ok((n_first, _)) if n_first < size => {
+            let why = format!("the account has only {n_first} connections, and a page {size}");
+            Verdict::DoesNotApply(why)
+        }
+        Ok((_, n_both)) if n_both <= size => Verdict::Failed(format!(
+            "the first page of {size} came full, and nothing behind it: unless the account has exactly \
+             {size} connections, `paging` doesn't lead on"
+        )),
+        Ok(_) => Verdict::Passed,
+    }
+}
+
+pub(super) async fn check_live(
+    checks: &mut Checks,
+    manifest: &crate::Manifest,
+    account: &OneAccount,
+) {
+    checks.add("a full page leads on", leads_on(manifest, account).await);
     let mut first: Option<Vec<String>> = None;
     for size in SIZES {
         let result = async {
