@@ -10,30 +10,7 @@ use std::sync::{Arc, LazyLock};
 use crate::manifest::{Manifest, ManifestFaults};
 use crate::simulator;
 
-/// A manifest that is part of the binary: what it is called in the project, and what it says.
-struct Shipped {
-    file: &'static str,
-    text: &'static str,
-}
-
-macro_rules! shipped {
-    ($($file:literal),* $(,)?) => {
-        [$(Shipped { file: $file, text: include_str!(concat!("../../../connectors/", $file)) }),*]
-    };
-}
-
-/// All of them.
-const SHIPPED: [Shipped; 9] = shipped![
-    "1nce.yaml",
-    "cisco.yaml",
-    "emnify.yaml",
-    "kore-supersim.yaml",
-    "soracom.yaml",
-    "starlink.yaml",
-    "telnyx.yaml",
-    "thingspace.yaml",
-    "twilio.yaml",
-];
+include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
 /// Manifests by their names.
 #[derive(Clone)]
@@ -46,6 +23,12 @@ struct Known {
     text: Arc<str>,
 }
 
+/// The recording of a manifest in the binary.
+pub(crate) fn shipped_recording(connector: &str) -> Option<&'static str> {
+    let of_it = |file: &str| file.strip_suffix(".json") == Some(connector);
+    RECORDINGS.iter().find(|(file, _)| of_it(file)).map(|(_, text)| *text)
+}
+
 impl Manifests {
     /// Those in the binary.
     pub fn shipped() -> Self {
@@ -54,7 +37,7 @@ impl Manifests {
     }
 
     fn read_shipped() -> Self {
-        let known = SHIPPED.iter().map(|Shipped { file, text }| {
+        let known = MANIFESTS.iter().map(|(file, text)| {
             let manifest =
                 Manifest::parse(file, text).expect("a test reads every shipped manifest");
             let known = Known { manifest: Arc::new(manifest), text: (*text).into() };
@@ -83,7 +66,7 @@ impl Manifests {
 
     /// Whether one of this name is in the binary.
     pub fn is_shipped(name: &str) -> bool {
-        SHIPPED.iter().any(|it| it.file.strip_suffix(".yaml") == Some(name))
+        MANIFESTS.iter().any(|(file, _)| file.strip_suffix(".yaml") == Some(name))
     }
 
     /// The one of a name.

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::catalog::Settings;
 use crate::connector::{By, CallKind};
+use crate::manifests::shipped_recording;
 
 pub(crate) use self::replay::replay;
 pub use self::taking::{RecordOptions, record};
@@ -133,8 +134,8 @@ impl Recording {
 
     /// The one of a shipped manifest.
     pub fn shipped(connector: &str) -> Option<Self> {
-        let (name, text) = SHIPPED.iter().find(|(name, _)| *name == connector)?;
-        Some(Self::parse(name, text).expect("a test reads every shipped recording"))
+        let text = shipped_recording(connector)?;
+        Some(Self::parse(connector, text).expect("a test reads every shipped recording"))
     }
 
     /// The connector that asked.
@@ -217,25 +218,6 @@ impl From<&Connection> for KeptProduct {
         }
     }
 }
-
-macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../connectors/recordings/", $name, ".json")))),*]
-    };
-}
-
-/// Recordings for the shipped manifests.
-const SHIPPED: [(&str, &str); 9] = shipped![
-    "1nce",
-    "cisco",
-    "emnify",
-    "kore-supersim",
-    "soracom",
-    "starlink",
-    "telnyx",
-    "thingspace",
-    "twilio",
-];
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn every_shipped_manifest_can_be_read_and_is_named_like_its_file() {
-    for Shipped { file, text } in &SHIPPED {
+    for (file, text) in MANIFESTS {
         let manifest = Manifest::parse(file, text).unwrap_or_else(|faults| panic!("{faults}"));
         assert_eq!(format!("{}.yaml", manifest.name()), *file);
     }
@@ -23,7 +23,7 @@ fn the_schema_in_the_project_is_that_of_the_language() {
 #[test]
 fn every_shipped_manifest_is_right_by_the_schema() {
     let validator = jsonschema::validator_for(&Manifest::schema()).unwrap();
-    for Shipped { file, text } in &SHIPPED {
+    for (file, text) in MANIFESTS {
         let mut document: serde_json::Value = serde_saphyr::from_str(text).unwrap();
         let faults: Vec<_> = validator.iter_errors(&document).map(|it| it.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{file}");
