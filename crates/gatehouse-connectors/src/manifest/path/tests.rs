@@ -52,3 +52,13 @@ fn what_is_no_path_is_told() {
         assert!(told.starts_with("must be a JSONPath such as `$.data`"), "{text}: {told}");
     }
 }
+
+#[test]
+fn a_path_that_would_take_long_to_read_is_not_read() {
+    let deep = format!("${}{}", "[?@".repeat(11), "]".repeat(11));
+    let wide = format!("$[?{}@.a{}]", "(".repeat(50_000), ")".repeat(50_000));
+    for text in [deep, wide, format!("$.{}", "a".repeat(1000))] {
+        let refused = Path::try_from(text).unwrap_err();
+        assert!(refused.starts_with("must have at most 1000 characters"), "{refused}");
+    }
+}

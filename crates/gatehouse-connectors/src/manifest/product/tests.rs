@@ -107,3 +107,11 @@ fn additions_know_which_parts_they_are() {
         assert_eq!(read::<Additions>(yaml).parts(), expected, "{yaml}");
     }
 }
+
+#[test]
+fn a_number_whose_digits_are_lost_is_a_failure_and_not_left_out() {
+    let document: Value =
+        serde_json::from_str(r#"{"id": 7, "iccid": 89880000000000000018}"#).unwrap();
+    let failure = mapped(&document).unwrap_err();
+    assert!(failure.detail.starts_with("the platform writes an ICCID as a number"), "{failure:?}");
+}
