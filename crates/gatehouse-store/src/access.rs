@@ -78,7 +78,7 @@ impl Store {
     ) -> Result<Option<Access>, E>
     where
         E: Failure + Send + 'static,
-        Rule: FnOnce(&Stored, &Contract) -> Result<Change, E> + Send + 'static,
+        Rule: FnOnce(&Stored, &Contract) -> Result<Change, E> + Clone + Send + 'static,
     {
         let tenant = tenant.clone();
         self.db

@@ -213,7 +213,7 @@ pub(crate) async fn insert(
     }
     let rows = || numbered.iter().map(|new| row_of(tenant, new)).collect::<Vec<_>>();
     match tx.postgres() {
-        Some(session) if numbered.len() < COPIED_MIN => {
+        Some(session) if numbered.len() < COPIED_MIN || !session.copies() => {
             insert_columns(session, tenant, numbered).await
         }
         Some(session) => {

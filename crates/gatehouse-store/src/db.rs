@@ -15,8 +15,8 @@ mod postgres;
 mod row;
 mod sqlite;
 
-pub use postgres::DatabaseUrl;
 pub(crate) use postgres::Session;
+pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Row, Value};
 
 use std::path::Path;
@@ -34,6 +34,9 @@ pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
 
 /// The same, as [`Db::snapshot`] takes it.
 pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAPSHOT_SECONDS_MAX));
+
+/// How long the database may take to say that it is there.
+const PING_MAX: Duration = Duration::from_millis(1500);
 
 /// A database of either kind.
 #[derive(Clone)]
@@ -120,29 +123,34 @@ impl Db {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
-    /// Runs one write: all of it happens, durably, or, when it returns an error, nothing.
+    /// Runs one write: all of it happens, durably, or, when it returns an error other than
+    /// [`StoreError::Unsure`], nothing. PostgreSQL may have to run it more than once, until it happens.
     pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.write_for(Length::Short, work).await
+        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        let written = async {
+            match &self.engine {
+                Engine::Sqlite(db) => {
+                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
+                    db.write(Length::Short, work).await
+                }
+                Engine::Postgres(db) => {
+                    let link = Link::Postgres;
+                    let work = move |session| work(Tx { link: link(session), clock, meter });
+                    db.write(work).await
+                }
+            }
+        };
+        self.meter.watch(Kind::Write, written).await
     }
 
-    /// Runs one write that may take long, unless somebody comes: it asks for [`Tx::company`].
+    /// Runs one write that may take long, unless somebody comes: it asks for [`Tx::company`]. It is run once.
     pub(crate) async fn write_long<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_for(Length::Long, work).await
-    }
-
-    async fn write_for<T, E, Work, Run>(&self, length: Length, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
@@ -154,12 +162,12 @@ impl Db {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
-                    db.write(length, work).await
+                    db.write(Length::Long, work).await
                 }
                 Engine::Postgres(db) => {
                     let link = Link::Postgres;
                     let work = move |session| work(Tx { link: link(session), clock, meter });
-                    db.write(work).await
+                    db.write_long(work).await
                 }
             }
         };
@@ -193,6 +201,26 @@ impl Db {
             }
         };
         self.meter.watch(Kind::Snapshot, read).await
+    }
+
+    /// Whether the database answers now, and takes writes as far as can be told without one.
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => {
+                self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+            }
+            Engine::Postgres(_) => {
+                let asked = self.row(postgres::TAKES_WRITES, &[], |row| row.integer(0));
+                match tokio::time::timeout(PING_MAX, asked).await {
+                    Ok(Ok(Some(1))) => Ok(()),
+                    Ok(Err(error)) => Err(error),
+                    Ok(Ok(_)) => {
+                        Err(StoreError::Unavailable("the database takes no writes".into()))
+                    }
+                    Err(_) => Err(StoreError::Unavailable("the database does not answer".into())),
+                }
+            }
+        }
     }
 
     /// Moves SQLite's log into the database and cuts it off; false when readers stood in the way.

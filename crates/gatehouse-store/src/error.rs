@@ -6,6 +6,9 @@ pub enum StoreError {
     /// The database can't be reached or has no room: the same may work later.
     #[error("the database can't be reached or is out of resources")]
     Unavailable(#[source] Cause),
+    /// The database was lost in the middle of making a write durable: it has happened, or it hasn't.
+    #[error("the database was lost while it committed")]
+    Unsure(#[source] Cause),
     /// The database said what no rule of ours expects.
     #[error("the database gave an unexpected answer")]
     Unexpected(#[source] Cause),
@@ -51,12 +54,14 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
     /// What [`StoreError::kind`] may say of a store that is open.
-    pub(crate) const KINDS: [&str; 5] = ["unavailable", "unexpected", "taken", "too_slow", "busy"];
+    pub(crate) const KINDS: [&str; 6] =
+        ["unavailable", "unsure", "unexpected", "taken", "too_slow", "busy"];
 
     /// What went wrong, in a word.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
+            Self::Unsure(_) => "unsure",
             Self::Unexpected(_) => "unexpected",
             Self::Taken(_) => "taken",
             Self::TooSlow => "too_slow",
@@ -83,6 +88,7 @@ impl StoreError {
     pub(crate) fn repeated(&self) -> Self {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
+            Self::Unsure(cause) => Self::Unsure(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
             Self::Taken(cause) => Self::Taken(cause.to_string().into()),
             Self::TooSlow => Self::TooSlow,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use prometheus::core::Collector;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry,
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
     exponential_buckets,
 };
 use tracing::{Instrument, Span};
@@ -27,6 +27,7 @@ pub struct StoreMeter {
     writes: Histogram,
     snapshots: Histogram,
     errors: IntCounterVec,
+    pub(crate) retries: IntCounter,
     pub(crate) writer_waiting: IntGauge,
     /// Those of them that write for batches.
     pub(crate) batches_waiting: IntGauge,
@@ -73,6 +74,11 @@ impl StoreMeter {
             snapshots: durations.with_label_values(&["snapshot"]),
             durations,
             errors,
+            retries: IntCounter::new(
+                "gatehouse_store_retries_total",
+                "What was asked of PostgreSQL once more, because it was lost or a race was",
+            )
+            .expect(SOUND),
             writer_waiting: gauge(
                 "gatehouse_store_writer_waiting",
                 "Writes that wait for SQLite's writer",
@@ -99,9 +105,10 @@ impl StoreMeter {
 
     /// Puts the figures where they are shown.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 8] = [
+        let all: [Box<dyn Collector>; 9] = [
             Box::new(self.durations.clone()),
             Box::new(self.errors.clone()),
+            Box::new(self.retries.clone()),
             Box::new(self.writer_waiting.clone()),
             Box::new(self.batches_waiting.clone()),
             Box::new(self.writer_gathered.clone()),

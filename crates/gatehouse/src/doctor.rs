@@ -311,7 +311,7 @@ fn advice(place: &str, why: &StoreError) -> String {
     let what = why.explained();
     match why {
         StoreError::Unavailable(_) => format!("{place}: {what}: is it up, and may you use it?"),
-        StoreError::Unexpected(_) | StoreError::Taken(_) => {
+        StoreError::Unexpected(_) | StoreError::Taken(_) | StoreError::Unsure(_) => {
             format!("{place}: {what}: if it is damaged, stop the server and restore a backup")
         }
         _ => format!("{place}: {what}"),

@@ -114,7 +114,7 @@ impl App {
         tenant: &TenantName,
         id: AccessId,
         update: Update,
-        allowed: impl Fn(u64) -> bool + Send + 'static,
+        allowed: impl Fn(u64) -> bool + Clone + Send + 'static,
     ) -> Result<Issued, Error> {
         let hash = match &update.password {
             Some(chosen) => {

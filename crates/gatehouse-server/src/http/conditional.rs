@@ -18,6 +18,7 @@ fn strengthen(tag: &str) -> &str {
 }
 
 /// What `If-Match` and `If-None-Match` allow a change to be made to.
+#[derive(Clone)]
 pub(crate) struct Precondition {
     if_match: Option<Tags>,
     if_none_match: Option<Tags>,
@@ -39,6 +40,7 @@ impl Precondition {
     }
 }
 
+#[derive(Clone)]
 enum Tags {
     Any,
     These(Vec<String>),

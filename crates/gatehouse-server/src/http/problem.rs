@@ -341,12 +341,17 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, NewerSchema, Taken, TooSlow, Unavailable, Unexpected,
+            Address, Busy, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unsure,
         };
         match cause {
             Unavailable(_) => Self::unavailable(
                 "Store unavailable",
                 "the store can't be reached, try again later",
+            ),
+            Unsure(_) => Self::unavailable(
+                "Outcome unknown",
+                "the store was lost while it was writing this down: it may have happened or not; look before \
+                 you send it again, or send it with an Idempotency-Key",
             ),
             TooSlow => Self::unavailable(
                 "Too slow",

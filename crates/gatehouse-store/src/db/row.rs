@@ -88,6 +88,44 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
+/// What PostgreSQL can be sent together with its type, so that it has nothing to find out first.
+pub(crate) trait Sent: ToSql + Sync {
+    fn sent_as(&self) -> Type;
+}
+
+impl Sent for Value<'_> {
+    fn sent_as(&self) -> Type {
+        match self {
+            // What it stands for follows from the statement.
+            Self::Null => Type::UNKNOWN,
+            Self::Integer(_) => Type::INT8,
+            Self::Text(_) => Type::TEXT,
+            Self::Bytes(_) => Type::BYTEA,
+        }
+    }
+}
+
+macro_rules! sent {
+    ($($sent:ty => $as:ident),* $(,)?) => {
+        $(impl Sent for $sent {
+            fn sent_as(&self) -> Type {
+                Type::$as
+            }
+        })*
+    };
+}
+
+sent! {
+    &str => TEXT,
+    &[&str] => TEXT_ARRAY,
+    Vec<&str> => TEXT_ARRAY,
+    Vec<Option<&str>> => TEXT_ARRAY,
+    Vec<i64> => INT8_ARRAY,
+    Vec<Option<i64>> => INT8_ARRAY,
+    Vec<&[u8]> => BYTEA_ARRAY,
+    Vec<Option<&[u8]>> => BYTEA_ARRAY,
+}
+
 /// One row that a statement found.
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),

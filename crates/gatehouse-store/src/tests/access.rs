@@ -15,7 +15,7 @@ async fn n_live(case: &Case, contract: &str) -> u64 {
 async fn change(
     store: &Store,
     id: AccessId,
-    rule: impl FnOnce(&Stored, &Contract) -> Change + Send + 'static,
+    rule: impl FnOnce(&Stored, &Contract) -> Change + Clone + Send + 'static,
 ) -> Access {
     let tenant = acme();
     let changed = store

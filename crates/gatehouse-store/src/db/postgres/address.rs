@@ -1,0 +1,258 @@
+//! Where a PostgreSQL database is, as an operator writes it.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+
+use crate::error::StoreError;
+
+/// How long one try to connect to one host may take, unless the address says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long what was sent may go without a sign of the other side, unless the address says otherwise.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
+
+/// When a silent connection is asked whether it is still there, unless the address says otherwise.
+const SILENT_MAX: Duration = Duration::from_secs(15);
+
+/// Where a PostgreSQL database is. Shows itself without its password.
+#[derive(Clone)]
+pub struct DatabaseUrl {
+    hosts: Arc<[Config]>,
+    shown: String,
+}
+
+impl DatabaseUrl {
+    /// How to reach each host that it names, by itself.
+    pub(super) fn hosts(&self) -> &[Config] {
+        &self.hosts
+    }
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let expected = "a database URL is `postgres://user:password@host:port/database`";
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return Err(StoreError::Address(expected.into()));
+        }
+        let attributes = target_session_attrs(text)?;
+        // The driver doesn't know every word that is known elsewhere.
+        let text = text.replace("target_session_attrs=primary", "target_session_attrs=read-write");
+        // The parser's own words may repeat the password.
+        let mut config: Config =
+            text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
+        if config.get_ssl_mode() == SslMode::Require {
+            let why =
+                "sslmode=require can't be met: connections to PostgreSQL are not encrypted yet";
+            return Err(StoreError::Address(format!("{why}; use a private network or a tunnel")));
+        }
+        config.target_session_attrs(attributes);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNACKNOWLEDGED_MAX);
+        }
+        if !text.contains("keepalives_idle=") {
+            config.keepalives_idle(SILENT_MAX);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("gatehouse");
+        }
+        let hosts: Arc<[Config]> = each_host(&config)?.into();
+        Ok(Self { shown: without_secrets(&config), hosts })
+    }
+}
+
+/// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
+/// that does; the driver's own default is another.
+fn target_session_attrs(text: &str) -> Result<TargetSessionAttrs, StoreError> {
+    const NAME: &str = "target_session_attrs";
+    let word = text.split(['?', '&']).find_map(|it| it.strip_prefix(NAME)?.strip_prefix('='));
+    match word {
+        None | Some("read-write" | "primary") => Ok(TargetSessionAttrs::ReadWrite),
+        Some("any") => Ok(TargetSessionAttrs::Any),
+        Some(_) => Err(StoreError::Address(format!(
+            "{NAME} must be `read-write`, `primary` or `any`: gatehouse writes"
+        ))),
+    }
+}
+
+/// The same address for each of its hosts alone, so that they can be tried side by side.
+fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
+    let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
+    let ports = config.get_ports();
+    let n_hosts = hosts.len().max(addresses.len());
+    let fits = |n: usize| n == n_hosts || n == 0;
+    if n_hosts == 0 {
+        return Err(StoreError::Address("the database URL names no host".into()));
+    }
+    if !fits(hosts.len()) || !fits(addresses.len()) || (ports.len() > 1 && !fits(ports.len())) {
+        let why = "the database URL needs as many ports (and hostaddr) as hosts, or one for all";
+        return Err(StoreError::Address(why.into()));
+    }
+    let alone = (0..n_hosts).map(|n| {
+        let mut one = without_hosts(config);
+        match hosts.get(n) {
+            Some(Host::Tcp(name)) => drop(one.host(name)),
+            Some(Host::Unix(path)) => drop(one.host_path(path)),
+            None => {}
+        }
+        if let Some(address) = addresses.get(n) {
+            one.hostaddr(*address);
+        }
+        if let Some(port) = ports.get(n).or(ports.first()) {
+            one.port(*port);
+        }
+        one
+    });
+    Ok(alone.collect())
+}
+
+fn without_hosts(config: &Config) -> Config {
+    let mut one = Config::new();
+    if let Some(user) = config.get_user() {
+        one.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        one.password(password);
+    }
+    if let Some(name) = config.get_dbname() {
+        one.dbname(name);
+    }
+    if let Some(options) = config.get_options() {
+        one.options(options);
+    }
+    if let Some(name) = config.get_application_name() {
+        one.application_name(name);
+    }
+    if let Some(timeout) = config.get_connect_timeout() {
+        one.connect_timeout(*timeout);
+    }
+    if let Some(timeout) = config.get_tcp_user_timeout() {
+        one.tcp_user_timeout(*timeout);
+    }
+    if let Some(interval) = config.get_keepalives_interval() {
+        one.keepalives_interval(interval);
+    }
+    if let Some(retries) = config.get_keepalives_retries() {
+        one.keepalives_retries(retries);
+    }
+    one.ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle())
+        .target_session_attrs(config.get_target_session_attrs())
+        .channel_binding(config.get_channel_binding())
+        .load_balance_hosts(config.get_load_balance_hosts());
+    one
+}
+
+/// Hosts, ports and database: whatever else an address holds may be a secret, or a piece of one.
+fn without_secrets(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().enumerate().map(|(n, host)| {
+        let host = match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        let ports = config.get_ports();
+        match ports.get(n).or(ports.first()) {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        }
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    format!("postgres://***@{hosts}/{}", config.get_dbname().unwrap_or_default())
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl PartialEq for DatabaseUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.hosts == other.hosts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_never_shows_its_secrets() {
+        for (text, shown) in [
+            ("postgres://ann:s3cret@db:5432/fleet", "postgres://***@db:5432/fleet"),
+            ("postgresql://ann@db/fleet?password=s3cret", "postgres://***@db:5432/fleet"),
+            ("postgres://db/fleet", "postgres://***@db:5432/fleet"),
+            ("postgres://ann:s3cret?@db:1,db2:2/fleet", "postgres://***@db:1,db2:2/fleet"),
+        ] {
+            let url: DatabaseUrl = text.parse().unwrap();
+            assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
+        }
+        let tls = "postgres://ann:s3cret@db/x?sslmode=require".parse::<DatabaseUrl>().unwrap_err();
+        assert!(tls.to_string().contains("not encrypted"), "{tls}");
+        for bad in [
+            "mysql://db",
+            "s3cret",
+            "postgres://ann:s3cret@db:port/x",
+            "postgres://ann:p@db?s3cret=x@db/f",
+            "postgres://ann@db/x?s3cret=red",
+        ] {
+            let error = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
+            assert!(error.contains("postgres://user") && !error.contains("s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn each_host_is_reached_by_itself_with_all_that_the_address_says() {
+        let url = "postgres://ann:s3cret@a:1,b:2,c:3/fleet?options=-c%20search_path%3Dx\
+                   &application_name=here&connect_timeout=7&tcp_user_timeout=9&keepalives=0\
+                   &keepalives_idle=11&keepalives_interval=12&keepalives_retries=13";
+        let url: DatabaseUrl = url.parse().unwrap();
+        assert_eq!(url.hosts().len(), 3);
+        for (config, (host, port)) in url.hosts().iter().zip([("a", 1), ("b", 2), ("c", 3)]) {
+            let alone = format!(
+                "postgres://ann:s3cret@{host}:{port}/fleet?options=-c%20search_path%3Dx\
+                 &application_name=here&connect_timeout=7&tcp_user_timeout=9&keepalives=0\
+                 &keepalives_idle=11&keepalives_interval=12&keepalives_retries=13\
+                 &target_session_attrs=read-write"
+            );
+            assert_eq!(*config, alone.parse::<Config>().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_host_must_take_writes_unless_the_address_says_that_any_will_do() {
+        let attributes = |query: &str| {
+            let url: DatabaseUrl = format!("postgres://a,b/fleet{query}").parse().unwrap();
+            let mut all = url.hosts().iter().map(Config::get_target_session_attrs);
+            let first = all.next().unwrap();
+            assert!(all.all(|it| it == first));
+            first
+        };
+        assert_eq!(attributes(""), TargetSessionAttrs::ReadWrite);
+        assert_eq!(attributes("?target_session_attrs=read-write"), TargetSessionAttrs::ReadWrite);
+        assert_eq!(attributes("?target_session_attrs=primary"), TargetSessionAttrs::ReadWrite);
+        let any = "?connect_timeout=2&target_session_attrs=any";
+        assert_eq!(attributes(any), TargetSessionAttrs::Any);
+        let bad = "postgres://a/fleet?target_session_attrs=standby".parse::<DatabaseUrl>();
+        assert!(bad.unwrap_err().to_string().contains("gatehouse writes"));
+        let ports = "postgres://a:1,b:2,c/fleet?port=1,2".parse::<DatabaseUrl>();
+        assert!(ports.unwrap_err().to_string().contains("as many ports"));
+    }
+}

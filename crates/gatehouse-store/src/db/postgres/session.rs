@@ -1,0 +1,223 @@
+//! One connection to PostgreSQL.
+//!
+//! Statements are prepared on it once and kept. Behind a pooler that gives each transaction another
+//! connection of the server's, nothing can be kept: there every statement goes with its text and the types
+//! of its values, unnamed, in one journey.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gatehouse_core::Timestamp;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row as PostgresRow, Statement};
+
+use super::NOW;
+use crate::db::guard::guard;
+use crate::db::row::{Row, Sent, Value};
+use crate::error::StoreError;
+use crate::meter::{Held, StoreMeter};
+
+/// One connection, with the statements that were prepared on it.
+pub(crate) struct Session {
+    client: Client,
+    /// `None` where nothing can be kept.
+    prepared: Option<Prepared>,
+    /// Whether somebody has waited in vain for an answer.
+    is_given_up: AtomicBool,
+    _counted: Held,
+}
+
+#[derive(Default)]
+struct Prepared {
+    plain: Mutex<HashMap<&'static str, Statement>>,
+    locking: Mutex<HashMap<&'static str, Statement>>,
+}
+
+/// Whether a statement locks the rows that it finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locking {
+    No,
+    Yes,
+}
+
+impl Session {
+    /// A connection that has come about. Behind a pooler nothing is prepared on it.
+    pub(super) fn new(client: Client, is_pooled: bool, meter: &StoreMeter) -> Self {
+        Self {
+            client,
+            prepared: (!is_pooled).then(Prepared::default),
+            is_given_up: AtomicBool::new(false),
+            _counted: Held::new(&meter.connections),
+        }
+    }
+
+    /// Whether nothing can be asked of it any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed() || self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Asks nothing more of it: who still waits for an answer may go on waiting.
+    pub(super) fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Has the server stop what it is at.
+    pub(super) async fn cancel(&self) {
+        let _ = self.client.cancel_token().cancel_query(NoTls).await;
+    }
+
+    /// Whether rows can be copied in: a copy must be prepared.
+    pub(crate) fn copies(&self) -> bool {
+        self.prepared.is_some()
+    }
+
+    pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.query(sql, Locking::No, &sent(values)).await?;
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    pub(crate) async fn locked_rows<T>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.query(sql, Locking::Yes, &sent(values)).await?;
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    pub(crate) async fn rows_once<T>(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await?;
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+    }
+
+    /// Runs a bulk statement, whose values are whole columns.
+    pub(crate) async fn bulk(
+        &self,
+        sql: &'static str,
+        columns: &[&dyn Sent],
+    ) -> Result<Vec<PostgresRow>, StoreError> {
+        self.query(sql, Locking::No, columns).await
+    }
+
+    async fn query(
+        &self,
+        sql: &'static str,
+        locking: Locking,
+        values: &[&dyn Sent],
+    ) -> Result<Vec<PostgresRow>, StoreError> {
+        Ok(match &self.prepared {
+            Some(prepared) => {
+                let statement = self.statement(prepared, sql, locking).await?;
+                self.client.query(&statement, &plain(values)).await?
+            }
+            None => self.client.query_typed(&text(sql, locking), &typed(values)).await?,
+        })
+    }
+
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let values = sent(values);
+        Ok(match &self.prepared {
+            Some(prepared) => {
+                let statement = self.statement(prepared, sql, Locking::No).await?;
+                self.client.execute(&statement, &plain(&values)).await?
+            }
+            None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await?,
+        })
+    }
+
+    /// Copies rows into a table, in the binary format; `sql` says into which columns, which are of `types`.
+    pub(crate) async fn copy<const N: usize>(
+        &self,
+        sql: &'static str,
+        types: &[Type; N],
+        rows: &[[Value<'_>; N]],
+    ) -> Result<(), StoreError> {
+        let prepared = self.prepared.as_ref();
+        let prepared = prepared
+            .ok_or_else(|| StoreError::Unexpected("a copy can't be made behind a pooler".into()))?;
+        let statement = self.statement(prepared, sql, Locking::No).await?;
+        let sink = self.client.copy_in(&statement).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+        for row in rows {
+            writer.as_mut().write(&plain(&sent(row))).await?;
+        }
+        writer.finish().await?;
+        Ok(())
+    }
+
+    /// Whether somebody waits for a row that this transaction has locked.
+    pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
+                   AND NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid";
+        let rows = self.rows(sql, &[], &|row: &Row<'_>| row.count(0)).await?;
+        Ok(rows.first().is_some_and(|n| *n > 0))
+    }
+
+    pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
+        Ok(self.client.batch_execute(sql).await?)
+    }
+
+    /// Makes everything durable. The driver's own error, because what it means is for the caller to judge.
+    pub(super) async fn commit(&self) -> Result<(), tokio_postgres::Error> {
+        self.client.batch_execute("COMMIT").await
+    }
+
+    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
+        let rows = self.rows(NOW, &[], &|row: &Row<'_>| row.time(0)).await?;
+        rows.into_iter().next().ok_or_else(|| StoreError::corrupt("the server has no clock"))
+    }
+
+    async fn statement(
+        &self,
+        prepared: &Prepared,
+        sql: &'static str,
+        locking: Locking,
+    ) -> Result<Statement, StoreError> {
+        let prepared = match locking {
+            Locking::No => &prepared.plain,
+            Locking::Yes => &prepared.locking,
+        };
+        if let Some(statement) = guard(prepared).get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(&text(sql, locking)).await?;
+        guard(prepared).insert(sql, statement.clone());
+        Ok(statement)
+    }
+}
+
+/// A statement as PostgreSQL writes it.
+fn text(sql: &str, locking: Locking) -> String {
+    let suffix = if locking == Locking::Yes { " FOR UPDATE" } else { "" };
+    sql.replace('?', "$") + suffix
+}
+
+fn sent<'a>(values: &'a [Value<'a>]) -> Vec<&'a dyn Sent> {
+    values.iter().map(|value| value as &dyn Sent).collect()
+}
+
+fn plain<'a>(values: &[&'a dyn Sent]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| *value as &(dyn ToSql + Sync)).collect()
+}
+
+fn typed<'a>(values: &[&'a dyn Sent]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (*value as &(dyn ToSql + Sync), value.sent_as())).collect()
+}

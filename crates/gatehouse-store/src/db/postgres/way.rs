@@ -1,0 +1,215 @@
+//! The way to PostgreSQL: connections come about here, also when the server has moved to another host.
+//!
+//! The hosts of an address are tried side by side, the one that was reached last with a head start. When
+//! none of them can be reached, everyone who needs a connection waits for the next try, and the pauses
+//! between tries grow a little: a database that comes back must not be run over.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+use super::DatabaseUrl;
+use super::session::Session;
+use crate::db::guard::guard;
+use crate::error::StoreError;
+use crate::meter::StoreMeter;
+
+/// Connections that come about at the same time.
+const TRIES_AT_ONCE: usize = 4;
+
+/// How much later each further host is tried.
+const HEAD_START: Duration = Duration::from_millis(150);
+
+/// The pause after a try that failed; it doubles with each further one.
+const PAUSE_FIRST: Duration = Duration::from_millis(50);
+
+/// The longest pause: a database that is back should be noticed at once.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// How long a server may keep a transaction open for a client that says nothing: one that was frozen, or cut off.
+/// What it has locked is everyone else's again after that.
+const IDLE_IN_TRANSACTION_SECONDS_MAX: u64 = 10;
+
+/// The setting by which a connection is recognised as one's own.
+const MARK: &str = "gatehouse.session";
+
+pub(super) struct Way {
+    hosts: Vec<Place>,
+    /// Which of them was reached last.
+    best: AtomicUsize,
+    tries: Semaphore,
+    trouble: Mutex<Trouble>,
+}
+
+/// One host.
+struct Place {
+    config: Config,
+    /// Whether it wouldn't have a connection with settings of its own.
+    refuses_settings: AtomicBool,
+}
+
+/// What the last tries have shown.
+struct Trouble {
+    n_failures: u32,
+    /// Nobody tries before that.
+    quiet_until: Instant,
+    why: String,
+}
+
+impl Way {
+    pub(super) fn to(url: &DatabaseUrl) -> Self {
+        let place =
+            |config: &Config| Place { config: config.clone(), refuses_settings: false.into() };
+        Self {
+            hosts: url.hosts().iter().map(place).collect(),
+            best: AtomicUsize::new(0),
+            tries: Semaphore::new(TRIES_AT_ONCE),
+            trouble: Mutex::new(Trouble::none()),
+        }
+    }
+
+    /// A new connection, or why there is none until then. What will be no better soon is told at once.
+    pub(super) async fn connect(
+        &self,
+        until: Instant,
+        meter: &StoreMeter,
+    ) -> Result<Session, StoreError> {
+        let trying = async {
+            loop {
+                let _turn = self.tries.acquire().await.map_err(|_| StoreError::gone())?;
+                // Somebody else may have failed meanwhile.
+                while let Some(quiet_until) = self.quiet_until() {
+                    sleep_until(quiet_until).await;
+                }
+                match self.try_once(meter).await {
+                    Err(StoreError::Unavailable(why)) => guard(&self.trouble).add(why.to_string()),
+                    other => {
+                        *guard(&self.trouble) = Trouble::none();
+                        return other;
+                    }
+                }
+            }
+        };
+        match timeout_at(until, trying).await {
+            Ok(result) => result,
+            Err(_) => Err(StoreError::Unavailable(guard(&self.trouble).why.clone().into())),
+        }
+    }
+
+    fn quiet_until(&self) -> Option<Instant> {
+        let quiet_until = guard(&self.trouble).quiet_until;
+        (quiet_until > Instant::now()).then_some(quiet_until)
+    }
+
+    /// Tries all hosts; the first one that can be used is taken.
+    async fn try_once(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
+        let (n_hosts, best) = (self.hosts.len(), self.best.load(Ordering::Relaxed));
+        let mut racing: FuturesUnordered<_> = (0..n_hosts)
+            .map(async |nth| {
+                let host = (best + nth) % n_hosts;
+                sleep(HEAD_START * u32::try_from(nth).unwrap_or(u32::MAX)).await;
+                (host, self.hosts[host].reach(meter).await)
+            })
+            .collect();
+        let mut failure = StoreError::Unavailable("there is no host".into());
+        while let Some((host, reached)) = racing.next().await {
+            match reached {
+                Ok(session) => {
+                    self.best.store(host, Ordering::Relaxed);
+                    return Ok(session);
+                }
+                // One that may be there soon is more hope than one that says no.
+                Err(error) if matches!(failure, StoreError::Unavailable(_)) => failure = error,
+                Err(error @ StoreError::Unavailable(_)) => failure = error,
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+}
+
+impl Trouble {
+    fn none() -> Self {
+        let why = "no connection has come about in time".into();
+        Self { n_failures: 0, quiet_until: Instant::now(), why }
+    }
+
+    fn add(&mut self, why: String) {
+        if self.n_failures == 0 {
+            tracing::warn!(cause = why, "the database can't be reached; it is tried again");
+        }
+        let longest = PAUSE_FIRST.saturating_mul(2u32.saturating_pow(self.n_failures));
+        // Anything from half of it, so that servers which lost it together don't come back together.
+        let fraction = RandomState::new().hash_one(self.n_failures) as f64 / u64::MAX as f64;
+        let pause = longest.min(PAUSE_MAX).mul_f64(0.5 + fraction / 2.0);
+        self.quiet_until = Instant::now() + pause;
+        self.n_failures = self.n_failures.saturating_add(1);
+        self.why = why;
+    }
+}
+
+impl Place {
+    async fn reach(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
+        // The driver's own limit ends with the socket; a server that is frozen takes that and then says nothing.
+        let limit = self.config.get_connect_timeout().copied().unwrap_or(Duration::MAX);
+        match timeout(limit, self.connect(meter)).await {
+            Ok(reached) => reached,
+            Err(_) => Err(StoreError::Unavailable("the host does not answer".into())),
+        }
+    }
+
+    async fn connect(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
+        if self.refuses_settings.load(Ordering::Relaxed) {
+            return Ok(Session::new(open(&self.config).await?, true, meter));
+        }
+        // A mark goes with the request for a connection. Where the server has it afterwards, the connection is one
+        // to that server and stays it. A pooler refuses it, or drops it.
+        let mark = format!("{:016x}", RandomState::new().hash_one(0));
+        let mut marked = self.config.clone();
+        let given = self.config.get_options().unwrap_or_default();
+        marked.options(format!(
+            "{given} -c {MARK}={mark} \
+             -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS_MAX}s"
+        ));
+        match open(&marked).await {
+            Ok(client) => {
+                let is_ours = read_mark(&client).await?.as_deref() == Some(mark.as_str());
+                Ok(Session::new(client, !is_ours, meter))
+            }
+            Err(cause) if cause.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
+                let client = open(&self.config).await?;
+                tracing::info!("a pooler is before the database: statements are not prepared");
+                self.refuses_settings.store(true, Ordering::Relaxed);
+                Ok(Session::new(client, true, meter))
+            }
+            Err(cause) => Err(cause.into()),
+        }
+    }
+}
+
+async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = config.connect(NoTls).await?;
+    // Ends by itself when the client is dropped.
+    tokio::spawn(async move {
+        if let Err(cause) = connection.await {
+            tracing::warn!(%cause, "a database connection was lost");
+        }
+    });
+    Ok(client)
+}
+
+async fn read_mark(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
+    let found = client.simple_query(&format!("SELECT current_setting('{MARK}', true)")).await?;
+    Ok(found.into_iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    }))
+}
