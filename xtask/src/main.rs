@@ -11,6 +11,7 @@ mod failure;
 mod packages;
 mod postgres_binaries;
 mod test_tools;
+mod throwaway_pgbouncer;
 mod throwaway_postgres;
 
 use std::ffi::OsStr;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 use command_line::{Chore, USAGE};
 use failure::Failure;
 use postgres_binaries::PostgresBinaries;
+use throwaway_pgbouncer::ThrowawayPgBouncer;
 use throwaway_postgres::{Commits, ThrowawayPostgres};
 
 fn main() -> ExitCode {
@@ -53,13 +55,15 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let binaries = PostgresBinaries::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
+    let pooler = ThrowawayPgBouncer::start(postgres.address())?;
 
     let issuer = test_tools::find_or_install_issuer()?;
     let binary = build_server()?;
-    let url = postgres.url();
+    let (url, pooled_url) = (postgres.url(), pooler.url());
     let mut environment = vec![
         ("TEST_ISSUER", issuer.as_os_str()),
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
+        ("TEST_PGBOUNCER_URL", OsStr::new(&pooled_url)),
         ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
     ];
     if long {
@@ -135,7 +139,9 @@ const FUZZ_TARGETS: [FuzzTarget; 2] = [
 
 fn offer_postgres() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
+    let pooler = ThrowawayPgBouncer::start(postgres.address())?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
+    println!("export TEST_PGBOUNCER_URL={}", pooler.url());
     println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.

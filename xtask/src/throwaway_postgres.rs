@@ -21,13 +21,13 @@ use crate::packages::is_root;
 use crate::postgres_binaries::PostgresBinaries;
 
 /// Creating the data takes a second or two; a busy machine gets much longer.
-const START_LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown.
-const STOP_LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// How many ports are tried when others take the free ones first.
-const PORT_ATTEMPTS: u32 = 5;
+pub(crate) const PORT_ATTEMPTS: u32 = 5;
 
 /// The keeper's exit code for a port that somebody else has taken in the meantime.
 const EXIT_PORT_TAKEN: i32 = 75;
@@ -132,6 +132,11 @@ impl ThrowawayPostgres {
         )))
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The connection URL of the server's maintenance database.
     pub(crate) fn url(&self) -> String {
         format!("postgres://gatehouse@{}/postgres", self.address)
@@ -142,7 +147,7 @@ impl ThrowawayPostgres {
         commits: Commits,
         address: SocketAddr,
     ) -> Result<Self, Failure> {
-        let directory = choose_directory()?;
+        let directory = temporary_directory("postgres")?;
         let data = directory.join("data");
         let keeper = keeper_command()
             .arg(&directory)
@@ -243,16 +248,16 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
 
 /// A directory name that nothing else uses. The keeper creates it, so that there is no moment
 /// in which it exists and nobody would remove it.
-fn choose_directory() -> Result<PathBuf, Failure> {
+pub(crate) fn temporary_directory(of: &str) -> Result<PathBuf, Failure> {
     let random = RandomState::new().hash_one(std::process::id());
-    let directory = std::env::temp_dir().join(format!("gatehouse-postgres-{random:016x}"));
+    let directory = std::env::temp_dir().join(format!("gatehouse-{of}-{random:016x}"));
     std::path::absolute(directory).map_err(|error| {
         Failure::Trouble(format!("no temporary directory: {error}; set TMPDIR to a full path"))
     })
 }
 
 /// A port that is free now. Somebody may take it before PostgreSQL does, hence the attempts.
-fn find_free_port() -> Result<SocketAddr, Failure> {
+pub(crate) fn find_free_port() -> Result<SocketAddr, Failure> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).map_err(
         |error| {
             Failure::Trouble(format!("no free port on 127.0.0.1: {error}; bring up the loopback"))
@@ -275,7 +280,7 @@ fn watching_failed(error: io::Error) -> Failure {
     clippy::disallowed_methods,
     reason = "the one pause between two looks at a condition that other processes fulfil"
 )]
-fn wait_until<T>(
+pub(crate) fn wait_until<T>(
     limit: Duration,
     mut condition: impl FnMut() -> io::Result<Option<T>>,
 ) -> io::Result<Option<T>> {

@@ -1,4 +1,4 @@
-//! One suite, which both databases must pass. Neither is ever skipped.
+//! One suite, which both databases must pass, PostgreSQL also behind a pooler. None is ever skipped.
 
 mod access;
 mod account;
@@ -6,6 +6,7 @@ mod client;
 mod contract;
 mod due;
 mod ends;
+mod failover;
 mod full;
 mod gaps;
 mod list;
@@ -50,13 +51,19 @@ impl Case {
     }
 }
 
-/// SQLite in a temporary directory, and PostgreSQL in a schema named after the test.
+/// SQLite in a temporary directory, PostgreSQL in a schema named after the test, and in a database of its own
+/// behind a pooler.
 async fn stores(test: &str) -> Vec<Case> {
     let start = day(0);
     let dir = tempfile::tempdir().unwrap();
     let url = empty_schema(test).await;
     let mut cases = Vec::new();
-    for (kind, place) in [("SQLite", Place::Sqlite(dir)), ("PostgreSQL", Place::Postgres(url))] {
+    let pooled = gatehouse_testing::empty_pooled_database(&format!("store_{test}")).await;
+    for (kind, place) in [
+        ("SQLite", Place::Sqlite(dir)),
+        ("PostgreSQL", Place::Postgres(url)),
+        ("PostgreSQL behind PgBouncer", Place::Postgres(pooled.parse().unwrap())),
+    ] {
         let clock = Clock::by_hand(start);
         let store = match &place {
             Place::Sqlite(dir) => {

@@ -1,7 +1,9 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, and dice.
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, and dice.
 
+mod cable;
 mod dice;
 
+pub use cable::Cable;
 pub use dice::Dice;
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
@@ -10,12 +12,33 @@ pub use dice::Dice;
 ///
 /// When there is no PostgreSQL: a test that can't run has failed, and says how to make it run.
 pub async fn empty_schema(name: &str) -> String {
-    let url = std::env::var("TEST_POSTGRES_URL").expect(
-        "these tests need PostgreSQL: run `cargo xtask test`, or start one with \
-         `cargo xtask postgres` and set TEST_POSTGRES_URL as it says",
-    );
+    let url = offered("TEST_POSTGRES_URL");
     execute(&url, &format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}")).await;
     format!("{url}?options=-c%20search_path%3D{name}")
+}
+
+/// The address of an empty database behind a pooler, named after the test. A pooler takes no settings for a
+/// connection, so a schema won't do.
+///
+/// # Panics
+///
+/// When there is no PostgreSQL, or no pooler before it.
+pub async fn empty_pooled_database(name: &str) -> String {
+    let (url, pooled) = (offered("TEST_POSTGRES_URL"), offered("TEST_PGBOUNCER_URL"));
+    // Each by itself: they can't be part of a transaction.
+    execute(&url, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+    execute(&url, &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+    let (server, _) = pooled.rsplit_once('/').expect("a URL ends with the database");
+    format!("{server}/{name}")
+}
+
+fn offered(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!(
+            "these tests need PostgreSQL and PgBouncer: run `cargo xtask test`, or start them with \
+             `cargo xtask postgres` and set {variable} as it says"
+        )
+    })
 }
 
 /// Runs statements behind gatehouse's back.

@@ -33,7 +33,7 @@ use gatehouse_connectors::Platforms;
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
-use gatehouse_testing::empty_schema;
+use gatehouse_testing::{Cable, empty_schema};
 use gatehouse_vault::{MasterKey, TokenKey, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};

@@ -1,0 +1,182 @@
+//! A database that goes away and comes back is a pause.
+
+use futures_util::future::join_all;
+use gatehouse_testing::Cable;
+
+use super::*;
+use crate::{Put, StoreError};
+
+/// A store whose database can be taken from it.
+async fn behind_a_cable(test: &str) -> (Store, Cable, DatabaseUrl) {
+    let url = gatehouse_testing::empty_schema(&format!("store_{test}")).await;
+    let cable = Cable::to(&url).await;
+    let through = cable.through(&url).parse().unwrap();
+    let store = Store::open_postgres(&through, Clock::machine()).await.unwrap();
+    set_up(&store).await;
+    (store, cable, url.parse().unwrap())
+}
+
+/// How many accesses there are, by a snapshot.
+async fn total(store: &Store) -> u64 {
+    let audit = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
+    let counted = store
+        .db
+        .snapshot(None, async move |tx| tx.row(audit, &["acme".into()], |row| row.count(0)).await);
+    counted.await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn nobody_notices_that_connections_were_cut() {
+    let (store, cable, _) = behind_a_cable("connections_were_cut").await;
+    let name = acme();
+    for n in 0..20 {
+        cable.cut();
+        let reads = join_all((0..8).map(|_| store.tenant(&name)));
+        let username = format!("u{n}");
+        let (reads, made) = tokio::join!(reads, store.create_access(&name, new("c1", &username)));
+        assert!(reads.into_iter().all(|it| it.unwrap().is_some()));
+        made.unwrap().unwrap();
+        assert_eq!(total(&store).await, n + 1);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_while_it_is_away_waits_until_it_is_back() {
+    let (store, cable, _) = behind_a_cable("asks_while_it_is_away").await;
+    cable.unplug();
+    let access = new("c1", "patient");
+    let name = acme();
+    let (read, made) = (store.tenant(&name), store.create_access(&name, access));
+    let back = async {
+        // They have tried, and the next try is due.
+        while store.meter().connections.get() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
+        cable.plug();
+    };
+    let (read, made, ()) = tokio::join!(read, made, back);
+    assert!(read.unwrap().is_some());
+    made.unwrap().unwrap();
+    store.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn patience_has_an_end_and_nothing_is_spoilt_by_it() {
+    let (store, cable, _) = behind_a_cable("patience_has_an_end").await;
+    cable.unplug();
+    let name = acme();
+    let reads = join_all((0..50).map(|_| store.tenant(&name)));
+    let writes =
+        join_all((0..50).map(|n| store.create_access(&name, new("c1", &format!("impatient{n}")))));
+    let snapshot = store.summary(&name, day(0), 1);
+    let (reads, writes, snapshot) = tokio::join!(reads, writes, snapshot);
+    assert!(reads.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))));
+    assert!(writes.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))));
+    assert!(matches!(snapshot, Err(StoreError::Unavailable(_))));
+    cable.plug();
+    // The next try comes by itself, soon.
+    while store.ping().await.is_err() {}
+    assert_eq!(total(&store).await, 0);
+    let made = join_all((0..50).map(|n| store.create_access(&name, new("c1", &format!("u{n}")))));
+    assert!(made.await.into_iter().all(|it| it.unwrap().is_ok()));
+}
+
+#[tokio::test]
+async fn a_frozen_database_is_told_and_left() {
+    let (store, cable, _) = behind_a_cable("frozen_database").await;
+    cable.freeze();
+    assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
+    let read = store.tenant(&acme()).await;
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    cable.plug();
+    while store.ping().await.is_err() {}
+    store.create_access(&acme(), new("c1", "thawed")).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_commit_is_told_and_never_repeated() {
+    let (store, cable, direct) = behind_a_cable("lost_commit").await;
+    let beside = Store::open_postgres(&direct, Clock::machine()).await.unwrap();
+    for n in 0..10_u64 {
+        // With the end of the text, because a BEGIN speaks of what is committed.
+        cable.cut_after("COMMIT\0");
+        let made = store.create_access(&acme(), new("c1", &format!("u{n}"))).await;
+        assert!(cable.has_cut());
+        assert!(matches!(made, Err(StoreError::Unsure(_))), "{made:?}");
+        // It had arrived, so it happens, once.
+        while total(&beside).await <= n {}
+        assert_eq!(total(&beside).await, n + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_cut_before_its_commit_is_done_again() {
+    let (store, cable, _) = behind_a_cable("cut_before_its_commit").await;
+    // So that statements are prepared, and their names come instead.
+    store.create_access(&acme(), new("c1", "u0")).await.unwrap().unwrap();
+    cable.cut_after("BEGIN ISOLATION LEVEL READ COMMITTED");
+    store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
+    assert!(cable.has_cut());
+    assert_eq!(total(&store).await, 2);
+}
+
+#[tokio::test]
+async fn who_loses_a_race_for_locks_runs_again() {
+    let url = empty_schema("loses_a_race").await;
+    let store = Store::open_postgres(&url, Clock::machine()).await.unwrap();
+    for name in ["a", "b"] {
+        assert_eq!(store.put_tenant(&tenant(name)).await.unwrap(), Put::Created);
+    }
+    // Both lock what the other wants next; PostgreSQL ends one of them, which then finds its way clear.
+    let both = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+    let is_first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let lock_both = |first: &'static str, second: &'static str| {
+        let (both, is_first) = (both.clone(), is_first.clone());
+        store.db.write(async move |tx| {
+            let sql = "SELECT tenant FROM tenant WHERE tenant = ?1";
+            tx.lock_row(sql, &[first.into()], |row| row.text(0)).await?;
+            if is_first.load(Ordering::SeqCst) {
+                both.wait().await;
+                is_first.store(false, Ordering::SeqCst);
+            }
+            tx.lock_row(sql, &[second.into()], |row| row.text(0)).await
+        })
+    };
+    let (one, other) = tokio::join!(lock_both("a", "b"), lock_both("b", "a"));
+    assert_eq!((one.unwrap().as_deref(), other.unwrap().as_deref()), (Some("b"), Some("a")));
+}
+
+#[tokio::test]
+async fn of_several_hosts_one_that_works_is_found() {
+    let url = gatehouse_testing::empty_schema("store_of_several_hosts").await;
+    let (dead, frozen, well) =
+        (Cable::to(&url).await, Cable::to(&url).await, Cable::to(&url).await);
+    dead.unplug();
+    frozen.freeze();
+    let server = |cable: &Cable| {
+        let through = cable.through(&url);
+        through.split(['@', '/']).nth(3).unwrap().to_owned()
+    };
+    let hosts = [server(&dead), server(&frozen), server(&well)].join(",");
+    let several = url.replace(url.split(['@', '/']).nth(3).unwrap(), &hosts);
+    let store = Store::open_postgres(&several.parse().unwrap(), Clock::machine()).await.unwrap();
+    set_up(&store).await;
+    // The one that works goes away, and another is there instead.
+    well.unplug();
+    dead.plug();
+    store.create_access(&acme(), new("c1", "moved")).await.unwrap().unwrap();
+    assert!(store.tenant(&acme()).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_host_that_takes_no_writes_is_not_used() {
+    let url = gatehouse_testing::empty_schema("store_takes_no_writes").await;
+    let read_only = format!("{url}%20-c%20default_transaction_read_only%3Don");
+    let refused = Store::open_postgres(&read_only.parse().unwrap(), Clock::machine()).await;
+    let refused = refused.err().unwrap().explained();
+    assert!(refused.contains("does not allow writes"), "{refused}");
+    let any = format!("{read_only}&target_session_attrs=any");
+    let store = Store::attach_postgres(&any.parse().unwrap(), Clock::machine()).await.unwrap();
+    assert!(store.is_none(), "it is connected, and finds nothing there");
+}

@@ -1,0 +1,137 @@
+//! A cable between a server and its database, which a test can cut, freeze or unplug.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// What the cable does.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// Connections that have come about before the last cut are gone.
+    n_cuts: u64,
+    /// Connections come about, and nothing moves on them.
+    is_frozen: bool,
+    /// No connection comes about.
+    is_unplugged: bool,
+}
+
+/// A cable. Everything that it carries ends when it is dropped.
+pub struct Cable {
+    target: String,
+    address: String,
+    state: watch::Sender<State>,
+    /// Words after which a connection is cut, once they have gone through.
+    scissors: Arc<Mutex<Option<Vec<u8>>>>,
+}
+
+impl Cable {
+    /// A cable to the server that a database URL names.
+    ///
+    /// # Panics
+    ///
+    /// When there is no port to listen on.
+    pub async fn to(url: &str) -> Self {
+        let target = url.split(['@', '/']).nth(3).expect("postgres://user@host:port/…").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let (state, seen) = watch::channel(State::default());
+        let scissors = Arc::<Mutex<Option<Vec<u8>>>>::default();
+        let (upstream, cutting) = (target.clone(), Arc::clone(&scissors));
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let seen = seen.clone();
+                if seen.has_changed().is_err() {
+                    return;
+                }
+                if !seen.borrow().is_unplugged {
+                    tokio::spawn(carry(client, upstream.clone(), seen, Arc::clone(&cutting)));
+                }
+            }
+        });
+        Self { target, address, state, scissors }
+    }
+
+    /// The same database, reached through the cable.
+    pub fn through(&self, url: &str) -> String {
+        url.replace(&self.target, &self.address)
+    }
+
+    /// Ends all connections, and takes new ones.
+    pub fn cut(&self) {
+        self.state.send_modify(|state| state.n_cuts += 1);
+    }
+
+    /// Ends all connections, and takes no new ones.
+    pub fn unplug(&self) {
+        self.cut();
+        self.state.send_modify(|state| state.is_unplugged = true);
+    }
+
+    /// Takes connections, and carries nothing.
+    pub fn freeze(&self) {
+        self.state.send_modify(|state| state.is_frozen = true);
+    }
+
+    /// Carries everything again.
+    pub fn plug(&self) {
+        self.state.send_modify(|state| (state.is_frozen, state.is_unplugged) = (false, false));
+    }
+
+    /// Lets these words through to the server once, and then cuts the connection that they came on before it answers.
+    pub fn cut_after(&self, words: &str) {
+        *self.scissors.lock().unwrap_or_else(PoisonError::into_inner) = Some(words.into());
+    }
+
+    /// Whether the words of [`Cable::cut_after`] have come.
+    pub fn has_cut(&self) -> bool {
+        self.scissors.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+async fn carry(
+    client: TcpStream,
+    upstream: String,
+    mut seen: watch::Receiver<State>,
+    scissors: Arc<Mutex<Option<Vec<u8>>>>,
+) {
+    let n_cuts = seen.borrow().n_cuts;
+    let Ok(server) = TcpStream::connect(upstream).await else { return };
+    let ((from_client, to_client), (from_server, to_server)) =
+        (client.into_split(), server.into_split());
+    tokio::select! {
+        () = pump(from_client, to_server, seen.clone(), Some(&scissors)) => {}
+        () = pump(from_server, to_client, seen.clone(), None) => {}
+        _ = seen.wait_for(|state| state.n_cuts != n_cuts) => {}
+    }
+}
+
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut seen: watch::Receiver<State>,
+    scissors: Option<&Mutex<Option<Vec<u8>>>>,
+) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
+        if seen.wait_for(|state| !state.is_frozen).await.is_err() {
+            return;
+        }
+        if to.write_all(&buffer[..n]).await.is_err() {
+            return;
+        }
+        if let Some(scissors) = scissors {
+            let mut words = scissors.lock().unwrap_or_else(PoisonError::into_inner);
+            let has_come = words.as_ref().is_some_and(|words| {
+                buffer[..n].windows(words.len()).any(|window| window == words.as_slice())
+            });
+            if has_come {
+                *words = None;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A PgBouncer of our own before the throw-away PostgreSQL, in transaction mode: every transaction may get
+//! another connection of the server's, so whoever relies on what a connection remembers is found out.
+//!
+//! As PostgreSQL itself it runs below a shell script that ends it when xtask ends, however that comes about.
+
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::failure::Failure;
+use crate::packages::{self, is_in_path, is_root};
+use crate::throwaway_postgres::{
+    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, find_free_port, temporary_directory, wait_until,
+};
+
+/// Called with the directory to make, the settings to put there, and the path of PgBouncer.
+const KEEPER: &str = r#"
+trap '' HUP INT TERM
+directory=$1 settings=$2 pgbouncer=$3
+exec 3<&0 </dev/null
+umask 077
+mkdir "$directory" || exit 1
+printf '%s\n' "$settings" >"$directory/pgbouncer.ini"
+"$pgbouncer" "$directory/pgbouncer.ini" 3<&- >"$directory/log" 2>&1 &
+server=$!
+{
+    read -r _ <&3
+    while kill -TERM "$server" 2>/dev/null; do sleep 0.1; done
+} &
+watch=$!
+wait "$server"
+kill -KILL "$watch" 2>/dev/null
+wait "$watch" 2>/dev/null
+rm -rf "$directory"
+"#;
+
+/// A running pooler. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct ThrowawayPgBouncer {
+    keeper: Child,
+    address: SocketAddr,
+}
+
+impl ThrowawayPgBouncer {
+    /// Starts one before the server at this address, and returns when it accepts connections.
+    pub(crate) fn start(postgres: SocketAddr) -> Result<Self, Failure> {
+        let program = find_or_install()?;
+        for _ in 0..PORT_ATTEMPTS {
+            let address = find_free_port()?;
+            eprintln!("xtask: starting PgBouncer on {address}");
+            let mut pooler = Self::spawn(&program, address, postgres)?;
+            let keeper = &mut pooler.keeper;
+            let started = wait_until(START_LIMIT, || {
+                let has_ended = keeper.try_wait()?.is_some();
+                let listens = TcpStream::connect(address).is_ok();
+                Ok((has_ended || listens).then_some(!has_ended))
+            });
+            match started {
+                Ok(Some(true)) => return Ok(pooler),
+                // Somebody else may have been quicker with the port.
+                Ok(Some(false)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let program = program.display();
+        Err(Failure::Trouble(format!("PgBouncer did not start; run {program} by hand to see why")))
+    }
+
+    /// The connection URL of the server behind it, with its maintenance database.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://gatehouse@{}/postgres", self.address)
+    }
+
+    fn spawn(program: &Path, address: SocketAddr, postgres: SocketAddr) -> Result<Self, Failure> {
+        // It refuses to run as root, as PostgreSQL does.
+        let mut command = if is_root() { Command::new("runuser") } else { Command::new("sh") };
+        if is_root() {
+            command.args(["-u", "postgres", "--", "sh"]);
+        }
+        let keeper = command
+            .args(["-c", KEEPER, "keeper"])
+            .arg(temporary_directory("pgbouncer")?)
+            .arg(settings(address, postgres))
+            .arg(program)
+            .process_group(0)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| Failure::Trouble(format!("cannot start PgBouncer: {error}")))?;
+        Ok(Self { keeper, address })
+    }
+}
+
+impl Drop for ThrowawayPgBouncer {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        if !matches!(wait_until(STOP_LIMIT, || self.keeper.try_wait()), Ok(Some(_))) {
+            eprintln!("xtask: PgBouncer is still stopping; look after {}", self.keeper.id());
+        }
+    }
+}
+
+/// Connections go round, and there are fewer than clients want, so that few get the same one twice.
+fn settings(address: SocketAddr, postgres: SocketAddr) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    let (server, server_port) = (postgres.ip(), postgres.port());
+    format!(
+        "[databases]\n\
+         * = host={server} port={server_port} user=gatehouse\n\
+         [pgbouncer]\n\
+         listen_addr = {ip}\n\
+         listen_port = {port}\n\
+         unix_socket_dir =\n\
+         auth_type = any\n\
+         pool_mode = transaction\n\
+         default_pool_size = 6\n\
+         server_round_robin = 1\n\
+         server_idle_timeout = 5\n\
+         max_client_conn = 2000"
+    )
+}
+
+fn find_or_install() -> Result<PathBuf, Failure> {
+    // Debian keeps it where not everyone looks for programs.
+    let system = PathBuf::from("/usr/sbin/pgbouncer");
+    let find = || match (is_in_path("pgbouncer"), system.is_file()) {
+        (true, _) => Some(PathBuf::from("pgbouncer")),
+        (false, true) => Some(system.clone()),
+        (false, false) => None,
+    };
+    if find().is_none() {
+        let by_hand = "install PgBouncer and put it into PATH";
+        packages::install("PgBouncer", &["pgbouncer"], by_hand)?;
+    }
+    find().ok_or_else(|| Failure::Trouble("PgBouncer is not where it was installed".into()))
+}
