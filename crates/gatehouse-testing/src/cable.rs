@@ -1,5 +1,6 @@
 //! A cable between a server and its database, which a test can cut, freeze or unplug.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -101,18 +102,20 @@ async fn carry(
     let Ok(server) = TcpStream::connect(upstream).await else { return };
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());
+    let is_cut = AtomicBool::new(false);
     tokio::select! {
-        () = pump(from_client, to_server, seen.clone(), Some(&scissors)) => {}
-        () = pump(from_server, to_client, seen.clone(), None) => {}
+        () = carry_there(from_client, to_server, seen.clone(), &scissors, &is_cut) => {}
+        () = carry_back(from_server, to_client, seen.clone(), &is_cut) => {}
         _ = seen.wait_for(|state| state.n_cuts != n_cuts) => {}
     }
 }
 
-async fn pump(
+async fn carry_there(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut seen: watch::Receiver<State>,
-    scissors: Option<&Mutex<Option<Vec<u8>>>>,
+    scissors: &Mutex<Option<Vec<u8>>>,
+    is_cut: &AtomicBool,
 ) {
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -120,18 +123,45 @@ async fn pump(
         if seen.wait_for(|state| !state.is_frozen).await.is_err() {
             return;
         }
+        let has_come = cuts(scissors, &buffer[..n]);
+        is_cut.store(has_come, Ordering::SeqCst);
         if to.write_all(&buffer[..n]).await.is_err() {
             return;
         }
-        if let Some(scissors) = scissors {
-            let mut words = scissors.lock().unwrap_or_else(PoisonError::into_inner);
-            let has_come = words.as_ref().is_some_and(|words| {
-                buffer[..n].windows(words.len()).any(|window| window == words.as_slice())
-            });
-            if has_come {
-                *words = None;
-                return;
-            }
+        if has_come {
+            // What it was sent is the server's to do; it ends when that is done.
+            let _ = to.shutdown().await;
+            std::future::pending::<()>().await;
         }
     }
+}
+
+async fn carry_back(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut seen: watch::Receiver<State>,
+    is_cut: &AtomicBool,
+) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
+        if seen.wait_for(|state| !state.is_frozen).await.is_err() {
+            return;
+        }
+        if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..n]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether the words are here after which it is cut; they are looked for once.
+fn cuts(scissors: &Mutex<Option<Vec<u8>>>, sent: &[u8]) -> bool {
+    let mut words = scissors.lock().unwrap_or_else(PoisonError::into_inner);
+    let has_come = words
+        .as_ref()
+        .is_some_and(|words| sent.windows(words.len()).any(|window| window == words.as_slice()));
+    if has_come {
+        *words = None;
+    }
+    has_come
 }
