@@ -7,6 +7,7 @@
 pub mod access;
 pub mod account;
 pub mod bracket;
+pub mod bucket;
 pub mod client;
 pub mod contract;
 pub mod credential;
@@ -19,6 +20,7 @@ pub mod page;
 pub mod product;
 pub mod rights;
 pub mod selection;
+pub mod slice;
 pub mod span;
 pub mod task;
 pub mod tenant;
@@ -37,6 +39,7 @@ pub use ids::{
 };
 pub use page::{Page, PageRequest};
 pub use product::{Connection, Product, ProductId};
+pub use slice::{CurrentSlice, Slice};
 pub use task::{Task, TaskState};
 pub use tenant::Tenant;
 pub use time::Timestamp;
