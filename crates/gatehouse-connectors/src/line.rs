@@ -114,8 +114,10 @@ impl Line {
         secrets: Vec<Zeroizing<String>>,
     ) -> Self {
         let n_permits = (limits.calls_at_once.max(1) as usize).min(Semaphore::MAX_PERMITS);
-        let bucket =
-            limits.calls_per_second.map(|rate| Bucket::new(rate, limits.burst, Instant::now()));
+        let slice = outside.slice().get();
+        let bucket = limits
+            .calls_per_second
+            .map(|rate| Bucket::new(rate, limits.burst, slice, Instant::now()));
         let host = base.host_and_port();
         let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);
         Self {
@@ -344,7 +346,8 @@ impl Line {
             let mut bucket = bucket.lock().await;
             loop {
                 let now = Instant::now();
-                let Err(wait) = bucket.take(now) else { return true };
+                let slice = self.outside.slice().get();
+                let Err(wait) = bucket.take(slice, now) else { return true };
                 match now.checked_add(wait) {
                     Some(then) if then < ask.deadline => sleep_until(then).await,
                     _ => return false,
@@ -355,10 +358,9 @@ impl Line {
             return Ok(());
         }
         let rate = self.limits.calls_per_second.unwrap_or_default();
-        Err(Failure::new(
-            FailureKind::Throttled,
-            format!("the account's own budget of {rate} calls a second is spent"),
-        ))
+        let share = allowance::share(self.outside.slice().get());
+        let words = format!("the account's own budget of {rate} calls a second is spent{share}");
+        Err(Failure::new(FailureKind::Throttled, words))
     }
 
     /// Counts a call that is not made, where that is the platform's wish or for the sake of a budget.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use gatehouse_core::account::Credentials;
-use gatehouse_core::{Account, AccountName, Identifier, Product, ProductId, TenantName};
+use gatehouse_core::{
+    Account, AccountName, CurrentSlice, Identifier, Product, ProductId, TenantName,
+};
 
 use crate::catalog::{Catalog, Settings};
 use crate::failure::Failure;
@@ -133,6 +135,11 @@ impl Platforms {
     /// What is measured of the calls.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Which part of every budget is this server's: all of it, until somebody says otherwise.
+    pub fn slice(&self) -> &CurrentSlice {
+        self.outside.slice()
     }
 
     /// Which connectors there are.

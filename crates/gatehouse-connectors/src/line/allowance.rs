@@ -2,13 +2,14 @@
 //!
 //! Whoever waits for room in a quota holds its turn, and the others stand in line behind. Turns are taken in one
 //! order: the account's own first, since only calls of the same account wait for those, then the shared ones as
-//! they compare. A call is counted in all of its quotas or in none.
+//! they compare. A call is counted in all of its quotas or in none. Each quota is this server's slice of what the
+//! platform gives, as that slice is now.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_core::ConnectorName;
+use gatehouse_core::{ConnectorName, CurrentSlice, Slice};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::quota::Tally;
@@ -21,13 +22,17 @@ pub(super) struct Allowances(Vec<Arc<Allowance>>);
 /// One quota, and what counts against it.
 pub(super) struct Allowance {
     quota: Quota,
+    slice: CurrentSlice,
     turn: tokio::sync::Mutex<()>,
     tally: Mutex<Tally>,
 }
 
-/// The quotas that lines share.
+/// The quotas that lines share, and this server's slice of every quota.
 #[derive(Default)]
-pub(super) struct SharedQuotas(Mutex<HashMap<Shared, Arc<Allowance>>>);
+pub(super) struct SharedQuotas {
+    pub(super) slice: CurrentSlice,
+    all: Mutex<HashMap<Shared, Arc<Allowance>>>,
+}
 
 /// Who shares a quota.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -45,8 +50,8 @@ impl Room<'_> {
     /// Counts the call, which is made now.
     pub(super) fn take(self, now: Instant) {
         for (_turn, allowance) in self.0 {
-            // There was room, and time alone makes more of it.
-            let _ = allowance.tally().take(now);
+            // There was room. If the slice has become a smaller one since, the next calls wait for longer.
+            allowance.tally().count(now);
         }
     }
 }
@@ -60,7 +65,8 @@ impl Allowances {
         shared: &SharedQuotas,
     ) -> Self {
         let of_scope = |scope| quotas.iter().filter(move |it| it.scope == scope).map(tidy);
-        let own = of_scope(QuotaScope::Account).map(|quota| Arc::new(Allowance::new(quota)));
+        let own = of_scope(QuotaScope::Account);
+        let own = own.map(|quota| Arc::new(Allowance::new(quota, shared.slice.clone())));
         let mut theirs: Vec<Quota> = of_scope(QuotaScope::Host).collect();
         theirs.sort();
         // Who took the turn of one twice would wait for itself.
@@ -81,7 +87,7 @@ impl Allowances {
         let mut room = Room(Vec::new());
         for allowance in concerned() {
             let Ok(turn) = timeout_at(ask.deadline, allowance.turn.lock()).await else {
-                return Err(allowance.spent(allowance.tally().look(Instant::now()).err()));
+                return Err(allowance.spent(allowance.room_now().err()));
             };
             while let Some(then) = allowance.look(ask)? {
                 sleep_until(then).await;
@@ -93,9 +99,9 @@ impl Allowances {
 }
 
 impl Allowance {
-    fn new(quota: Quota) -> Self {
-        let tally = Mutex::new(Tally::new(&quota));
-        Self { quota, turn: tokio::sync::Mutex::default(), tally }
+    fn new(quota: Quota, slice: CurrentSlice) -> Self {
+        let tally = Mutex::new(Tally::new(&quota, slice.get(), Instant::now()));
+        Self { quota, slice, turn: tokio::sync::Mutex::default(), tally }
     }
 
     fn concerns(&self, kind: CallKind) -> bool {
@@ -104,12 +110,16 @@ impl Allowance {
 
     /// When there is room for a call, where there is none now; or that there is none in time.
     fn look(&self, ask: Ask) -> Result<Option<Instant>, Failure> {
-        let now = Instant::now();
-        let Err(wait) = self.tally().look(now) else { return Ok(None) };
-        match now.checked_add(wait) {
+        let Err(wait) = self.room_now() else { return Ok(None) };
+        match Instant::now().checked_add(wait) {
             Some(then) if then < ask.deadline => Ok(Some(then)),
             _ => Err(self.spent(Some(wait))),
         }
+    }
+
+    /// Whether there is room for a call, or how long it takes until there is.
+    fn room_now(&self) -> Result<(), Duration> {
+        self.tally().look(self.slice.get(), Instant::now())
     }
 
     fn spent(&self, wait: Option<Duration>) -> Failure {
@@ -123,8 +133,9 @@ impl Allowance {
             QuotaScope::Account => "the account",
             QuotaScope::Host => "all accounts here",
         };
+        let share = share(self.slice.get());
         let words = format!(
-            "the budget of {calls} call{s}{kinds} in {per} s that the platform gives {whom} is spent"
+            "the budget of {calls} call{s}{kinds} in {per} s that the platform gives {whom} is spent{share}"
         );
         Failure::new(FailureKind::Throttled, words).with_retry_after(wait)
     }
@@ -140,10 +151,19 @@ impl SharedQuotas {
     /// comes back must not find it unspent.
     fn get(&self, key: Shared) -> Arc<Allowance> {
         let now = Instant::now();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, it| Arc::strong_count(it) > 1 || !it.tally().is_empty(now));
         let quota = key.quota.clone();
-        Arc::clone(all.entry(key).or_insert_with(|| Arc::new(Allowance::new(quota))))
+        let new = || Arc::new(Allowance::new(quota, self.slice.clone()));
+        Arc::clone(all.entry(key).or_insert_with(new))
+    }
+}
+
+/// Words for what of a budget is this server's, where it isn't all of it.
+pub(super) fn share(slice: Slice) -> String {
+    match slice.of() {
+        1 => String::new(),
+        of => format!(", as far as it is this server's: one of {of} shares"),
     }
 }
 

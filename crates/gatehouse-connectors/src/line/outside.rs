@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gatehouse_core::CurrentSlice;
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
@@ -44,7 +45,7 @@ pub struct Outside {
     calls: Semaphore,
     /// A place for each large answer that may be there.
     large_answers: Arc<Semaphore>,
-    /// What platforms allow several lines together.
+    /// What platforms allow several lines together, and which part of every budget is this server's.
     pub(super) quotas: SharedQuotas,
     /// Who looks on.
     pub(super) witness: Option<Arc<dyn Witness>>,
@@ -106,6 +107,11 @@ impl Outside {
             here: adapt(builder().no_proxy()).build()?,
             elsewhere: adapt(builder()).build()?,
         })
+    }
+
+    /// Which part of every budget is this server's.
+    pub(crate) fn slice(&self) -> &CurrentSlice {
+        &self.quotas.slice
     }
 
     /// The client for an address, after a look at whether it may be gone to.

@@ -1,44 +1,65 @@
 //! How often a platform lets itself be asked: so many calls in a stretch of time, wherever that begins.
+//!
+//! Of several servers each has its slice of the calls. When a server is gone, what was its part comes to the
+//! others a whole stretch later: it may have made all of its calls just before. So a server that ends never
+//! leads to more calls than the platform allows.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use gatehouse_core::Slice;
 use tokio::time::Instant;
 
 use crate::connector::Quota;
 
-/// The calls that count against a quota now. It knows no clock.
+/// The calls that count against this server's slice of a quota now. It knows no clock.
 #[derive(Debug)]
 pub(super) struct Tally {
+    /// The whole quota: calls, and the stretch in which they may be made.
+    whole: (u32, Duration),
+    /// This server's slice of it, as it was last.
     calls_max: usize,
     per: Duration,
-    /// When they were made, the oldest first: never more than are allowed.
+    /// Those of the slice that others may have made.
+    inherited: usize,
+    /// When the last of them came to this server.
+    inherited_at: Instant,
+    /// When calls were made, the oldest first. The last one is always kept: it counts again where the stretch
+    /// becomes a longer one.
     made: VecDeque<Instant>,
 }
 
 impl Tally {
     /// Of no calls yet. One call is allowed at least, and no more than can be kept.
-    pub(super) fn new(quota: &Quota) -> Self {
-        let calls_max = quota.calls.clamp(1, Quota::CALLS_MAX) as usize;
-        Self { calls_max, per: quota.per, made: VecDeque::new() }
+    pub(super) fn new(quota: &Quota, slice: Slice, now: Instant) -> Self {
+        let whole = (quota.calls.clamp(1, Quota::CALLS_MAX), quota.per);
+        let (calls, per) = slice.calls(whole.0, whole.1);
+        let (calls_max, made) = (calls as usize, VecDeque::new());
+        Self { whole, calls_max, per, inherited: 0, inherited_at: now, made }
     }
 
-    /// Counts a call, or tells how long it takes until there is room for one.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
-        self.look(now)?;
+    /// Counts a call, which is made now.
+    pub(super) fn count(&mut self, now: Instant) {
         self.made.push_back(now);
-        Ok(())
     }
 
     /// Whether there is room for a call, or how long it takes until there is.
-    pub(super) fn look(&mut self, now: Instant) -> Result<(), Duration> {
-        while self.made.front().is_some_and(|oldest| self.left(*oldest, now).is_zero()) {
+    pub(super) fn look(&mut self, slice: Slice, now: Instant) -> Result<(), Duration> {
+        self.settle(slice, now);
+        let inherited = self.left(self.inherited_at, now);
+        if inherited.is_zero() {
+            self.inherited = 0;
+        }
+        while self.made.len() > 1
+            && self.made.front().is_some_and(|oldest| self.left(*oldest, now).is_zero())
+        {
             self.made.pop_front();
         }
-        match self.made.front() {
-            Some(oldest) if self.made.len() >= self.calls_max => Err(self.left(*oldest, now)),
-            _ => Ok(()),
-        }
+        // Without what is inherited, or, once that has had its time, with it.
+        let own = self.until_fewer_than(self.calls_max - self.inherited, now);
+        let all = self.until_fewer_than(self.calls_max, now).max(inherited);
+        let wait = if self.inherited > 0 { own.min(all) } else { own };
+        if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
     /// Whether no call counts any more.
@@ -46,9 +67,29 @@ impl Tally {
         self.made.back().is_none_or(|last| self.left(*last, now).is_zero())
     }
 
-    /// How long a call that was made then still counts.
-    fn left(&self, made: Instant, now: Instant) -> Duration {
-        self.per.saturating_sub(now.saturating_duration_since(made))
+    /// Goes on with this slice. A larger one brings calls that others may have made; a smaller one takes
+    /// those first.
+    fn settle(&mut self, slice: Slice, now: Instant) {
+        let (calls, per) = slice.calls(self.whole.0, self.whole.1);
+        let calls_max = calls as usize;
+        if calls_max > self.calls_max {
+            self.inherited += calls_max - self.calls_max;
+            self.inherited_at = now;
+        } else {
+            self.inherited = self.inherited.saturating_sub(self.calls_max - calls_max);
+        }
+        (self.calls_max, self.per) = (calls_max, per);
+    }
+
+    /// How long it takes until fewer calls than so many count, at least one.
+    fn until_fewer_than(&self, calls: usize, now: Instant) -> Duration {
+        let in_the_way = self.made.len().checked_sub(calls).and_then(|nth| self.made.get(nth));
+        in_the_way.map_or(Duration::ZERO, |made| self.left(*made, now))
+    }
+
+    /// How long what was done then still counts.
+    fn left(&self, then: Instant, now: Instant) -> Duration {
+        self.per.saturating_sub(now.saturating_duration_since(then))
     }
 }
 

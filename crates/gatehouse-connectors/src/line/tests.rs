@@ -13,7 +13,7 @@ mod witness;
 use std::io;
 use std::time::Duration;
 
-use gatehouse_core::Account;
+use gatehouse_core::{Account, Slice};
 use http::header::AUTHORIZATION;
 use prometheus::{Registry, TextEncoder};
 use rcgen::{CertificateParams, KeyPair};

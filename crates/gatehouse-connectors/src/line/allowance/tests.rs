@@ -137,7 +137,7 @@ async fn an_account_whose_own_quota_is_spent_holds_up_no_other() {
 #[tokio::test(start_paused = true)]
 async fn what_is_shared_is_kept_while_someone_has_it_or_calls_count() {
     let all = SharedQuotas::default();
-    let n_kept = || all.0.lock().unwrap().len();
+    let n_kept = || all.all.lock().unwrap().len();
     let first = line(&[shared(1)], &all);
     assert!(call_now(&first, CallKind::Session).await);
     drop(first);
@@ -163,4 +163,24 @@ async fn nobody_stands_in_line_for_what_will_not_be_there_in_time() {
     let (waited, refused) = tokio::join!(call(&line, CallKind::List, 2 * MINUTE), impatient);
     assert_eq!(waited, Ok(MINUTE));
     assert_eq!(refused, (Some(MINUTE), Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slice_counts_at_once_and_what_was_used_stays_used() {
+    let all = SharedQuotas::default();
+    let line = line(&[own(4), shared(2)], &all);
+    assert!(call_now(&line, CallKind::List).await);
+    all.slice.set(Slice::new(1, 2).unwrap());
+    assert!(call_now(&line, CallKind::Session).await, "two of four, and one of two");
+    let failure = call(&line, CallKind::List, MINUTE / 2).await.unwrap_err();
+    let expected = "the budget of 4 calls in 60 s that the platform gives the account is spent, as far as it \
+                    is this server's: one of 2 shares";
+    assert_eq!((failure.detail.as_str(), failure.retry_after), (expected, Some(MINUTE)));
+
+    all.slice.set(Slice::WHOLE);
+    assert!(!call_now(&line, CallKind::List).await, "the other may have made its calls");
+    tokio::time::advance(MINUTE).await;
+    for is_made in [true, true, true, true, false] {
+        assert_eq!(call_now(&line, CallKind::List).await, is_made);
+    }
 }

@@ -1,32 +1,40 @@
 use super::*;
 
+/// A bucket of the only server.
+fn whole(per_second: f64, burst: u32, now: Instant) -> Bucket {
+    Bucket::new(per_second, burst, Slice::WHOLE, now)
+}
+
 #[tokio::test]
 async fn calls_come_together_up_to_the_burst_and_then_at_the_rate() {
     let start = Instant::now();
-    let mut bucket = Bucket::new(2.0, 3, start);
-    assert_eq!([(); 3].map(|()| bucket.take(start)), [Ok(()); 3]);
-    let wait = bucket.take(start).unwrap_err();
+    let mut bucket = whole(2.0, 3, start);
+    assert_eq!([(); 3].map(|()| bucket.take(Slice::WHOLE, start)), [Ok(()); 3]);
+    let wait = bucket.take(Slice::WHOLE, start).unwrap_err();
     assert_eq!(wait.as_millis(), 500);
-    assert_eq!(bucket.take(start + wait), Ok(()));
-    assert!(bucket.take(start + wait).is_err());
+    assert_eq!(bucket.take(Slice::WHOLE, start + wait), Ok(()));
+    assert!(bucket.take(Slice::WHOLE, start + wait).is_err());
 }
 
 #[tokio::test]
 async fn no_more_than_the_burst_is_saved_up() {
     let start = Instant::now();
-    let mut bucket = Bucket::new(1000.0, 2, start);
+    let mut bucket = whole(1000.0, 2, start);
     let later = start + Duration::from_secs(3600);
-    assert_eq!((bucket.take(later), bucket.take(later)), (Ok(()), Ok(())));
-    assert!(bucket.take(later).is_err());
+    assert_eq!(
+        (bucket.take(Slice::WHOLE, later), bucket.take(Slice::WHOLE, later)),
+        (Ok(()), Ok(()))
+    );
+    assert!(bucket.take(Slice::WHOLE, later).is_err());
 }
 
 #[tokio::test]
 async fn a_rate_that_lets_nothing_through_means_waiting_for_ever() {
     let start = Instant::now();
     for rate in [0.0, -1.0, f64::NAN, 1e-300] {
-        let mut bucket = Bucket::new(rate, 0, start);
-        assert_eq!(bucket.take(start), Ok(()), "room for one at least");
-        let wait = bucket.take(start + Duration::from_secs(1)).unwrap_err();
+        let mut bucket = whole(rate, 0, start);
+        assert_eq!(bucket.take(Slice::WHOLE, start), Ok(()), "room for one at least");
+        let wait = bucket.take(Slice::WHOLE, start + Duration::from_secs(1)).unwrap_err();
         assert!(wait > Duration::from_secs(u32::MAX.into()), "{rate}: {wait:?}");
     }
 }
@@ -39,11 +47,11 @@ proptest::proptest! {
         gaps in proptest::collection::vec(0u64..2_000_000, 1..300),
     ) {
         let start = Instant::now();
-        let mut bucket = Bucket::new(rate, burst, start);
+        let mut bucket = whole(rate, burst, start);
         let (mut now, mut n_calls) = (start, 0u32);
         for gap in gaps {
             now += Duration::from_micros(gap);
-            n_calls += u32::from(bucket.take(now).is_ok());
+            n_calls += u32::from(bucket.take(Slice::WHOLE, now).is_ok());
         }
         let most = f64::from(burst) + rate * (now - start).as_secs_f64();
         proptest::prop_assert!(f64::from(n_calls) <= most + 1e-6, "{n_calls} of {most}");
@@ -52,12 +60,12 @@ proptest::proptest! {
     #[test]
     fn whoever_waits_as_told_gets_a_token(rate in 0.01f64..100_000.0, burst in 1u32..5) {
         let start = Instant::now();
-        let mut bucket = Bucket::new(rate, burst, start);
+        let mut bucket = whole(rate, burst, start);
         let mut now = start;
         for _ in 0..20 {
-            if let Err(wait) = bucket.take(now) {
+            if let Err(wait) = bucket.take(Slice::WHOLE, now) {
                 now += wait;
-                proptest::prop_assert_eq!(bucket.take(now), Ok(()));
+                proptest::prop_assert_eq!(bucket.take(Slice::WHOLE, now), Ok(()));
             }
         }
     }

@@ -2,7 +2,33 @@ use super::*;
 use crate::connector::QuotaScope;
 
 fn tally(calls: u32, per: Duration) -> Tally {
-    Tally::new(&Quota { calls, per, of: Vec::new(), scope: QuotaScope::Account })
+    tally_of(Slice::WHOLE, calls, per)
+}
+
+fn tally_of(slice: Slice, calls: u32, per: Duration) -> Tally {
+    let quota = Quota { calls, per, of: Vec::new(), scope: QuotaScope::Account };
+    Tally::new(&quota, slice, Instant::now())
+}
+
+fn slice(rank: u32, of: u32) -> Slice {
+    Slice::new(rank, of).unwrap()
+}
+
+impl Tally {
+    /// Makes a call if there is room for it.
+    fn take(&mut self, now: Instant) -> Result<(), Duration> {
+        self.take_of(Slice::WHOLE, now)
+    }
+
+    fn take_of(&mut self, slice: Slice, now: Instant) -> Result<(), Duration> {
+        self.look(slice, now)?;
+        self.count(now);
+        Ok(())
+    }
+
+    fn drain(&mut self, slice: Slice, now: Instant) -> usize {
+        std::iter::from_fn(|| self.take_of(slice, now).ok()).count()
+    }
 }
 
 #[tokio::test]
@@ -20,8 +46,11 @@ async fn calls_come_together_up_to_the_quota_and_then_as_the_oldest_no_longer_co
 async fn looking_counts_no_call() {
     let start = Instant::now();
     let mut tally = tally(1, Duration::from_secs(1));
-    assert_eq!([tally.look(start), tally.look(start), tally.take(start)], [Ok(()); 3]);
-    assert_eq!(tally.look(start), Err(Duration::from_secs(1)));
+    assert_eq!(
+        [tally.look(Slice::WHOLE, start), tally.look(Slice::WHOLE, start), tally.take(start)],
+        [Ok(()); 3]
+    );
+    assert_eq!(tally.look(Slice::WHOLE, start), Err(Duration::from_secs(1)));
     assert!(!tally.is_empty(start) && tally.is_empty(start + Duration::from_secs(1)));
 }
 
@@ -36,7 +65,137 @@ async fn one_call_is_allowed_at_least_and_no_more_than_can_be_kept() {
     }
 }
 
+#[tokio::test]
+async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
+    let (start, per) = (Instant::now(), Duration::from_secs(60));
+    let mut tally = tally_of(slice(1, 3), 10, per);
+    assert_eq!(tally.drain(slice(1, 3), start), 3);
+    assert_eq!(tally.drain(Slice::WHOLE, start), 0);
+    let noticed = start + Duration::from_secs(5);
+    assert_eq!(tally.look(Slice::WHOLE, noticed), Err(Duration::from_secs(55)));
+    assert_eq!(
+        tally.drain(Slice::WHOLE, start + per),
+        10,
+        "those who were gone had made theirs by then"
+    );
+
+    // Of what came to it, a smaller slice takes first what it could not use yet.
+    let mut tally = tally_of(slice(1, 2), 10, per);
+    assert_eq!(tally.drain(Slice::WHOLE, start), 5);
+    assert_eq!(tally.take_of(slice(1, 2), start), Err(per));
+    assert_eq!(tally.drain(slice(1, 2), start + per), 5);
+    assert_eq!(tally.drain(slice(1, 5), start + per), 0, "what was used stays used");
+    assert_eq!(tally.look(slice(1, 5), start + per), Err(per));
+}
+
+#[tokio::test]
+async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own() {
+    let (start, per) = (Instant::now(), Duration::from_secs(60));
+    let second = |n| start + Duration::from_secs(n);
+    let mut tally = tally_of(slice(0, 2), 4, per);
+    assert_eq!(tally.drain(slice(0, 2), start), 2);
+    assert_eq!(
+        tally.look(Slice::WHOLE, second(20)),
+        Err(Duration::from_secs(40)),
+        "its own come first"
+    );
+    assert_eq!(tally.drain(Slice::WHOLE, second(60)), 2);
+    assert_eq!(tally.take(second(70)), Err(Duration::from_secs(10)), "then those of others");
+    assert_eq!(tally.drain(Slice::WHOLE, second(80)), 2);
+}
+
+#[tokio::test]
+async fn where_there_are_more_servers_than_calls_each_waits_for_longer() {
+    let (start, per) = (Instant::now(), Duration::from_secs(60));
+    let mut tally = tally_of(slice(2, 3), 1, per);
+    assert_eq!(tally.take_of(slice(2, 3), start), Ok(()));
+    assert_eq!(tally.look(slice(2, 3), start + per), Err(2 * per));
+    assert_eq!(tally.look(Slice::WHOLE, start + per), Ok(()));
+    // Also one that did not count any more while the slice was larger.
+    assert_eq!(tally.look(slice(1, 2), start + per), Err(per));
+}
+
+/// Makes every call that may be made, every second, on servers that each know what `slices` says.
+fn drive(
+    quota: (u32, Duration),
+    n_servers: usize,
+    seconds: u64,
+    slices: impl Fn(usize, u64) -> Option<Slice>,
+) -> Vec<u64> {
+    let start = Instant::now();
+    let mut servers: Vec<Option<Tally>> = (0..n_servers).map(|_| None).collect();
+    let mut made = Vec::new();
+    for second in 0..seconds {
+        for (nth, server) in servers.iter_mut().enumerate() {
+            let Some(slice) = slices(nth, second) else { continue };
+            let tally = server.get_or_insert_with(|| tally_of(slice, quota.0, quota.1));
+            let n_calls = tally.drain(slice, start + Duration::from_secs(second));
+            made.extend(std::iter::repeat_n(second, n_calls));
+        }
+    }
+    made
+}
+
+/// Most calls in any stretch of so many seconds.
+fn densest(made: &[u64], per: u64) -> usize {
+    let from = |nth: usize| made.partition_point(|it| *it < made[nth] + per) - nth;
+    (0..made.len()).map(from).max().unwrap_or_default()
+}
+
 proptest::proptest! {
+    #[test]
+    fn servers_that_know_of_each_other_keep_the_quota(calls in 1u32..30, of in 1u32..8, per in 1u64..60) {
+        let quota = (calls, Duration::from_secs(per));
+        let made = drive(quota, of as usize, 600, |nth, _| Slice::new(nth as u32, of));
+        let most = calls.max(of) as usize;
+        proptest::prop_assert!(densest(&made, per) <= most);
+        // And over time, however few calls there are: but for the first of each.
+        let over_time = (f64::from(calls) * 600.0 / per as f64) as usize + most;
+        proptest::prop_assert!(made.len() <= over_time, "{} of {over_time}", made.len());
+    }
+
+    #[test]
+    fn a_server_that_is_gone_never_leads_to_more(
+        calls in 8u32..40,
+        of in 2u32..8,
+        per in 1u64..60,
+        gone in 0u64..120,
+        noticed in proptest::collection::vec(0u64..8, 8),
+    ) {
+        let quota = (calls, Duration::from_secs(per));
+        let made = drive(quota, of as usize, 300, |nth, now| {
+            let rank = nth as u32;
+            match rank {
+                0 if now >= gone => None,
+                0 => Slice::new(0, of),
+                _ if now >= gone + noticed[nth] => Slice::new(rank - 1, of - 1),
+                _ => Slice::new(rank, of),
+            }
+        });
+        proptest::prop_assert!(densest(&made, per) <= calls as usize);
+    }
+
+    #[test]
+    fn a_server_that_joins_leads_to_its_own_slice_more_at_most(
+        calls in 8u32..40,
+        of in 2u32..8,
+        per in 1u64..60,
+        joined in 0u64..120,
+    ) {
+        let quota = (calls, Duration::from_secs(per));
+        let made = drive(quota, of as usize, 300, |nth, now| {
+            let rank = nth as u32;
+            match (rank == of - 1, now) {
+                (true, now) if now < joined => None,
+                // The others learn of it a second later.
+                (false, now) if now <= joined => Slice::new(rank, of - 1),
+                _ => Slice::new(rank, of),
+            }
+        });
+        let most = calls + calls.div_ceil(of);
+        proptest::prop_assert!(densest(&made, per) <= most as usize);
+    }
+
     #[test]
     fn no_stretch_has_more_calls_than_allowed(
         calls in 1u32..20,

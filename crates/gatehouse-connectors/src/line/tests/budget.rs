@@ -147,3 +147,21 @@ async fn a_call_without_a_turn_counts_against_nothing() {
     drop(taken);
     assert!(get(&line, patient()).await.is_ok());
 }
+
+#[tokio::test]
+async fn of_a_rate_each_server_has_its_slice() {
+    let platform = Platform::new(|_, _| reply(200, "", "")).await;
+    let limits = Limits { calls_per_second: Some(0.02), burst: 4, ..UNLIMITED };
+    let line = line_with(outside(), &platform.url(), limits);
+    line.outside.slice().set(Slice::new(0, 2).unwrap());
+    assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_ok());
+    let failure = get(&line, patient()).await.unwrap_err();
+    let expected = "the account's own budget of 0.02 calls a second is spent, as far as it is this server's: \
+                    one of 2 shares";
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, expected));
+
+    pass(Duration::from_secs(100)).await;
+    assert!(get(&line, patient()).await.is_ok());
+    assert!(get(&line, patient()).await.is_err());
+    assert_eq!(platform.n_requests(), 3);
+}
