@@ -43,6 +43,11 @@ const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0006_accounts.sql"),
         postgres: include_str!("../migrations/postgres/0006_accounts.sql"),
     },
+    Step {
+        version: 7,
+        sqlite: include_str!("../migrations/sqlite/0007_replicas.sql"),
+        postgres: include_str!("../migrations/postgres/0007_replicas.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that a newer gatehouse has made.

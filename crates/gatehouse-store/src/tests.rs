@@ -11,6 +11,7 @@ mod full;
 mod gaps;
 mod list;
 mod meter;
+mod replica;
 mod request;
 mod schema;
 mod secret;
