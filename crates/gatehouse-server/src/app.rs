@@ -22,7 +22,7 @@ pub use error::Error;
 use std::sync::Arc;
 
 use gatehouse_connectors::Platforms;
-use gatehouse_core::{AccessId, Timestamp};
+use gatehouse_core::{AccessId, CurrentSlice, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{Vault, chance};
 use tokio::sync::Notify;
@@ -43,6 +43,8 @@ pub struct App {
     pub tasks: Tasks,
     /// The platforms outside.
     pub platforms: Arc<Platforms>,
+    /// Which part of every limit is this server's; the lines to platforms look at the same one.
+    pub slice: CurrentSlice,
     /// Told when there is a batch to work on.
     pub(crate) wake: Arc<Notify>,
     /// What has been done while nobody waited.
@@ -59,7 +61,8 @@ impl App {
         platforms: Arc<Platforms>,
     ) -> Self {
         let (wake, meter) = (Arc::default(), Arc::default());
-        Self { store, vault, clock, tasks, platforms, wake, meter }
+        let slice = platforms.slice().clone();
+        Self { store, vault, clock, tasks, platforms, slice, wake, meter }
     }
 
     /// What time it is.

@@ -91,9 +91,9 @@ impl Gate {
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
             metrics: Metrics::new(&app, &auth),
+            rates: Rates::new(config.limits.requests_per_second, app.slice.clone()),
             app,
             auth,
-            rates: Rates::new(config.limits.requests_per_second),
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
             slots: Slots::new(&config.limits),
             large_bodies: LargeBodies::new(&config.limits),

@@ -2,14 +2,15 @@
 //!
 //! Each tenant has a bucket that holds what it may send in one second and is filled evenly, so that a
 //! burst of a second's worth passes and nothing faster lasts. Who finds it empty is turned away at once,
-//! not kept waiting. A tenant's own limit goes before the setting, and is looked up now and then. Each
-//! server counts for itself.
+//! not kept waiting. A tenant's own limit goes before the setting, and is looked up now and then. Of several
+//! servers each has its slice of the limit, and counts for itself.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatehouse_core::TenantName;
+use gatehouse_core::bucket::Bucket;
+use gatehouse_core::{CurrentSlice, Slice, TenantName};
 use gatehouse_store::{Store, StoreError};
 
 /// How long a tenant's own limit is taken to be what it was.
@@ -19,6 +20,8 @@ const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
 pub(crate) struct Rates {
     /// What is allowed where a tenant has no limit of its own; 0 for any number.
     default: u64,
+    /// Which part of each limit is this server's.
+    slice: CurrentSlice,
     /// Only tenants that exist are here, so it grows no further than they do.
     tenants: Mutex<HashMap<TenantName, Tenant>>,
 }
@@ -27,28 +30,26 @@ struct Tenant {
     limit: u64,
     looked_up: Instant,
     bucket: Bucket,
-}
-
-/// What is left of a second's worth, as it was at an instant.
-struct Bucket {
-    left: f64,
-    at: Instant,
+    /// When the bucket was last filled.
+    filled: Instant,
 }
 
 /// What a request has found in its tenant's bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
-    /// Requests that are allowed in a second.
+    /// Requests that are allowed in a second, over all servers.
     pub(crate) limit: u64,
-    /// How many are left, after this one.
+    /// Which part of them is this server's.
+    pub(crate) slice: Slice,
+    /// How many this server has left, after this one.
     pub(crate) left: u64,
     /// Whether this one was among them.
     pub(crate) is_allowed: bool,
 }
 
 impl Rates {
-    pub(crate) fn new(default: u64) -> Self {
-        Self { default, tenants: Mutex::default() }
+    pub(crate) fn new(default: u64, slice: CurrentSlice) -> Self {
+        Self { default, slice, tenants: Mutex::default() }
     }
 
     /// Counts a request of a tenant; `None` where nothing limits it.
@@ -57,18 +58,18 @@ impl Rates {
         store: &Store,
         tenant: &TenantName,
     ) -> Result<Option<Allowance>, StoreError> {
-        let now = Instant::now();
+        let (now, slice) = (Instant::now(), self.slice.get());
         if let Some(known) = self.tenants().get_mut(tenant)
             && now.duration_since(known.looked_up) < LOOKED_UP_FOR
         {
-            return Ok(known.take(now));
+            return Ok(known.take(slice, now));
         }
         let Some(found) = store.tenant(tenant).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants();
-        let known = tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, now));
-        known.look(limit, now);
-        Ok(known.take(now))
+        let known = tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, slice, now));
+        known.look(limit, slice, now);
+        Ok(known.take(slice, now))
     }
 
     /// Looks the tenant's limit up again at its next request.
@@ -82,39 +83,37 @@ impl Rates {
     }
 }
 
+impl Allowance {
+    /// Seconds after which a bucket that nobody draws from is full, or has one more for whom it was empty: more
+    /// than one where there are more servers than requests.
+    pub(crate) fn seconds(self) -> u64 {
+        u64::from(self.slice.of()).div_ceil(self.limit.max(1))
+    }
+}
+
 impl Tenant {
-    fn new(limit: u64, now: Instant) -> Self {
-        Self { limit, looked_up: now, bucket: Bucket { left: limit as f64, at: now } }
+    fn new(limit: u64, slice: Slice, now: Instant) -> Self {
+        let bucket = Bucket::full(limit as f64, limit as f64, slice);
+        Self { limit, looked_up: now, bucket, filled: now }
     }
 
     /// Takes in what was looked up. What had been used stays used.
-    fn look(&mut self, limit: u64, now: Instant) {
+    fn look(&mut self, limit: u64, slice: Slice, now: Instant) {
         if limit != self.limit {
-            *self = Self::new(limit, now);
+            *self = Self::new(limit, slice, now);
         }
         self.looked_up = now;
     }
 
-    fn take(&mut self, now: Instant) -> Option<Allowance> {
+    fn take(&mut self, slice: Slice, now: Instant) -> Option<Allowance> {
         let limit = self.limit;
         if limit == 0 {
             return None;
         }
-        let is_allowed = self.bucket.take(limit, now);
-        Some(Allowance { limit, left: self.bucket.left as u64, is_allowed })
-    }
-}
-
-impl Bucket {
-    fn take(&mut self, limit: u64, now: Instant) -> bool {
-        let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + passed * limit as f64).min(limit as f64);
-        self.at = now.max(self.at);
-        let is_left = self.left >= 1.0;
-        if is_left {
-            self.left -= 1.0;
-        }
-        is_left
+        self.bucket.fill(slice, now.saturating_duration_since(self.filled));
+        self.filled = self.filled.max(now);
+        let is_allowed = self.bucket.take().is_ok();
+        Some(Allowance { limit, slice, left: self.bucket.left(), is_allowed })
     }
 }
 
@@ -125,9 +124,10 @@ mod tests {
     #[test]
     fn a_burst_passes_and_nothing_faster_lasts() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(10, start);
+        let mut tenant = Tenant::new(10, Slice::WHOLE, start);
         let mut at = |milliseconds| {
-            let seen = tenant.take(start + Duration::from_millis(milliseconds)).unwrap();
+            let seen =
+                tenant.take(Slice::WHOLE, start + Duration::from_millis(milliseconds)).unwrap();
             (seen.is_allowed, seen.left)
         };
         let burst: Vec<_> = (0..10).map(|_| at(0)).collect();
@@ -143,13 +143,37 @@ mod tests {
     #[test]
     fn a_new_limit_begins_anew_and_none_is_none() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(1, start);
-        assert!(tenant.take(start).unwrap().is_allowed);
-        tenant.look(1, start);
-        assert!(!tenant.take(start).unwrap().is_allowed, "looking gives nothing back");
-        tenant.look(5, start);
-        assert_eq!(tenant.take(start).unwrap().left, 4);
-        tenant.look(0, start);
-        assert_eq!(tenant.take(start), None);
+        let mut tenant = Tenant::new(1, Slice::WHOLE, start);
+        assert!(tenant.take(Slice::WHOLE, start).unwrap().is_allowed);
+        tenant.look(1, Slice::WHOLE, start);
+        assert!(
+            !tenant.take(Slice::WHOLE, start).unwrap().is_allowed,
+            "looking gives nothing back"
+        );
+        tenant.look(5, Slice::WHOLE, start);
+        assert_eq!(tenant.take(Slice::WHOLE, start).unwrap().left, 4);
+        tenant.look(0, Slice::WHOLE, start);
+        assert_eq!(tenant.take(Slice::WHOLE, start), None);
+    }
+    #[test]
+    fn of_several_servers_each_has_its_slice() {
+        let start = Instant::now();
+        let slice = |rank, of| Slice::new(rank, of).unwrap();
+        let mut tenant = Tenant::new(10, slice(1, 2), start);
+        let n_allowed = |tenant: &mut Tenant, slice, at| {
+            (0..50).filter(|_| tenant.take(slice, at).unwrap().is_allowed).count()
+        };
+        assert_eq!(n_allowed(&mut tenant, slice(1, 2), start), 5);
+        assert_eq!(n_allowed(&mut tenant, Slice::WHOLE, start), 0, "what was used stays used");
+        let later = start + Duration::from_secs(1);
+        assert_eq!(n_allowed(&mut tenant, Slice::WHOLE, later), 10);
+
+        // One request at least, and then longer to wait for the next.
+        let mut tenant = Tenant::new(2, slice(4, 5), later);
+        assert_eq!(n_allowed(&mut tenant, slice(4, 5), later), 1);
+        let refused = tenant.take(slice(4, 5), later).unwrap();
+        assert_eq!((refused.limit, refused.left, refused.seconds()), (2, 0, 3));
+        let soon = later + Duration::from_secs(3);
+        assert_eq!(n_allowed(&mut tenant, slice(4, 5), soon), 1);
     }
 }

@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::http::{Door, Gate};
 use crate::keys::{self, KeysError};
-use crate::work::Workers;
+use crate::work::{Presence, Workers};
 use listener::{Listener, Setup};
 use open_files::OpenFiles;
 use tls::Tls;
@@ -109,6 +109,7 @@ pub struct Server {
     listener: Listener,
     operator_listener: Option<Listener>,
     tls: Option<Arc<Tls>>,
+    presence: Option<Presence>,
     /// Held as long as the server runs, so that no other one takes the data directory.
     _lock: Option<File>,
 }
@@ -160,7 +161,10 @@ impl Server {
         let operator_listener = operator_socket.map(|socket| {
             Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
         });
-        Ok(Self { gate, app, listener, operator_listener, tls, _lock: lock })
+        // Before anybody is answered, so that nobody is let through by the whole of a limit that is shared.
+        let listen = listener.address().unwrap_or(config.listen);
+        let presence = Presence::begin(&app, listen).await?;
+        Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })
     }
 
     /// Where it listens.
@@ -207,7 +211,7 @@ impl Server {
                 listener.serve(drained.cancelled()).await;
             }
         };
-        let workers = Workers::start(&self.app);
+        let workers = Workers::start(&self.app, self.presence);
         let work = async {
             stopping.cancelled().await;
             workers.stop().await;

@@ -1,4 +1,4 @@
-//! Work that nobody waits for: batches, ends that have come, what has had its time.
+//! Work that nobody waits for: batches, ends that have come, what has had its time, and being there.
 //!
 //! Each kind of work has a step that takes up what is due, does little of it, all of that or nothing, and
 //! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps
@@ -7,10 +7,12 @@
 pub mod lifecycle;
 mod meter;
 mod pace;
+mod replica;
 pub mod retention;
 pub mod task;
 
 pub(crate) use meter::WorkMeter;
+pub(crate) use replica::Presence;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -44,8 +46,8 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts them.
-    pub fn start(app: &App) -> Self {
+    /// Starts them, also the one that says that the server is there, where that is to be said.
+    pub(crate) fn start(app: &App, presence: Option<Presence>) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
         let n_places = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(n_places));
@@ -54,6 +56,9 @@ impl Workers {
         }
         loops.spawn(keep_up(app.clone(), stopping.clone()));
         loops.spawn(watch(app.clone(), stopping.clone()));
+        if let Some(presence) = presence {
+            loops.spawn(presence.keep(stopping.clone()));
+        }
         loops.close();
         Self { loops, stopping }
     }

@@ -10,7 +10,7 @@ use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::serve::{Validity, check_tls};
-use gatehouse_store::{Clock, Store, StoreError};
+use gatehouse_store::{Clock, Replica, SeenReplica, Store, StoreError};
 
 use crate::serve::Settings;
 
@@ -145,6 +145,9 @@ impl Doctor {
         }
         findings.good(&format!("the store in {place} answers, with schema version {found}"));
         examine_clock(store, findings).await?;
+        if store.is_shared() {
+            tell_replicas(store, findings).await?;
+        }
         if !self.deep {
             return Ok(());
         }
@@ -263,6 +266,21 @@ async fn examine_clock(store: &Store, findings: &mut Findings) -> Result<(), Sto
         ));
     } else {
         findings.good("the clock agrees with the store's");
+    }
+    Ok(())
+}
+
+/// Which servers are there. None is no fault: somebody may be about to start one.
+async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    let there = store.replicas().await?;
+    if there.is_empty() {
+        findings.good("no server is running on the store");
+    }
+    for (rank, SeenReplica { replica, joined_at, .. }) in (1..).zip(&there) {
+        let (n, Replica { version, host, listen, .. }) = (there.len(), replica);
+        findings.good(&format!(
+            "server {rank} of {n}: {host}, {listen}, version {version}, there since {joined_at}"
+        ));
     }
     Ok(())
 }

@@ -1,26 +1,27 @@
 //! What a tenant's requests have left, in headers.
 //!
 //! `RateLimit` and `RateLimit-Policy` are those of the IETF's draft as it is now; `RateLimit-Limit`,
-//! `-Remaining` and `-Reset` are those of its earlier versions, which most clients read today.
+//! `-Remaining` and `-Reset` are those of its earlier versions, which most clients read today. The policy is the
+//! tenant's whole limit; what is left is what this server would let through.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::problem::Problem;
 use crate::rate::Allowance;
 
-/// Seconds after which a bucket that nobody draws from is full, or has one more for whom it was empty.
-const SECONDS: u64 = 1;
+/// The stretch that a limit is about, in seconds.
+const WINDOW: u64 = 1;
 
 impl Allowance {
     /// Writes down what is left.
     pub(crate) fn put(self, headers: &mut HeaderMap) {
-        let Self { limit, left, .. } = self;
+        let (Self { limit, left, .. }, seconds) = (self, self.seconds());
         for (name, value) in [
-            ("ratelimit", format!("\"tenant\";r={left};t={SECONDS}")),
-            ("ratelimit-policy", format!("\"tenant\";q={limit};w={SECONDS}")),
+            ("ratelimit", format!("\"tenant\";r={left};t={seconds}")),
+            ("ratelimit-policy", format!("\"tenant\";q={limit};w={WINDOW}")),
             ("ratelimit-limit", limit.to_string()),
             ("ratelimit-remaining", left.to_string()),
-            ("ratelimit-reset", SECONDS.to_string()),
+            ("ratelimit-reset", seconds.to_string()),
         ] {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(HeaderName::from_static(name), value);
@@ -33,11 +34,15 @@ impl Allowance {
         if self.is_allowed {
             return Ok(());
         }
+        let (limit, seconds) = (self.limit, self.seconds());
+        let share = match self.slice.of() {
+            1 => String::new(),
+            of => format!(" (one of {of} shares of them over this server)"),
+        };
         let detail = format!(
-            "the tenant may send {} requests a second, and has sent more; try again in {SECONDS} s",
-            self.limit
+            "the tenant may send {limit} requests a second{share}, and has sent more; try again in {seconds} s"
         );
         Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", detail)
-            .with(header::RETRY_AFTER, &SECONDS.to_string()))
+            .with(header::RETRY_AFTER, &seconds.to_string()))
     }
 }

@@ -3,7 +3,7 @@
 use gatehouse_core::task::{CREATION, TERMINATION, Task, TaskState, UPDATE};
 use gatehouse_store::DueKind;
 use prometheus::core::Collector;
-use prometheus::{GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, Opts};
+use prometheus::{GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts};
 
 /// Around what a stretch of a batch takes, in seconds.
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
@@ -19,6 +19,7 @@ pub(crate) struct WorkMeter {
     pub(super) tasks_forgotten: IntCounter,
     pub(super) failures: IntCounter,
     lag: GaugeVec,
+    pub(super) replicas: IntGauge,
 }
 
 impl Default for WorkMeter {
@@ -45,6 +46,12 @@ impl Default for WorkMeter {
         for kind in DueKind::ALL {
             lag.with_label_values(&[kind.as_str()]);
         }
+        let replicas = IntGauge::new(
+            "gatehouse_replicas",
+            "Servers of the store that are there, this one included, as it knows",
+        );
+        let replicas = replicas.expect(SOUND);
+        replicas.set(1);
         Self {
             tasks,
             items: counter("gatehouse_task_items_total", "Items of batches that were worked on"),
@@ -70,6 +77,7 @@ impl Default for WorkMeter {
                 "Steps of work that failed and are tried again",
             ),
             lag,
+            replicas,
         }
     }
 }
@@ -96,6 +104,7 @@ impl WorkMeter {
             Box::new(self.tasks_forgotten.clone()),
             Box::new(self.failures.clone()),
             Box::new(self.lag.clone()),
+            Box::new(self.replicas.clone()),
         ]
     }
 }

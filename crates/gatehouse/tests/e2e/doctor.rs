@@ -12,6 +12,9 @@ async fn a_doctor_finds_a_healthy_house_healthy_while_it_works() {
         }
         let quick = place.run(&["doctor"]);
         assert!(quick.status.success(), "{}: {}", place.kind, said(&quick));
+        let is_told =
+            said(&quick).contains("server 1 of 1: ") && said(&quick).contains(server.address());
+        assert_eq!(is_told, place.kind == "PostgreSQL", "{}", said(&quick));
         assert!(!said(&quick).contains("tenant acme"));
         let deep = place.run(&["doctor", "--deep"]);
         assert!(deep.status.success(), "{}: {}", place.kind, said(&deep));

@@ -22,6 +22,7 @@ mod log;
 mod operator;
 mod process;
 mod recording;
+mod replicas;
 mod search;
 mod secrets;
 mod serve;

@@ -76,3 +76,27 @@ async fn a_tenants_own_limit_goes_before_the_setting() {
         assert_eq!((seen.status, seen.invalid()), (400, vec!["requestsPerSecond".into()]), "{bad}");
     }
 }
+
+#[tokio::test]
+async fn of_several_servers_each_says_what_it_has_left_of_the_whole() {
+    let gate = limited(4).await;
+    gate.gate.site.app.slice.set(gatehouse_core::Slice::new(0, 2).unwrap());
+    let seen = gate.get("/acme/contract").await;
+    assert_eq!(seen.header("ratelimit-policy"), Some("\"tenant\";q=4;w=1"));
+    assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=1;t=1"));
+    gate.gate.site.app.slice.set(gatehouse_core::Slice::new(7, 40).unwrap());
+    // Nine of ten seconds pass without a token: a machine would have to stand still for ten not to see that.
+    let mut seen = gate.get("/acme/contract").await;
+    for _ in 0..10 {
+        seen = gate.get("/acme/contract").await;
+        if seen.status != 200 {
+            break;
+        }
+    }
+    assert_eq!((seen.status, seen.header("retry-after")), (429, Some("10")));
+    assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=0;t=10"));
+    let problem = seen.json();
+    let expected = "the tenant may send 4 requests a second (one of 40 shares of them over this server), and \
+                    has sent more; try again in 10 s";
+    assert_eq!(problem["detail"], expected);
+}
