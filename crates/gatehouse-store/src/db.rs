@@ -35,6 +35,9 @@ pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
 /// The same, as [`Db::snapshot`] takes it.
 pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAPSHOT_SECONDS_MAX));
 
+/// How long a write may take on PostgreSQL that may take long.
+const LONG_WRITE_MAX: Duration = Duration::from_secs(60);
+
 /// How long the database may take to say that it is there.
 const PING_MAX: Duration = Duration::from_millis(1500);
 
@@ -157,6 +160,27 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
+        self.write_once(LONG_WRITE_MAX, work).await
+    }
+
+    /// Runs one write that takes as long as it takes, once: the schema may have much to go through.
+    pub(crate) async fn write_unlimited<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.write_once(Duration::MAX, work).await
+    }
+
+    async fn write_once<T, E, Work, Run>(&self, limit: Duration, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let written = async {
             match &self.engine {
@@ -167,7 +191,7 @@ impl Db {
                 Engine::Postgres(db) => {
                     let link = Link::Postgres;
                     let work = move |session| work(Tx { link: link(session), clock, meter });
-                    db.write_long(work).await
+                    db.write_once(limit, work).await
                 }
             }
         };

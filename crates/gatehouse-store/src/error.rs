@@ -15,6 +15,9 @@ pub enum StoreError {
     /// A row has a key that another one has, and no rule of ours looked for it before.
     #[error("the database has another row with this key")]
     Taken(#[source] Cause),
+    /// A lock was not to be had in time that others hold.
+    #[error("what is to be changed is in use")]
+    Locked(#[source] Cause),
     /// Looking at so many rows takes longer than it may.
     #[error("this takes longer than it may")]
     TooSlow,
@@ -62,6 +65,7 @@ impl StoreError {
         match self {
             Self::Unavailable(_) => "unavailable",
             Self::Unsure(_) => "unsure",
+            Self::Locked(_) => "locked",
             Self::Unexpected(_) => "unexpected",
             Self::Taken(_) => "taken",
             Self::TooSlow => "too_slow",
@@ -89,6 +93,7 @@ impl StoreError {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
             Self::Unsure(cause) => Self::Unsure(cause.to_string().into()),
+            Self::Locked(cause) => Self::Locked(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
             Self::Taken(cause) => Self::Taken(cause.to_string().into()),
             Self::TooSlow => Self::TooSlow,

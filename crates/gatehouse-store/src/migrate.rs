@@ -1,67 +1,109 @@
 //! The schema, step by step. Whoever starts first takes the steps; the others wait and find them taken.
 //!
-//! A step that has been released is never changed: a new one follows it.
+//! A step that has been released is never changed: a new one follows it. Since version 8 a step only adds, so
+//! that programs which don't know it go on working beside those that do, until they are replaced. It says so
+//! by the oldest version that a program must know.
+
+use std::time::Duration;
 
 use crate::db::{Db, Dialect, Tx};
 use crate::error::StoreError;
 
 /// One step, in the words of each database.
-struct Step {
-    version: i64,
-    sqlite: &'static str,
-    postgres: &'static str,
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) version: i64,
+    /// The oldest version that a program must know to work with this one.
+    pub(crate) needs: i64,
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
 }
 
-const STEPS: &[Step] = &[
+/// The first version that says what a program must know.
+const SIDE_BY_SIDE: i64 = 8;
+
+/// How long a step waits for a lock before it lets those pass who wait behind it, in milliseconds.
+const LOCK_MILLISECONDS_MAX: u32 = 3000;
+
+/// How often the steps are tried while others hold the locks that they need.
+const LOCK_TRIES_MAX: u32 = 40;
+
+/// How long others may go first in between.
+const LOCK_PAUSE: Duration = Duration::from_millis(500);
+
+pub(crate) const STEPS: &[Step] = &[
     Step {
         version: 1,
+        needs: 1,
         sqlite: include_str!("../migrations/sqlite/0001_first_access.sql"),
         postgres: include_str!("../migrations/postgres/0001_first_access.sql"),
     },
     Step {
         version: 2,
+        needs: 2,
         sqlite: include_str!("../migrations/sqlite/0002_lists.sql"),
         postgres: include_str!("../migrations/postgres/0002_lists.sql"),
     },
     Step {
         version: 3,
+        needs: 3,
         sqlite: include_str!("../migrations/sqlite/0003_rights.sql"),
         postgres: include_str!("../migrations/postgres/0003_rights.sql"),
     },
     Step {
         version: 4,
+        needs: 4,
         sqlite: include_str!("../migrations/sqlite/0004_due.sql"),
         postgres: include_str!("../migrations/postgres/0004_due.sql"),
     },
     Step {
         version: 5,
+        needs: 5,
         sqlite: include_str!("../migrations/sqlite/0005_tasks.sql"),
         postgres: include_str!("../migrations/postgres/0005_tasks.sql"),
     },
     Step {
         version: 6,
+        needs: 6,
         sqlite: include_str!("../migrations/sqlite/0006_accounts.sql"),
         postgres: include_str!("../migrations/postgres/0006_accounts.sql"),
     },
     Step {
         version: 7,
+        needs: 7,
         sqlite: include_str!("../migrations/sqlite/0007_replicas.sql"),
         postgres: include_str!("../migrations/postgres/0007_replicas.sql"),
     },
+    Step {
+        version: SIDE_BY_SIDE,
+        needs: SIDE_BY_SIDE,
+        sqlite: include_str!("../migrations/sqlite/0008_side_by_side.sql"),
+        postgres: include_str!("../migrations/postgres/0008_side_by_side.sql"),
+    },
 ];
 
-/// Brings the schema up to date, or refuses one that a newer gatehouse has made.
+/// Brings the schema up to date, or refuses one that this program can't work with.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
-    run_to(db, newest()).await
+    take(db, STEPS).await
 }
 
-/// Takes the steps up to this version.
-pub(crate) async fn run_to(db: &Db, version: i64) -> Result<(), StoreError> {
-    db.write(async move |tx| run_in(tx, version).await).await
+/// Takes these steps, as a program that knows them does.
+pub(crate) async fn take(db: &Db, steps: &'static [Step]) -> Result<(), StoreError> {
+    make_table(db).await?;
+    for _ in 1..LOCK_TRIES_MAX {
+        match db.write_unlimited(async move |tx| take_in(tx, steps).await).await {
+            Err(StoreError::Locked(why)) => {
+                tracing::warn!(%why, "the schema is in use; the step is tried again");
+                tokio::time::sleep(LOCK_PAUSE).await;
+            }
+            other => return other,
+        }
+    }
+    db.write_unlimited(async move |tx| take_in(tx, steps).await).await
 }
 
-/// The version of the schema that is there, as it is; `None` where there is none, and an error where
-/// a newer gatehouse has made it.
+/// The version of the schema that is there, as it is; `None` where there is none, and an error where this
+/// program can't work with it.
 pub(crate) async fn version(db: &Db) -> Result<Option<i64>, StoreError> {
     let table = match db.dialect() {
         Dialect::Sqlite => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
@@ -72,45 +114,79 @@ pub(crate) async fn version(db: &Db) -> Result<Option<i64>, StoreError> {
     if db.row(table, &[], |_| Ok(())).await?.is_none() {
         return Ok(None);
     }
-    let present = db.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
-    refuse_newer(present)?;
-    Ok(Some(present).filter(|version| *version > 0))
+    let found = db.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
+    let needs = match found >= SIDE_BY_SIDE {
+        true => db.row(NEEDS, &[], |row| row.integer(0)).await?.unwrap_or_default(),
+        false => found,
+    };
+    refuse_unknown(found, needs, newest())?;
+    Ok(Some(found).filter(|version| *version > 0))
 }
 
 /// The version that this program makes.
 pub(crate) fn newest() -> i64 {
-    STEPS.last().map_or(0, |step| step.version)
+    newest_of(STEPS)
+}
+
+fn newest_of(steps: &[Step]) -> i64 {
+    steps.last().map_or(0, |step| step.version)
 }
 
 const PRESENT: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
-fn refuse_newer(found: i64) -> Result<(), StoreError> {
-    let known = newest();
-    if found > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
+const NEEDS: &str = "SELECT COALESCE(MAX(COALESCE(needs, version)), 0) FROM schema_version";
+
+fn refuse_unknown(found: i64, needs: i64, known: i64) -> Result<(), StoreError> {
+    if needs > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
 }
 
-async fn run_in(tx: Tx, version: i64) -> Result<(), StoreError> {
+/// Makes the table that says what is there, in a transaction of its own: of several who make it at the same
+/// moment, PostgreSQL lets one, and the others have it all the same.
+async fn make_table(db: &Db) -> Result<(), StoreError> {
+    let made = db.write(async |tx| {
+        let table =
+            "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)";
+        let table = match tx.dialect() {
+            Dialect::Sqlite => format!("{} STRICT", table.replace("BIGINT", "INTEGER")),
+            Dialect::Postgres => table.to_owned(),
+        };
+        tx.script(&table).await
+    });
+    match made.await {
+        Err(StoreError::Taken(_)) => Ok(()),
+        other => other,
+    }
+}
+
+async fn take_in(tx: Tx, steps: &'static [Step]) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
-        // Held until the commit. SQLite's transactions are exclusive anyway.
-        tx.script("SELECT pg_advisory_xact_lock(7233173838382854)").await?;
+        // Held until the commit, however long somebody else's steps take. SQLite's transactions are exclusive anyway.
+        tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
+        // Whoever comes after a step that waits for a lock waits too: it must not wait for long.
+        tx.script(&format!("SET LOCAL lock_timeout = {LOCK_MILLISECONDS_MAX}")).await?;
     }
-    let table = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)";
-    match tx.dialect() {
-        Dialect::Sqlite => {
-            let table = table.replace("BIGINT", "INTEGER");
-            tx.script(&format!("{table} STRICT")).await?;
-        }
-        Dialect::Postgres => tx.script(table).await?,
+    let found = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
+    let needs = match found >= SIDE_BY_SIDE {
+        true => tx.row(NEEDS, &[], |row| row.integer(0)).await?.unwrap_or_default(),
+        false => found,
+    };
+    let known = newest_of(steps);
+    refuse_unknown(found, needs, known)?;
+    if found > known {
+        tracing::info!(found, known, "a newer gatehouse has extended the schema; both go on");
     }
-    let present = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
-    refuse_newer(present)?;
-    for step in STEPS.iter().filter(|step| (present + 1..=version).contains(&step.version)) {
+    for step in steps.iter().filter(|step| step.version > found) {
         match tx.dialect() {
             Dialect::Sqlite => tx.script(step.sqlite).await?,
             Dialect::Postgres => tx.script(step.postgres).await?,
         }
-        tx.execute("INSERT INTO schema_version (version) VALUES (?1)", &[step.version.into()])
-            .await?;
+        let (version, needs) = (step.version.into(), step.needs.into());
+        if step.version < SIDE_BY_SIDE {
+            tx.execute("INSERT INTO schema_version (version) VALUES (?1)", &[version]).await?;
+        } else {
+            let sql = "INSERT INTO schema_version (version, needs) VALUES (?1, ?2)";
+            tx.execute(sql, &[version, needs]).await?;
+        }
         tracing::info!(version = step.version, "schema brought up to date");
     }
     Ok(())

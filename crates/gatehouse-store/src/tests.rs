@@ -2,6 +2,7 @@
 
 mod access;
 mod account;
+mod catalogue;
 mod client;
 mod contract;
 mod due;
@@ -19,6 +20,7 @@ mod snapshot;
 mod summary;
 mod task;
 mod tenant;
+mod upgrade;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

@@ -328,7 +328,9 @@ async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings
 fn advice(place: &str, why: &StoreError) -> String {
     let what = why.explained();
     match why {
-        StoreError::Unavailable(_) => format!("{place}: {what}: is it up, and may you use it?"),
+        StoreError::Unavailable(_) | StoreError::Locked(_) => {
+            format!("{place}: {what}: is it up, and may you use it?")
+        }
         StoreError::Unexpected(_) | StoreError::Taken(_) | StoreError::Unsure(_) => {
             format!("{place}: {what}: if it is damaged, stop the server and restore a backup")
         }

@@ -341,10 +341,10 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unsure,
+            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unsure,
         };
         match cause {
-            Unavailable(_) => Self::unavailable(
+            Unavailable(_) | Locked(_) => Self::unavailable(
                 "Store unavailable",
                 "the store can't be reached, try again later",
             ),

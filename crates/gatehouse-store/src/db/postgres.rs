@@ -51,9 +51,6 @@ const READ_MAX: Duration = Duration::from_secs(5);
 /// How long a transaction may take before its COMMIT.
 const WRITE_MAX: Duration = Duration::from_secs(15);
 
-/// The same for one that may take long.
-const LONG_WRITE_MAX: Duration = Duration::from_secs(60);
-
 /// How long a COMMIT may take: the disks and the standbys must have it.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
 
@@ -143,16 +140,17 @@ impl Postgres {
         }
     }
 
-    /// Runs a write that may take long, once: whoever wants it comes again by itself.
-    pub(crate) async fn write_long<T, E, Run>(
+    /// Runs a write that may take so long, once: whoever wants it comes again by itself.
+    pub(crate) async fn write_once<T, E, Run>(
         &self,
+        limit: Duration,
         work: impl FnOnce(Arc<Session>) -> Run,
     ) -> Result<T, E>
     where
         E: Failure,
         Run: Future<Output = Result<T, E>>,
     {
-        self.transact(Instant::now() + PATIENCE, LONG_WRITE_MAX, work).await
+        self.transact(Instant::now() + PATIENCE, limit, work).await
     }
 
     async fn transact<T, E, Run>(

@@ -16,6 +16,9 @@ impl From<tokio_postgres::Error> for StoreError {
             Some(said) => format!("{}: {}", said.code().code(), said.message()),
             None => chain(&cause),
         };
+        if cause.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            return Self::Locked(text.into());
+        }
         match passing {
             true => Self::Unavailable(text.into()),
             false if is_taken => Self::Taken(text.into()),
@@ -39,12 +42,11 @@ fn chain(cause: &dyn std::error::Error) -> String {
     format!("{cause}{source}")
 }
 
-/// Whether the same may work later: connection, resources, operator's intervention, lost races, a lock that
-/// was not to be had in time, and statements that a connection doesn't know any more.
+/// Whether the same may work later: connection, resources, operator's intervention, lost races, and statements that a
+/// connection doesn't know any more.
 fn is_passing(code: &SqlState) -> bool {
     ["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
         || *code == SqlState::READ_ONLY_SQL_TRANSACTION
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-        || *code == SqlState::LOCK_NOT_AVAILABLE
         || *code == SqlState::INVALID_SQL_STATEMENT_NAME
 }
