@@ -247,6 +247,16 @@ impl Db {
         }
     }
 
+    /// Copies all of SQLite's database into an empty file.
+    pub(crate) async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(db) => db.copy_to(file).await,
+            Engine::Postgres(_) => {
+                Err(StoreError::Address("a PostgreSQL database is saved with pg_dump".into()))
+            }
+        }
+    }
+
     /// Moves SQLite's log into the database and cuts it off; false when readers stood in the way.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         match &self.engine {

@@ -143,6 +143,11 @@ impl Store {
         self.db.ping().await
     }
 
+    /// Copies the embedded store, as it is at one moment, into this file, which is empty.
+    pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
+        self.db.copy_to(file).await
+    }
+
     /// What time it is for the store, by which it decides what is due.
     pub async fn now(&self) -> Result<Timestamp, StoreError> {
         self.db.now().await

@@ -2,6 +2,7 @@
 
 mod api;
 mod apply;
+mod backup;
 mod client;
 mod connector;
 mod demo;
@@ -39,6 +40,8 @@ enum Command {
     Client(client::ClientCommand),
     /// Make tenants, contracts and accounts as an estate file says
     Apply(apply::Apply),
+    /// Copy the embedded store and its keys to another directory, also while a server uses them
+    Backup(backup::Backup),
     /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
     /// List, show, check and try connectors: platforms as files
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Token(token) => token.run(),
         Command::Client(client) => client.run(),
         Command::Apply(apply) => apply.run(),
+        Command::Backup(backup) => backup.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Connector(connector) => connector.run(),
         Command::Simulate(simulate) => simulate.run(),

@@ -1,0 +1,143 @@
+//! The commands of docs/operating.md that save and restore a store, run as they stand there.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::process::*;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const DOCUMENT: &str = include_str!("../../../../docs/operating.md");
+
+/// What links begin with, whatever the port.
+const ADDRESS: [(&str, &str); 1] = [("PUBLIC_URL", "http://gate.example")];
+
+/// The commands behind a mark in the document.
+fn commands(mark: &str) -> &'static str {
+    let (_, rest) = DOCUMENT.split_once(&format!("<!-- run: {mark} -->\n```sh\n")).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+/// Runs them as somebody would who has gatehouse and PostgreSQL's programs at hand.
+fn run(place: &Place, mark: &str, settings: &[(&str, &str)]) -> Output {
+    let gatehouse = place.command(&[]);
+    let program = Path::new(gatehouse.get_program());
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-eu", "-c", commands(mark)]).current_dir(place.dir.path()).env("PATH", path);
+    for (name, value) in gatehouse.get_envs() {
+        match value {
+            Some(value) => drop(shell.env(name, value)),
+            None => drop(shell.env_remove(name)),
+        }
+    }
+    let output = shell.envs(settings.iter().copied()).output().unwrap();
+    assert!(output.status.success(), "{mark}: {}", said(&output));
+    output
+}
+
+/// What a client sees of a server: accesses, figures, batches.
+async fn seen(server: &Server) -> [Value; 3] {
+    let get = async |path: &str| server.json(Method::GET, path, None).await.1;
+    [get("/acme/access").await, get("/acme/summary").await, get("/acme/access/batch").await]
+}
+
+async fn fill(server: &Server) -> Value {
+    let batch = json!({"contractId": "payg", "numberOfAccesses": 25}).to_string();
+    let (status, task) = server.json(Method::POST, "/acme/access/batch", Some(&batch)).await;
+    assert_eq!(status, 202, "{task}");
+    let path = format!("/acme/access/batch/{}", task["id"].as_str().unwrap());
+    let is_done = async || server.json(Method::GET, &path, None).await.1["state"] == "DONE";
+    let mut n_looks = 0;
+    while !is_done().await {
+        n_looks += 1;
+        assert!(n_looks < 10_000, "the batch comes to its end");
+    }
+    let new = json!({"contractId": "payg", "username": "ann", "password": "chosen by ann"});
+    let (status, made) = server.json(Method::POST, "/acme/access", Some(&new.to_string())).await;
+    assert_eq!(status, 201, "{made}");
+    made
+}
+
+async fn check(server: &Server) -> u16 {
+    let body = json!({"username": "ann", "password": "chosen by ann"}).to_string();
+    server.json(Method::POST, "/acme/verify", Some(&body)).await.0
+}
+
+#[tokio::test]
+async fn an_embedded_store_is_saved_while_it_is_used_and_restored() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&ADDRESS);
+    fill(&server).await;
+    let before = seen(&server).await;
+    run(&place, "back up sqlite", &[]);
+    let (status, _) =
+        server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
+    assert_eq!(status, 201, "it goes on, and this one is not in the copy");
+    drop(server);
+
+    let mut files: Vec<_> = std::fs::read_dir(place.path("backup-2026-11-16"))
+        .unwrap()
+        .map(|it| {
+            let it = it.unwrap();
+            let mode = it.metadata().unwrap().permissions().mode() & 0o777;
+            (it.file_name().into_string().unwrap(), mode)
+        })
+        .collect();
+    files.sort();
+    let wanted = ["gatehouse.db", "master.key", "token.key"].map(|name| (name.to_owned(), 0o600));
+    assert_eq!(files, wanted);
+
+    run(&place, "restore sqlite", &[]);
+    let server = place.serve_set(&ADDRESS);
+    assert_eq!(seen(&server).await, before);
+    assert_eq!(check(&server).await, 200);
+}
+
+#[tokio::test]
+async fn a_postgres_store_is_saved_while_it_is_used_and_restored() {
+    let admin = std::env::var("TEST_POSTGRES_URL").unwrap();
+    let (host, _) = admin.rsplit_once('/').unwrap();
+    for name in ["e2e_saved", "restored"] {
+        let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        gatehouse_testing::execute(&admin, &drop).await;
+    }
+    gatehouse_testing::execute(&admin, "CREATE DATABASE e2e_saved TEMPLATE template0").await;
+    let mut place = Place::postgres("is_saved").await;
+    place.database_url = Some(format!("{host}/e2e_saved"));
+    let server = place.serve_set(&ADDRESS);
+    fill(&server).await;
+    let before = seen(&server).await;
+    run(&place, "back up postgres", &[]);
+    drop(server);
+
+    let restored = format!("{host}/restored");
+    run(&place, "restore postgres", &[("ADMIN_URL", &admin), ("RESTORED_URL", &restored)]);
+    place.database_url = Some(restored);
+    let server = place.serve_set(&ADDRESS);
+    assert_eq!(seen(&server).await, before);
+    assert_eq!(check(&server).await, 200);
+}
+
+#[tokio::test]
+async fn a_backup_overwrites_nothing_and_says_what_it_needs() {
+    let place = Place::sqlite();
+    let refused = |arguments: &[&str], words: &str| {
+        let output = place.run(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        let said = said(&output);
+        assert!(said.contains(words), "{said}");
+    };
+    refused(&["backup", "--to", "copy"], "there is no store in gatehouse-data");
+    assert!(!place.path("copy").exists());
+    drop(place.serve());
+    std::fs::create_dir(place.path("copy")).unwrap();
+    std::fs::write(place.path("copy/mine"), "mine").unwrap();
+    refused(&["backup", "--to", "copy"], "copy is not empty");
+    assert_eq!(std::fs::read_dir(place.path("copy")).unwrap().count(), 1);
+    let other = ["backup", "--to", "other", "--database-url", "postgres://u:s3cret@db/x"];
+    refused(&other, "pg_dump");
+    assert!(!place.path("other").exists());
+}
