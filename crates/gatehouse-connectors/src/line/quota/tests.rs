@@ -196,6 +196,20 @@ proptest::proptest! {
         proptest::prop_assert!(densest(&made, per) <= most as usize);
     }
 
+    /// Each knows only of those that were there before it, for a second.
+    #[test]
+    fn a_start_of_all_at_once_leads_to_the_harmonic_part(calls in 8u32..40, of in 1u32..8, per in 2u64..60) {
+        let quota = (calls, Duration::from_secs(per));
+        let made = drive(quota, of as usize, 300, |nth, now| {
+            let rank = nth as u32;
+            Slice::new(rank, if now == 0 { rank + 1 } else { of })
+        });
+        let most: u32 = (1..=of).map(|n| calls.div_ceil(n)).sum();
+        proptest::prop_assert!(densest(&made, per) <= most as usize);
+        let later: Vec<u64> = made.into_iter().filter(|it| *it >= per).collect();
+        proptest::prop_assert!(densest(&later, per) <= calls as usize, "it is over after one stretch");
+    }
+
     #[test]
     fn no_stretch_has_more_calls_than_allowed(
         calls in 1u32..20,
