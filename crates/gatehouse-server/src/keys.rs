@@ -155,6 +155,21 @@ pub async fn open_vault(config: &Config, store: &Store) -> Result<Vault, KeysErr
     Ok(Vault::new(&key))
 }
 
+/// What a store on PostgreSQL keeps in place of the files beside this embedded one: the token key, sealed. The
+/// master key must be the one that this store was written with.
+pub async fn to_be_moved(
+    config: &Config,
+    store: &Store,
+) -> Result<Vec<(&'static str, Vec<u8>)>, KeysError> {
+    let nobody = || KeysError::NoTokenKey(config.data_dir.display().to_string());
+    let vault = match kept_master_key(config, store).await? {
+        Some(master) => Vault::new(&master),
+        None => return Err(nobody()),
+    };
+    let token = token_key_in(&config.data_dir, Missing::Refuse)?;
+    Ok(vec![(TOKEN_KEY, vault.seal(SEALED_FOR, token.to_bytes()))])
+}
+
 /// Whether the master key is the one that this store was written with; makes nothing.
 pub async fn check_master_key(config: &Config, store: &Store) -> Result<(), KeysError> {
     kept_master_key(config, store).await.map(drop)

@@ -19,7 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -258,14 +258,19 @@ pub async fn open_store(
     let path = &config.data_dir;
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-    let mut owners_own = OpenOptions::new();
-    owners_own.write(true).create(true).truncate(false).mode(0o600);
-    let lock = owners_own.open(path.join("lock")).map_err(failed)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => return Err(StartError::InUse(path.clone())),
-        Err(std::fs::TryLockError::Error(cause)) => return Err(failed(cause)),
-    }
+    let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     let store = Store::open_sqlite(&config.database_file(), clock).await?;
     Ok((store, Some(lock)))
+}
+
+/// Takes a data directory for this process alone, until the file is dropped; `None` while another has it.
+pub(crate) fn hold(data_dir: &Path) -> io::Result<Option<File>> {
+    let mut owners_own = OpenOptions::new();
+    owners_own.write(true).create(true).truncate(false).mode(0o600);
+    let lock = owners_own.open(data_dir.join("lock"))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+        Err(std::fs::TryLockError::Error(cause)) => Err(cause),
+    }
 }

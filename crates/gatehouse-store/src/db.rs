@@ -17,7 +17,7 @@ mod sqlite;
 
 pub(crate) use postgres::Session;
 pub use postgres::{DatabaseUrl, PATIENCE};
-pub(crate) use row::{Row, Value};
+pub(crate) use row::{Cell, Row, Value};
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -38,6 +38,12 @@ pub enum StoreError {
     /// The address of the database can't be used.
     #[error("{0}")]
     Address(String),
+    /// An estate is being moved into the database, or was left half-way.
+    #[error(
+        "the database holds an unfinished migration: finish it with `gatehouse migrate --from \
+         sqlite:PATH --to postgres://…`, as it was begun"
+    )]
+    Unfinished,
 }
 
 /// An error of whoever asks something of the store, which may be the store's own failure.
@@ -72,6 +78,7 @@ impl StoreError {
             Self::Busy => "busy",
             Self::NewerSchema { .. } => "newer_schema",
             Self::Address(_) => "address",
+            Self::Unfinished => "unfinished",
         }
     }
 
@@ -102,6 +109,7 @@ impl StoreError {
                 Self::NewerSchema { found: *found, known: *known }
             }
             Self::Address(why) => Self::Address(why.clone()),
+            Self::Unfinished => Self::Unfinished,
         }
     }
 

@@ -42,6 +42,7 @@ mod summary;
 mod tally;
 mod task;
 mod tenant;
+mod transfer;
 
 pub use access::{Change, Stored};
 pub use account::{AccountPut, KeptAccount, PutAccountRefused};
@@ -66,6 +67,7 @@ pub use summary::{ContractSummary, Day, Summary};
 pub use tally::Tally;
 pub use task::{NewTask, NotAccepted, StoredTask};
 pub use tenant::TenantInUse;
+pub use transfer::{Compared, Contents, Moved, NotMoved, Progress, Stage};
 
 use std::path::Path;
 
@@ -125,6 +127,9 @@ impl Store {
 
     async fn attach(db: db::Db) -> Result<Option<Self>, StoreError> {
         let is_there = migrate::version(&db).await?.is_some();
+        if is_there {
+            transfer::refuse_unfinished_in(&db).await?;
+        }
         Ok(is_there.then(|| Self { db, gather: gather::Gather::default() }))
     }
 
@@ -134,6 +139,10 @@ impl Store {
     }
 
     async fn with(db: db::Db) -> Result<Self, StoreError> {
+        // Before the schema is touched: whoever finishes must find it as it was.
+        if migrate::version(&db).await?.is_some() {
+            transfer::refuse_unfinished_in(&db).await?;
+        }
         migrate::run(&db).await?;
         Ok(Self { db, gather: gather::Gather::default() })
     }

@@ -2,6 +2,7 @@
 
 use crate::Store;
 use crate::error::StoreError;
+use crate::transfer;
 
 impl Store {
     /// What was kept under this name.
@@ -18,6 +19,8 @@ impl Store {
                 let sql = "INSERT INTO server_key (name, value) VALUES (?1, ?2) \
                            ON CONFLICT (name) DO NOTHING";
                 tx.execute(sql, &[name.as_str().into(), value.as_slice().into()]).await?;
+                // Whoever moves an estate here writes the same names: of the two, one waits for the other.
+                transfer::refuse_unfinished(&tx).await?;
                 let sql = "SELECT value FROM server_key WHERE name = ?1";
                 let kept = tx.row(sql, &[name.as_str().into()], |row| row.bytes(0)).await?;
                 kept.ok_or_else(|| StoreError::corrupt("a key that was just kept is gone"))

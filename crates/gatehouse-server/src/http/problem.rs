@@ -341,7 +341,8 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unsure,
+            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unfinished,
+            Unsure,
         };
         match cause {
             Unavailable(_) | Locked(_) => Self::unavailable(
@@ -364,7 +365,9 @@ impl Problem {
                 "Busy",
                 "too many requests that look at accesses one by one are waiting, try again later",
             ),
-            Unexpected(_) | Taken(_) | NewerSchema { .. } | Address(_) => Self::internal(),
+            Unexpected(_) | Taken(_) | NewerSchema { .. } | Address(_) | Unfinished => {
+                Self::internal()
+            }
         }
     }
 

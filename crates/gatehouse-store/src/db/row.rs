@@ -126,6 +126,27 @@ sent! {
     Vec<Option<&[u8]>> => BYTEA_ARRAY,
 }
 
+/// One value that a row held, for whoever takes rows as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Null,
+    Integer(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Cell {
+    /// The same on its way into a statement.
+    pub(crate) fn as_value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(value) => Value::Integer(*value),
+            Self::Text(value) => Value::Text(value),
+            Self::Bytes(value) => Value::Bytes(value),
+        }
+    }
+}
+
 /// One row that a statement found.
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
@@ -191,6 +212,32 @@ impl Row<'_> {
         T::Err: std::fmt::Display,
     {
         self.text(column)?.parse().map_err(StoreError::corrupt)
+    }
+
+    /// Whatever the column holds.
+    pub(crate) fn cell(&self, column: usize) -> Result<Cell, StoreError> {
+        match self {
+            Self::Sqlite(row) => match row.get_ref(column).map_err(StoreError::corrupt)? {
+                ValueRef::Null => Ok(Cell::Null),
+                ValueRef::Integer(value) => Ok(Cell::Integer(value)),
+                ValueRef::Text(_) => self.text(column).map(Cell::Text),
+                ValueRef::Blob(value) => Ok(Cell::Bytes(value.to_vec())),
+                ValueRef::Real(_) => Err(StoreError::corrupt("no column holds such numbers")),
+            },
+            Self::Postgres(row) => {
+                let kind = row.columns().get(column).map(|column| column.type_().clone());
+                Ok(match kind {
+                    Some(Type::INT8) => self.get::<Option<i64>>(column)?.map(Cell::Integer),
+                    Some(Type::TEXT) => self.optional_text(column)?.map(Cell::Text),
+                    Some(Type::BYTEA) => self.optional_bytes(column)?.map(Cell::Bytes),
+                    other => {
+                        let what = format!("column {column} has the type {other:?}");
+                        return Err(StoreError::corrupt(what));
+                    }
+                }
+                .unwrap_or(Cell::Null))
+            }
+        }
     }
 
     fn get<T>(&self, column: usize) -> Result<T, StoreError>

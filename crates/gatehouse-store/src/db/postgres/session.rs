@@ -16,7 +16,7 @@ use tokio_postgres::{Client, NoTls, Row as PostgresRow, Statement};
 
 use super::NOW;
 use crate::db::guard::guard;
-use crate::db::row::{Row, Sent, Value};
+use crate::db::row::{Cell, Row, Sent, Value};
 use crate::error::StoreError;
 use crate::meter::{Held, StoreMeter};
 
@@ -158,6 +158,27 @@ impl Session {
         let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
             writer.as_mut().write(&plain(&sent(row))).await?;
+        }
+        writer.finish().await?;
+        Ok(())
+    }
+
+    /// Copies rows as they were read elsewhere, in the binary format; `sql` says into which columns, which
+    /// are of `types`.
+    pub(crate) async fn copy_cells(
+        &self,
+        sql: &str,
+        types: &[Type],
+        rows: &[Vec<Cell>],
+    ) -> Result<(), StoreError> {
+        if !self.copies() {
+            let why = "an estate can't be moved through a pooler: give the address of PostgreSQL itself";
+            return Err(StoreError::Address(why.into()));
+        }
+        let sink = self.client.copy_in(sql).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+        for row in rows {
+            writer.as_mut().write_raw(row.iter().map(Cell::as_value)).await?;
         }
         writer.finish().await?;
         Ok(())

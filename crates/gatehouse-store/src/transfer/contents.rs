@@ -1,0 +1,87 @@
+//! What a table holds: its rows in the order of the key, page by page, and what they are known by together.
+
+use aws_lc_rs::digest::{Context, SHA256};
+
+use super::encoding;
+use super::table::{Side, Table};
+use crate::db::{Cell, Db, Tx, Value};
+use crate::error::StoreError;
+
+/// A row, as the table lists its columns.
+pub(super) type Cells = Vec<Cell>;
+
+/// How many rows a table has, and what they are known by: a SHA-256 over all of them in the order of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// How many.
+    pub n_rows: u64,
+    /// Their checksum.
+    pub sha256: [u8; 32],
+}
+
+/// The rows after a key, up to so many; from the first where the key is empty.
+pub(super) async fn page(
+    db: &Db,
+    side: Side,
+    table: &'static Table,
+    after: Cells,
+    n_rows: usize,
+) -> Result<Vec<Cells>, StoreError> {
+    db.snapshot(None, async move |tx| page_in(&tx, side, table, &after, n_rows).await).await
+}
+
+async fn page_in(
+    tx: &Tx,
+    side: Side,
+    table: &'static Table,
+    after: &[Cell],
+    n_rows: usize,
+) -> Result<Vec<Cells>, StoreError> {
+    let sql = table.page_sql(side, !after.is_empty(), n_rows);
+    let values: Vec<Value<'_>> = after.iter().map(Cell::as_value).collect();
+    let columns = 0..table.columns.len();
+    tx.rows_once(&sql, &values, |row| columns.clone().map(|column| row.cell(column)).collect())
+        .await
+}
+
+/// The key of a row.
+pub(super) fn key(table: &Table, row: &[Cell]) -> Cells {
+    row[..table.n_key].to_vec()
+}
+
+/// Reads all of a table, and says after each page how many rows that were.
+pub(super) async fn read(
+    db: &Db,
+    side: Side,
+    table: &'static Table,
+    n_at_once: usize,
+    mut tell: impl FnMut(u64),
+) -> Result<Contents, StoreError> {
+    let mut sum = Context::new(&SHA256);
+    let (mut n_rows, mut after) = (0, Cells::new());
+    loop {
+        // Where the page is read, which is not the thread that waits for the other side.
+        let look = async move |tx: Tx| {
+            let rows = page_in(&tx, side, table, &after, n_at_once).await?;
+            let mut bytes = Vec::new();
+            for row in &rows {
+                bytes.clear();
+                encoding::write(row, &mut bytes);
+                sum.update(&bytes);
+            }
+            let last = rows.last().map(|row| key(table, row));
+            Ok((sum, rows.len(), last))
+        };
+        let (summed, n_read, last) = db.snapshot(None, look).await?;
+        sum = summed;
+        n_rows += n_read as u64;
+        tell(n_rows);
+        match last {
+            Some(last) if n_read == n_at_once => after = last,
+            _ => break,
+        }
+    }
+    let mut sha256 = [0; 32];
+    sha256.copy_from_slice(sum.finish().as_ref());
+    Ok(Contents { n_rows, sha256 })
+}

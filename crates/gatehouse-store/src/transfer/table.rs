@@ -1,0 +1,319 @@
+//! Every table that goes over, with its columns: the one list that copying and comparing read.
+//!
+//! A test holds it against the catalogues of both databases, so that a table or a column that is added later
+//! can't be forgotten.
+
+use tokio_postgres::types::Type;
+
+use super::mark;
+
+/// A table, and how its rows go over.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// All of its columns, those of the primary key first and in its order.
+    pub(crate) columns: &'static [Column],
+    /// How many of them are the primary key.
+    pub(crate) n_key: usize,
+    /// What is sent in place of a column, in SQLite's words.
+    sent: &'static [(&'static str, &'static str)],
+    /// Rows that are read together, so that they take a few megabytes.
+    pub(crate) n_at_once: usize,
+}
+
+/// A column.
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Integer,
+    Text,
+    Bytes,
+}
+
+/// On which side a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Source,
+    Target,
+}
+
+/// Tables that each database has for itself.
+#[cfg(test)]
+pub(crate) const NOT_COPIED: &[&str] = &["schema_version"];
+
+/// In the order that they are copied in. The server's keys come first: they go over with the mark.
+pub(crate) const TABLES: &[Table] = &[
+    Table { name: mark::TABLE, ..table(&[text("name"), bytes("value")], 1) },
+    Table {
+        name: "tenant",
+        ..table(
+            &[
+                text("tenant"),
+                text("time_zone"),
+                integer("requests_per_second"),
+                integer("page_number_max"),
+                integer("account_version"),
+            ],
+            1,
+        )
+    },
+    Table {
+        name: "contract",
+        ..table(
+            &[
+                text("tenant"),
+                text("id"),
+                text("offering_id"),
+                text("billing_model"),
+                text("status"),
+                integer("start_at"),
+                integer("end_at"),
+                text("validity"),
+                integer("n_accesses_max"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "counter",
+        ..table(
+            &[text("tenant"), text("kind"), text("name"), integer("total"), integer("latest_at")],
+            3,
+        )
+    },
+    Table {
+        name: "tally",
+        ..table(
+            &[
+                text("tenant"),
+                text("contract_id"),
+                integer("n_pending_active"),
+                integer("n_active"),
+                integer("n_suspended"),
+                integer("n_pending_terminate"),
+                integer("n_terminated"),
+                integer("n_reserved"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "day",
+        ..table(&[text("tenant"), text("kind"), integer("day"), integer("n")], 3)
+    },
+    Table {
+        name: "client",
+        ..table(
+            &[
+                text("tenant"),
+                text("id"),
+                text("name"),
+                text("scope"),
+                text("secret_hash"),
+                integer("created_at"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "account",
+        n_at_once: 1000,
+        ..table(
+            &[
+                text("tenant"),
+                text("name"),
+                text("platform"),
+                text("connector"),
+                text("platform_account"),
+                text("settings"),
+                bytes("credentials"),
+                integer("version"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "access",
+        ..table(
+            &[
+                text("tenant"),
+                integer("number"),
+                integer("offering_number"),
+                integer("contract_number"),
+                integer("job_number"),
+                bytes("id"),
+                text("contract_id"),
+                text("offering_id"),
+                bytes("job"),
+                text("username"),
+                text("password_hash"),
+                text("device_name"),
+                text("status"),
+                integer("start_at"),
+                integer("end_at"),
+                integer("created_at"),
+                integer("first_connected_at"),
+                integer("is_terminating"),
+                integer("end_before"),
+                integer("version"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "task",
+        ..table(
+            &[
+                text("tenant"),
+                bytes("id"),
+                integer("number"),
+                integer("turn"),
+                text("kind"),
+                text("state"),
+                text("contract_id"),
+                integer("is_explicit"),
+                text("target"),
+                integer("sets_password"),
+                text("password_hash"),
+                integer("n_items"),
+                integer("n_succeeded"),
+                integer("n_failed"),
+                integer("created_at"),
+                integer("shows_secrets_until"),
+                text("correlation_id"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "task_part",
+        // Each may hold some hundred items with names and passwords.
+        n_at_once: 50,
+        ..table(&[text("tenant"), bytes("task"), integer("part"), bytes("body")], 3)
+    },
+    Table {
+        name: "task_failure",
+        n_at_once: 1000,
+        ..table(
+            &[
+                text("tenant"),
+                bytes("task"),
+                integer("number"),
+                integer("ordinal"),
+                integer("item_index"),
+                text("kind"),
+                text("detail"),
+                text("fields"),
+                text("access_id"),
+                text("username"),
+                text("device_name"),
+            ],
+            3,
+        )
+    },
+    Table {
+        name: "secret",
+        ..table(&[text("tenant"), text("kind"), text("name"), bytes("body")], 3)
+    },
+    Table {
+        name: "request",
+        ..table(
+            &[
+                text("tenant"),
+                text("operation"),
+                text("key"),
+                bytes("digest"),
+                integer("kept_until"),
+                bytes("task"),
+                bytes("access"),
+                text("status"),
+                integer("start_at"),
+                integer("end_at"),
+            ],
+            3,
+        )
+    },
+    Table {
+        name: "due",
+        // Whoever held a lease is gone, and what it held is free. It stays due when the lease would have
+        // ended, which has come by the time that a server starts: so this is the same however often it is read.
+        sent: &[("is_leased", "0"), ("epoch", "epoch + is_leased")],
+        ..table(
+            &[
+                text("tenant"),
+                text("kind"),
+                text("name"),
+                integer("part"),
+                integer("due_at"),
+                integer("is_leased"),
+                integer("epoch"),
+            ],
+            4,
+        )
+    },
+];
+
+const fn table(columns: &'static [Column], n_key: usize) -> Table {
+    Table { name: "", columns, n_key, sent: &[], n_at_once: 10_000 }
+}
+
+const fn text(name: &'static str) -> Column {
+    Column { name, kind: Kind::Text }
+}
+
+const fn integer(name: &'static str) -> Column {
+    Column { name, kind: Kind::Integer }
+}
+
+const fn bytes(name: &'static str) -> Column {
+    Column { name, kind: Kind::Bytes }
+}
+
+impl Table {
+    /// The statement that reads up to so many rows in the order of the key; those after a key, where there
+    /// is one.
+    pub(crate) fn page_sql(&self, side: Side, has_begun: bool, n_rows: usize) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|it| self.read_as(it.name, side)).collect();
+        let key: Vec<_> = self.columns[..self.n_key].iter().map(|it| it.name).collect();
+        let places: Vec<_> = (1..=self.n_key).map(|n| format!("?{n}")).collect();
+        let (columns, key) = (columns.join(", "), key.join(", "));
+        let mut conditions = Vec::new();
+        if has_begun {
+            conditions.push(format!("({key}) > ({})", places.join(", ")));
+        }
+        if self.name == mark::TABLE {
+            // The mark is the migration's own.
+            conditions.push(format!("name <> '{}'", mark::NAME));
+        }
+        let conditions = match conditions.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", conditions.join(" AND ")),
+        };
+        format!("SELECT {columns} FROM {}{conditions} ORDER BY {key} LIMIT {n_rows}", self.name)
+    }
+
+    /// The statement that copies rows in.
+    pub(crate) fn copy_sql(&self) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|it| it.name).collect();
+        format!("COPY {} ({}) FROM STDIN (FORMAT binary)", self.name, columns.join(", "))
+    }
+
+    /// The types of its columns in PostgreSQL.
+    pub(crate) fn types(&self) -> Vec<Type> {
+        let types = self.columns.iter().map(|it| match it.kind {
+            Kind::Integer => Type::INT8,
+            Kind::Text => Type::TEXT,
+            Kind::Bytes => Type::BYTEA,
+        });
+        types.collect()
+    }
+
+    fn read_as(&self, column: &'static str, side: Side) -> &'static str {
+        let sent = self.sent.iter().find(|(name, _)| side == Side::Source && *name == column);
+        sent.map_or(column, |(_, expression)| expression)
+    }
+}
