@@ -1,7 +1,8 @@
 //! What gatehouse does, and how it is reached.
 //!
 //! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`work`] does what is
-//! due; [`config`] is what an operator may set; [`serve`] starts all of it and stops it again.
+//! due; [`config`] is what an operator may set; [`serve`] starts all of it and stops it again;
+//! [`transfer`] moves it to PostgreSQL.
 
 pub mod app;
 pub mod auth;
@@ -14,6 +15,7 @@ mod rate;
 pub mod reader;
 pub mod serve;
 pub mod trace;
+pub mod transfer;
 pub mod work;
 
 pub use app::App;

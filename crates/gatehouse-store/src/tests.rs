@@ -21,6 +21,7 @@ mod summary;
 mod task;
 mod tenant;
 mod upgrade;
+mod transfer;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

@@ -16,7 +16,7 @@ mod table;
 pub use contents::Contents;
 pub(crate) use mark::{refuse_unfinished, refuse_unfinished_in};
 #[cfg(test)]
-pub(crate) use table::{Kind, NOT_COPIED};
+pub(crate) use table::{Kind, NOT_COPIED, TABLES as ALL_TABLES};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use futures_util::future::try_join;

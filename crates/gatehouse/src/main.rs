@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod log_queue;
 mod logging;
+mod migrate;
 mod serve;
 mod simulate;
 mod token;
@@ -44,6 +45,8 @@ enum Command {
     Backup(backup::Backup),
     /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
+    /// Move an estate from the embedded store to PostgreSQL
+    Migrate(migrate::Migrate),
     /// List, show, check and try connectors: platforms as files
     Connector(connector::ConnectorCommand),
     /// Run simulated platforms, to test clients and accounts with
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Apply(apply) => apply.run(),
         Command::Backup(backup) => backup.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Migrate(migrate) => migrate.run(),
         Command::Connector(connector) => connector.run(),
         Command::Simulate(simulate) => simulate.run(),
     };

@@ -28,6 +28,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Those of the embedded store in this directory.
+    pub(crate) fn of_data_dir(config: Option<PathBuf>, data_dir: &str) -> Self {
+        Self { config, data_dir: Some(data_dir.to_owned()), database_url: None }
+    }
+
     /// Puts file, environment and flags together.
     pub(crate) fn load(&self, more: &[(&'static str, Option<&String>)]) -> Result<Config, String> {
         let mut flags = vec![

@@ -1,0 +1,69 @@
+//! Moving an estate from a data directory to PostgreSQL: holding the directory, opening the store in it, and
+//! taking its keys along. What is copied, and how it is compared, the store knows.
+
+use std::io;
+use std::path::PathBuf;
+
+use gatehouse_store::{Clock, DatabaseUrl, Moved, NotMoved, Progress, Store, StoreError};
+
+use crate::config::Config;
+use crate::keys::{self, KeysError};
+use crate::serve::hold;
+
+/// Why an estate was not moved. It says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// There is nothing to move.
+    #[error(
+        "there is no store in {}: give the data directory of a gatehouse, or the file gatehouse.db in it, as \
+         sqlite:PATH",
+        .0.display()
+    )]
+    NoStore(PathBuf),
+    /// The data directory can't be held.
+    #[error("data directory {}: {cause}", path.display())]
+    DataDir {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// What a server writes meanwhile would stay behind.
+    #[error("another gatehouse uses the data directory {}: stop it, then migrate", .0.display())]
+    InUse(PathBuf),
+    /// The store can't be opened.
+    #[error("the source: {}", .0.explained())]
+    Store(#[from] StoreError),
+    /// The keys are not there.
+    #[error("the source: {0}")]
+    Keys(#[from] KeysError),
+    /// The store could not do it.
+    #[error(transparent)]
+    NotMoved(#[from] NotMoved),
+}
+
+/// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
+/// Nothing changes in the directory, but a schema that is older is brought up to date.
+pub async fn move_estate(
+    config: &Config,
+    target: &DatabaseUrl,
+    clock: Clock,
+    tell: &(dyn Fn(Progress) + Send + Sync),
+) -> Result<Moved, TransferError> {
+    let (dir, file) = (&config.data_dir, config.database_file());
+    let no_store = || TransferError::NoStore(dir.clone());
+    if !file.is_file() {
+        return Err(no_store());
+    }
+    let held = hold(dir).map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
+    let _lock = held.ok_or_else(|| TransferError::InUse(dir.clone()))?;
+    let store = Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store)?;
+    let (found, newest) = store.schema_versions().await?;
+    if found < newest {
+        Store::open_sqlite(&file, clock.clone()).await?.close().await;
+    }
+    let keys = keys::to_be_moved(config, &store).await?;
+    let moved = store.move_to(target, clock, keys, tell).await;
+    store.close().await;
+    Ok(moved?)
+}
