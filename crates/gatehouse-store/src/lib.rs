@@ -1,8 +1,8 @@
 //! What must not be forgotten.
 //!
 //! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement.
-//! `db` alone knows that there are two drivers; migrations and the bulk statements of `bulk` are
-//! the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
+//! `db` alone knows that there are two drivers; migrations, the bulk statements of `bulk` and the copies of
+//! `transfer` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
 //! key begins with it.
 //!
 //! Reads and writes keep to one shape: lock what decides, read, ask a pure rule of `gatehouse-core`,

@@ -33,6 +33,11 @@ impl SecretKind {
 /// More than any page of the embedded database holds of a row beside others.
 const PADDING: usize = 4096;
 
+/// What SQLite gives of a secret without the zeros before it.
+pub(crate) const SEALED_IN_SQLITE: &str = "substr(body, 4097)";
+
+const _: () = assert!(PADDING + 1 == 4097);
+
 impl Store {
     /// The sealed bytes, while they are kept.
     pub async fn secret(

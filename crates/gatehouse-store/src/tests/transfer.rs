@@ -111,6 +111,7 @@ fn fill(file: &Path) {
             let awkward = format!("{tenant} {n} {}", AWKWARD[n as usize % AWKWARD.len()]);
             let bytes: Vec<u8> = awkward.bytes().chain(0..=255).collect();
             let long = "ü".repeat(128);
+            let padded = [&[0; 4096], bytes.as_slice()].concat();
             let values = table.columns.iter().map(|column| {
                 if nullable.iter().any(|it| it == column.name) && n % 2 == 0 {
                     return Value::Null;
@@ -122,6 +123,7 @@ fn fill(file: &Path) {
                     (Kind::Integer, "is_leased") => Value::Integer(n % 2),
                     (Kind::Integer, "due_at") => Value::Integer(i64::MAX - n),
                     (Kind::Integer, _) => Value::Integer(n),
+                    (Kind::Bytes, _) if table.name == "secret" => Value::Bytes(&padded),
                     (Kind::Bytes, _) => Value::Bytes(&bytes),
                 }
             });
@@ -214,6 +216,9 @@ async fn every_row_arrives_as_it_was() {
     let here = house.source.db.rows(sql, &[], read).await.unwrap();
     assert_eq!(there, here);
     assert_eq!(there[0].0, format!("zoo 1 {}", AWKWARD[1]));
+    let sql = "SELECT body FROM secret WHERE tenant = 'zoo' ORDER BY name";
+    let secrets = target.rows(sql, &[], |row| row.bytes(0)).await.unwrap();
+    assert_eq!(secrets[0], there[0].1, "without what SQLite has before it");
     let sql = "SELECT part, due_at, is_leased, epoch FROM due WHERE tenant = 'acme' ORDER BY part";
     let read = |row: &crate::db::Row<'_>| {
         Ok([row.integer(0)?, row.integer(1)?, row.integer(2)?, row.integer(3)?])

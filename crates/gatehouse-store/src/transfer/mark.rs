@@ -50,14 +50,12 @@ impl Mark {
 
 const FIND: &str = "SELECT value FROM server_key WHERE name = ?1";
 
-/// The mark that is there.
+/// The mark that is there. Whoever was about to move it on, and may be gone by now, is waited for.
 pub(super) async fn find(db: &Db) -> Result<Option<Mark>, StoreError> {
-    let bytes = db.row(FIND, &[NAME.into()], |row| row.bytes(0)).await?;
-    let read = |bytes: Vec<u8>| {
-        let unreadable = || StoreError::corrupt("the mark of a migration means nothing");
-        Mark::from_bytes(&bytes).ok_or_else(unreadable)
-    };
-    bytes.map(read).transpose()
+    let find = async |tx: Tx| tx.lock_row(FIND, &[NAME.into()], |row| row.bytes(0)).await;
+    let unreadable = || StoreError::corrupt("the mark of a migration means nothing");
+    let read = |bytes: Vec<u8>| Mark::from_bytes(&bytes).ok_or_else(unreadable);
+    db.write(find).await?.map(read).transpose()
 }
 
 /// Fails while a migration into this database is unfinished.

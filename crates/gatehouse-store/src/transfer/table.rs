@@ -6,6 +6,7 @@
 use tokio_postgres::types::Type;
 
 use super::mark;
+use crate::secret;
 
 /// A table, and how its rows go over.
 pub(crate) struct Table {
@@ -217,6 +218,7 @@ pub(crate) const TABLES: &[Table] = &[
     },
     Table {
         name: "secret",
+        sent: &[("body", secret::SEALED_IN_SQLITE)],
         ..table(&[text("tenant"), text("kind"), text("name"), bytes("body")], 3)
     },
     Table {
