@@ -171,7 +171,7 @@ fn show_json(moved: &Moved) -> Result<(), String> {
     let (outcome, compared) = match moved {
         Moved::Whole(compared) => ("moved", compared.as_slice()),
         Moved::Differs(compared) => ("differs", compared.as_slice()),
-        Moved::Before => ("moved before", [].as_slice()),
+        Moved::Before => ("movedBefore", [].as_slice()),
     };
     let held = |it: &Contents| json!({"rows": it.n_rows, "sha256": hex(&it.sha256)});
     let table = |it: &Compared| -> Value {

@@ -20,6 +20,7 @@ mod keys;
 mod kills;
 mod limits;
 mod log;
+mod migrate;
 mod operator;
 mod process;
 mod recording;
