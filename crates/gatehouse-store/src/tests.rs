@@ -20,8 +20,8 @@ mod snapshot;
 mod summary;
 mod task;
 mod tenant;
-mod upgrade;
 mod transfer;
+mod upgrade;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

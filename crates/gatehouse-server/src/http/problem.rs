@@ -341,8 +341,8 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected, Unfinished,
-            Unsure,
+            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected,
+            Unfinished, Unsure,
         };
         match cause {
             Unavailable(_) | Locked(_) => Self::unavailable(

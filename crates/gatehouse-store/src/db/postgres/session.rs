@@ -172,7 +172,8 @@ impl Session {
         rows: &[Vec<Cell>],
     ) -> Result<(), StoreError> {
         if !self.copies() {
-            let why = "an estate can't be moved through a pooler: give the address of PostgreSQL itself";
+            let why =
+                "an estate can't be moved through a pooler: give the address of PostgreSQL itself";
             return Err(StoreError::Address(why.into()));
         }
         let sink = self.client.copy_in(sql).await?;
