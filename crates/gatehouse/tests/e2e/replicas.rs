@@ -1,0 +1,77 @@
+//! Three replicas over one database, of which some are killed all the time: what they answered is so, nothing is
+//! done twice, and every Task comes to its end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::history::call::Answer;
+use super::history::{Fleet, Load, Settled, estate, judge};
+use super::process::*;
+use gatehouse_testing::Dice;
+
+const N_REPLICAS: usize = 3;
+
+/// How long the clients go on.
+const LENGTH: Duration = Duration::from_secs(60);
+
+/// The longest time between two kills, and the longest for which a replica is away.
+const LONGEST_LIFE_MS: u64 = 4000;
+const LONGEST_ABSENCE_MS: u64 = 2000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
+    let mut dice = Dice::of_chance("three_replicas_under_kills");
+    let place = Arc::new(Place::postgres("three_replicas_under_kills").await);
+    std::fs::write(place.path("estate.yaml"), estate()).unwrap();
+    let mut servers = vec![Some(place.serve())];
+    let fleet = Arc::new(Fleet::new(servers[0].as_ref().unwrap().token.clone()));
+    servers.resize_with(N_REPLICAS, || Some(place.serve()));
+    for (replica, server) in servers.iter().enumerate() {
+        fleet.runs(replica, &server.as_ref().unwrap().url);
+    }
+
+    let end = Instant::now() + LENGTH;
+    let load = Load::begin(&fleet, &mut dice).await;
+    let mut n_kills = 0;
+    while Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(dice.roll(LONGEST_LIFE_MS))).await;
+        // Mostly one, now and then two: somebody is always there to answer.
+        let n = if dice.roll(4) == 0 { 2 } else { 1 };
+        for _ in 0..n {
+            let running = fleet.running();
+            if running.len() > 1 {
+                let replica = *dice.pick(&running);
+                servers[replica].take().unwrap().kill();
+                fleet.is_gone(replica);
+                n_kills += 1;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(dice.roll(LONGEST_ABSENCE_MS))).await;
+        for (replica, server) in servers.iter_mut().enumerate().filter(|it| it.1.is_none()) {
+            let place = Arc::clone(&place);
+            let begun = tokio::task::spawn_blocking(move || place.serve()).await.unwrap();
+            fleet.runs(replica, &begun.url);
+            *server = Some(begun);
+        }
+    }
+    load.end().await;
+
+    let settled = Settled::read(&fleet, &mut dice).await;
+    let history = fleet.history();
+    let count = |of: &dyn Fn(&Answer) -> bool| history.iter().filter(|it| of(&it.answer)).count();
+    let (n_done, n_lost) = (
+        count(&|it| it.done().is_some()),
+        count(&|it| matches!(it, Answer::Lost | Answer::Unavailable { .. })),
+    );
+    eprintln!(
+        "{} calls, {n_done} done, {n_lost} of unknown outcome, {n_kills} kills, {} Tasks, {} accesses",
+        history.len(),
+        settled.iter().map(|it| it.tasks.len()).sum::<usize>(),
+        settled.iter().map(|it| it.accesses.len()).sum::<usize>(),
+    );
+    let faults = judge(&history, &settled);
+    assert!(faults.is_empty(), "{} faults:\n{}\n{}", faults.len(), faults.join("\n"), place.log());
+    assert!(n_kills >= 5 && n_done > 500, "{n_kills} kills and {n_done} answers are no test");
+    let doctor = place.run(&["doctor", "--deep"]);
+    assert!(doctor.status.success(), "{}", said(&doctor));
+}
