@@ -168,7 +168,9 @@ async fn read(request: &Request, response: Response) -> Answer {
         Err(error) => return broken(&error),
     };
     // A history is kept whole, and Tasks are looked at often.
-    if let (Request::Look { .. }, Some(accesses)) = (request, body["accesses"].as_array_mut()) {
+    if let (Request::Look { .. }, Some(Value::Array(accesses))) =
+        (request, body.get_mut("accesses"))
+    {
         accesses.truncate(N_REMEMBERED);
     }
     match status {

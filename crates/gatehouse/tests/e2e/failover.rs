@@ -1,0 +1,129 @@
+//! What clients notice when the primary of a cluster dies: three replicas over three PostgreSQL nodes, behind a proxy
+//! and without one. The primary is killed with `-9` under load, in the midst of a batch, and nobody tells the
+//! replicas. No write that was answered is lost, and the service is back by itself.
+//!
+//! A program of its own, which `cargo xtask test --failover` alone runs: it needs the cluster that it starts.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![expect(dead_code, reason = "the other program of this directory uses the rest of these modules")]
+
+mod cluster;
+mod figures;
+mod history;
+mod process;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cluster::Cluster;
+use figures::{Figures, Kill};
+use gatehouse_testing::Dice;
+use history::call::{Answer, Items, Request};
+use history::{Fleet, Load, Settled, TENANTS, estate, judge};
+use process::{Place, said};
+use serde_json::Value;
+
+const N_REPLICAS: usize = 3;
+
+/// Primaries that are killed, one after the other.
+const N_KILLS: usize = 2;
+
+/// Items of the batch that each kill hits.
+const N_ITEMS: u64 = 20_000;
+
+/// For how long a kill may be felt.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(90);
+
+/// How soon everyone may know that the database is gone.
+const LONGEST_BLINDNESS: Duration = Duration::from_secs(2);
+
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// One after the other: there is one cluster.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_write_is_lost_with_a_primary() {
+    let cluster = Cluster::of_environment();
+    let mut faults = Vec::new();
+    for (phase, url) in [
+        ("HAProxy", cluster.behind_proxy("proxied").await),
+        ("all hosts in the address", cluster.all_hosts("direct").await),
+    ] {
+        let (figures, found) = survive(&cluster, phase, url).await;
+        println!("\n{figures}");
+        faults.extend(found.into_iter().map(|it| format!("{phase}: {it}")));
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Kills primaries under load, and says what it was like and what is wrong.
+async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<String>) {
+    let mut dice = Dice::of_chance(phase);
+    let place = Place { database_url: Some(url), kind: "PostgreSQL", ..Place::sqlite() };
+    std::fs::write(place.path("estate.yaml"), estate()).unwrap();
+    let servers: Vec<_> = (0..N_REPLICAS).map(|_| place.serve()).collect();
+    let fleet = Arc::new(Fleet::new(servers[0].token.clone()));
+    for (replica, server) in servers.iter().enumerate() {
+        fleet.runs(replica, &server.url);
+    }
+    let watch = figures::watch(&fleet);
+    let load = Load::begin(&fleet, &mut dice).await;
+    let mut kills = Vec::new();
+    for n in 0..N_KILLS {
+        cluster.until_whole().await;
+        begin_batch(&fleet, &mut dice, n).await;
+        let primary = cluster.primary().await.unwrap();
+        let at = fleet.now();
+        cluster.kill(primary);
+        let next = until("another node is the primary", || cluster.primary_but(primary)).await;
+        eprintln!("{phase}: n{primary} was killed, n{next} is the primary");
+        let new_primary = fleet.now();
+        let is_back = |replica| figures::first_write(&fleet.history(), replica, at).is_some();
+        until("every replica writes again", async || (0..N_REPLICAS).all(is_back).then_some(()))
+            .await;
+        kills.push(Kill { at, new_primary });
+    }
+    cluster.until_whole().await;
+    load.end().await;
+    let settled = Settled::read(&fleet, &mut dice).await;
+    let looks = watch.end().await;
+    let history = fleet.history();
+    let mut faults = judge(&history, &settled);
+    let doctor = place.run(&["doctor", "--deep"]);
+    if !doctor.status.success() {
+        faults.push(said(&doctor));
+    }
+    let n_lost = faults.iter().filter(|it| it.contains("lost: ")).count();
+    let figures = Figures { phase: phase.to_owned(), kills, looks, history, n_lost };
+    for (replica, blindness) in figures.blindness() {
+        if blindness.is_none_or(|it| it > LONGEST_BLINDNESS) {
+            faults.push(format!("replica {replica}: /-/ready was 503 after {blindness:?}"));
+        }
+    }
+    (figures, faults)
+}
+
+/// Asks for a batch, and returns when some of it is done.
+async fn begin_batch(fleet: &Fleet, dice: &mut Dice, n: usize) {
+    let name = format!("killed-{n}");
+    let (key, items) = (Some(format!("key-{name}")), Items::Number(N_ITEMS));
+    let answer = fleet.insist(dice, 0, &Request::Batch { name, key, items }).await;
+    let Answer::Done(task) = answer else { panic!("{answer:?}") };
+    let path = format!("/{}/access/batch/{}/progress", TENANTS[0], task["id"].as_str().unwrap());
+    until("the batch has begun", async || {
+        let progress: Value = fleet.get(0, &path).await?.json().await.ok()?;
+        progress["succeeded"].as_u64().filter(|it| *it > 0)
+    })
+    .await;
+}
+
+/// Waits for something that comes by itself.
+async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < LONGEST_OUTAGE, "waited in vain: {what}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
