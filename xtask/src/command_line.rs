@@ -15,6 +15,8 @@ Commands:
                            --long also runs the tests that take minutes, ARGS go to `cargo test`,
                            which then runs alone
   test --api               run only the tests that are made from the OpenAPI document
+  test --failover          run only the test that kills the primary of three PostgreSQL nodes under
+                           load, behind HAProxy and without it; takes minutes
   bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
                            --store sqlite or postgres, --strict fails where a goal is missed;
@@ -28,7 +30,7 @@ Commands:
   help                     print this text
 
 PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres; test and ci also
-need Node.js and Python 3.10 or later. What is missing is installed with apt-get, and what the tests
+need Node.js and Python 3.10 or later; test --failover needs Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
 take from npm and PyPI goes below target/.
 ";
 
@@ -38,6 +40,7 @@ pub(crate) enum Chore {
     Help,
     Test { long: bool, cargo_arguments: Vec<String> },
     TestApi,
+    TestFailover,
     Bench { with_postgres: bool, arguments: Vec<String> },
     Fuzz { seconds: u32 },
     Postgres,
@@ -79,13 +82,16 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
 }
 
 fn parse_test(words: &[String]) -> Result<Chore, Failure> {
-    match words.iter().position(|word| word == "--api") {
-        Some(_) if words.len() == 1 => return Ok(Chore::TestApi),
-        Some(position) if !words[..position].contains(&"--".to_owned()) => {
-            let alone = "`test --api` takes nothing else: cargo xtask test --api";
-            return Err(Failure::Usage(alone.to_owned()));
+    for (option, chore) in [("--api", Chore::TestApi), ("--failover", Chore::TestFailover)] {
+        match words.iter().position(|word| word == option) {
+            Some(_) if words.len() == 1 => return Ok(chore),
+            Some(position) if !words[..position].contains(&"--".to_owned()) => {
+                let alone =
+                    format!("`test {option}` takes nothing else: cargo xtask test {option}");
+                return Err(Failure::Usage(alone));
+            }
+            _ => {}
         }
-        _ => {}
     }
     let mut long = false;
     for (position, word) in words.iter().enumerate() {
@@ -194,9 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tests_of_the_document_run_alone() {
+    fn the_tests_of_the_document_and_of_failover_run_alone() {
         assert_eq!(parse_line("test --api"), Ok(Chore::TestApi));
-        for line in ["test --api --long", "test --long --api", "test --api -- x"] {
+        assert_eq!(parse_line("test --failover"), Ok(Chore::TestFailover));
+        for line in [
+            "test --failover --long",
+            "test --api --failover",
+            "test --api --long",
+            "test --long --api",
+            "test --api -- x",
+        ] {
             assert!(parse_line(line).is_err_and(|what| what.contains("nothing else")), "{line}");
         }
         assert!(matches!(parse_line("test -- --api"), Ok(Chore::Test { .. })));

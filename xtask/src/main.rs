@@ -6,7 +6,9 @@
 mod api;
 mod api_server;
 mod cargo;
+mod cluster;
 mod command_line;
+mod failover;
 mod failure;
 mod packages;
 mod postgres_binaries;
@@ -41,6 +43,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
         Chore::TestApi => test_api(),
+        Chore::TestFailover => failover::test(&build_server()?),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
@@ -152,6 +155,9 @@ fn offer_postgres() -> Result<(), Failure> {
 fn lint() -> Result<(), Failure> {
     cargo::run(&["fmt", "--all", "--", "--check"], &[])?;
     cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    // No test of `--all-targets`, so that nothing but its own chore runs it.
+    let failover = ["clippy", "--package", "gatehouse", "--test", "failover"];
+    cargo::run(&[&failover[..], &["--", "-D", "warnings"]].concat(), &[])?;
     cargo::run(
         &["doc", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", OsStr::new("-D warnings"))],

@@ -41,6 +41,11 @@ impl PostgresBinaries {
         self.directory.join(program)
     }
 
+    /// Where all of them are.
+    pub(crate) fn directory(&self) -> &PathBuf {
+        &self.directory
+    }
+
     /// The major version.
     pub(crate) fn version(&self) -> u32 {
         self.version
@@ -85,8 +90,6 @@ fn parse_major_version(answer: &str) -> Option<u32> {
 }
 
 fn install() -> Result<(), Failure> {
-    // The package may also start a server of its own. The throw-away one has its own directory
-    // and port, so the two do not meet.
     let what = format!("a PostgreSQL server, {OLDEST_USABLE_VERSION} or newer,");
     packages::install(&what, &["postgresql"], &explain_manual_installation())
 }

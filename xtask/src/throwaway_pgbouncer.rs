@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use crate::failure::Failure;
 use crate::packages::{self, is_in_path, is_root};
 use crate::throwaway_postgres::{
-    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, find_free_port, temporary_directory, wait_until,
+    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, choose_directory, find_free_port, wait_until,
 };
 
 /// Called with the directory to make, the settings to put there, and the path of PgBouncer.
@@ -80,7 +80,7 @@ impl ThrowawayPgBouncer {
         }
         let keeper = command
             .args(["-c", KEEPER, "keeper"])
-            .arg(temporary_directory("pgbouncer")?)
+            .arg(choose_directory("pgbouncer")?)
             .arg(settings(address, postgres))
             .arg(program)
             .process_group(0)

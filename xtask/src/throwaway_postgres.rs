@@ -147,7 +147,7 @@ impl ThrowawayPostgres {
         commits: Commits,
         address: SocketAddr,
     ) -> Result<Self, Failure> {
-        let directory = temporary_directory("postgres")?;
+        let directory = choose_directory("postgres")?;
         let data = directory.join("data");
         let keeper = keeper_command()
             .arg(&directory)
@@ -248,9 +248,9 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
 
 /// A directory name that nothing else uses. The keeper creates it, so that there is no moment
 /// in which it exists and nobody would remove it.
-pub(crate) fn temporary_directory(of: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn choose_directory(what: &str) -> Result<PathBuf, Failure> {
     let random = RandomState::new().hash_one(std::process::id());
-    let directory = std::env::temp_dir().join(format!("gatehouse-{of}-{random:016x}"));
+    let directory = std::env::temp_dir().join(format!("gatehouse-{what}-{random:016x}"));
     std::path::absolute(directory).map_err(|error| {
         Failure::Trouble(format!("no temporary directory: {error}; set TMPDIR to a full path"))
     })

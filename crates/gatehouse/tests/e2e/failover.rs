@@ -31,6 +31,9 @@ const N_KILLS: usize = 2;
 /// Items of the batch that each kill hits.
 const N_ITEMS: u64 = 20_000;
 
+/// Writes that are answered between two kills, and after the last one.
+const N_WRITES: usize = 200;
+
 /// For how long a kill may be felt.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(90);
 
@@ -80,13 +83,18 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
         let is_back = |replica| figures::first_write(&fleet.history(), replica, at).is_some();
         until("every replica writes again", async || (0..N_REPLICAS).all(is_back).then_some(()))
             .await;
-        kills.push(Kill { at, new_primary });
+        cluster.until_whole().await;
+        until("the load goes on", async || {
+            let writes = figures::n_writes(&fleet.history(), new_primary);
+            (writes >= N_WRITES).then_some(())
+        })
+        .await;
+        kills.push(Kill { at, new_primary, over: fleet.now() });
     }
-    cluster.until_whole().await;
     load.end().await;
     let settled = Settled::read(&fleet, &mut dice).await;
     let looks = watch.end().await;
-    let history = fleet.history();
+    let history = fleet.history().clone();
     let mut faults = judge(&history, &settled);
     let doctor = place.run(&["doctor", "--deep"]);
     if !doctor.status.success() {

@@ -14,6 +14,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A primary that was killed.
 pub(crate) struct Kill {
     pub(crate) at: Moment,
+    /// When it was over: everything that is said about it was said before.
+    pub(crate) over: Moment,
     /// When another was known to be the primary.
     pub(crate) new_primary: Moment,
 }
@@ -76,6 +78,11 @@ pub(crate) fn first_write(history: &[Call], replica: usize, after: Moment) -> Op
     later.filter(|it| is_answered_write(it)).map(|it| it.end).min()
 }
 
+/// How many writes that began after this have been answered.
+pub(crate) fn n_writes(history: &[Call], after: Moment) -> usize {
+    history.iter().filter(|it| it.begin > after && is_answered_write(it)).count()
+}
+
 fn is_answered_write(call: &Call) -> bool {
     use Request::{Batch, Change, Create, Stop};
     call.answer.done().is_some()
@@ -91,10 +98,25 @@ impl Figures {
         0..self.looks.iter().map(|it| it.replica + 1).max().unwrap_or(0)
     }
 
-    /// When a replica first said this about itself, of what it was asked after that.
-    fn first_look(&self, replica: usize, after: Moment, status: u16) -> Option<Moment> {
-        let later = self.looks.iter().filter(|it| it.replica == replica && it.begin > after);
-        later.filter(|it| it.status == Some(status)).map(|it| it.end).min()
+    /// When a replica first said that its database is gone.
+    fn gone(&self, replica: usize, kill: &Kill) -> Option<Moment> {
+        self.first_look(replica, (kill.at, kill.over), 503)
+    }
+
+    /// When a replica then said that it is there again.
+    fn back(&self, replica: usize, kill: &Kill) -> Option<Moment> {
+        self.first_look(replica, (self.gone(replica, kill)?, kill.over), 200)
+    }
+
+    fn first_look(
+        &self,
+        replica: usize,
+        (after, before): (Moment, Moment),
+        status: u16,
+    ) -> Option<Moment> {
+        let looks = self.looks.iter().filter(|it| it.replica == replica);
+        let looks = looks.filter(|it| it.begin > after && it.end < before);
+        looks.filter(|it| it.status == Some(status)).map(|it| it.end).min()
     }
 
     /// How long each replica took to say that its database is gone, for each kill; None where it never said so.
@@ -102,7 +124,7 @@ impl Figures {
         let mut all = Vec::new();
         for kill in &self.kills {
             for replica in self.replicas() {
-                let said = self.first_look(replica, kill.at, 503);
+                let said = self.gone(replica, kill);
                 all.push((replica, said.map(|it| between(kill.at, it))));
             }
         }
@@ -121,18 +143,15 @@ impl Figures {
 impl fmt::Display for Figures {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "### {}\n", self.phase)?;
-        writeln!(
-            out,
-            "| time from the kill to | {} |",
-            "kill | ".repeat(self.kills.len()).trim_end_matches("| ")
-        )?;
+        let kills: Vec<String> = (1..=self.kills.len()).map(|n| format!("kill {n}")).collect();
+        writeln!(out, "| time from the kill to | {} |", kills.join(" | "))?;
         writeln!(out, "|---|{}", "---:|".repeat(self.kills.len()))?;
         let mut row = |what: &str, of: &dyn Fn(&Kill) -> String| {
             let cells: Vec<String> = self.kills.iter().map(of).collect();
             writeln!(out, "| {what} | {} |", cells.join(" | "))
         };
         row("`/-/ready` 503 everywhere", &|kill| {
-            self.longest(|replica| Some(between(kill.at, self.first_look(replica, kill.at, 503)?)))
+            self.longest(|replica| Some(between(kill.at, self.gone(replica, kill)?)))
         })?;
         row("a new primary", &|kill| {
             format!("{:.1} s", between(kill.at, kill.new_primary).as_secs_f64())
@@ -146,10 +165,7 @@ impl fmt::Display for Figures {
             })?;
         }
         row("`/-/ready` 200 everywhere", &|kill| {
-            self.longest(|replica| {
-                let gone = self.first_look(replica, kill.at, 503)?;
-                Some(between(kill.at, self.first_look(replica, gone, 200)?))
-            })
+            self.longest(|replica| Some(between(kill.at, self.back(replica, kill)?)))
         })?;
         let count = |of: &dyn Fn(&Call) -> bool| self.history.iter().filter(|it| of(it)).count();
         let longest = self.history.iter().map(|it| it.end - it.begin).max().unwrap_or(0);

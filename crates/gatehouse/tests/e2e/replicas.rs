@@ -57,7 +57,7 @@ async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
     load.end().await;
 
     let settled = Settled::read(&fleet, &mut dice).await;
-    let history = fleet.history();
+    let history = fleet.history().clone();
     let count = |of: &dyn Fn(&Answer) -> bool| history.iter().filter(|it| of(&it.answer)).count();
     let (n_done, n_lost) = (
         count(&|it| it.done().is_some()),

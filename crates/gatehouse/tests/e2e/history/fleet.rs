@@ -1,6 +1,6 @@
 //! A fleet of replicas: where they listen, and a record of all that is asked of them.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::TENANTS;
@@ -79,8 +79,8 @@ impl Fleet {
     }
 
     /// All that was asked, in the order in which it was answered.
-    pub(crate) fn history(&self) -> Vec<Call> {
-        self.calls.lock().unwrap().clone()
+    pub(crate) fn history(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.calls.lock().unwrap()
     }
 
     /// Asks one replica, once. None when it doesn't listen: then nothing was sent, and nothing is recorded.
@@ -113,7 +113,7 @@ impl Fleet {
         let end = self.now();
         let call =
             Call { replica, begin, end, tenant, request: request.clone(), answer: answer.clone() };
-        self.calls.lock().unwrap().push(call);
+        self.history().push(call);
         Some(answer)
     }
 

@@ -1,0 +1,31 @@
+//! The test of what happens to clients when the primary of a cluster dies. It has a chore of its own, because it
+//! needs a cluster and takes minutes.
+
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::cargo;
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::postgres_binaries::PostgresBinaries;
+
+/// Starts a cluster, tells the test where it is, and lets it kill what it likes there.
+pub(crate) fn test(binary: &Path) -> Result<(), Failure> {
+    let cluster = Cluster::start(&PostgresBinaries::find_or_install()?)?;
+    let list = |of: &mut dyn Iterator<Item = SocketAddr>| {
+        of.map(|it| it.to_string()).collect::<Vec<_>>().join(",")
+    };
+    let postgres = list(&mut cluster.nodes.iter().map(|it| it.postgres));
+    let patroni = list(&mut cluster.nodes.iter().map(|it| it.patroni));
+    let proxy = cluster.proxy.to_string();
+    let environment = [
+        ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
+        ("TEST_CLUSTER_DIRECTORY", cluster.directory.as_os_str()),
+        ("TEST_CLUSTER_POSTGRES", OsStr::new(&postgres)),
+        ("TEST_CLUSTER_PATRONI", OsStr::new(&patroni)),
+        ("TEST_CLUSTER_PROXY", OsStr::new(&proxy)),
+    ];
+    let test = ["test", "--package", "gatehouse", "--test", "failover", "--", "--nocapture"];
+    cargo::run(&test, &environment)
+}
