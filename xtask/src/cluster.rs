@@ -4,17 +4,18 @@
 //! All of it runs below a small shell script, the keeper, for the reason that `throwaway_postgres` gives: the end of
 //! its standard input is the one signal to stop, and the kernel gives it however xtask ends.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::packages::{self, is_in_path, is_root};
+use crate::packages::{self, is_in_path};
 use crate::postgres_binaries::PostgresBinaries;
-use crate::throwaway_postgres::{choose_directory, wait_until};
+use crate::throwaway_postgres::{choose_directory, keeper_command, wait_until};
 
 const KEEPER: &str = include_str!("cluster/keeper.sh");
 
@@ -25,6 +26,9 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
+
+/// Lines of each log that are shown when something is wrong.
+const LOG_LINES: usize = 10;
 
 /// What nobody answers in this time is not there yet.
 const ASK_LIMIT: Duration = Duration::from_secs(2);
@@ -54,7 +58,7 @@ impl Cluster {
         let directory = choose_directory("cluster")?;
         let [etcd, peer, proxy, ports @ ..] = find_free_ports::<{ 3 + 2 * N_NODES }>()?;
         let nodes = ports.chunks(2).map(|it| Node { postgres: it[0], patroni: it[1] }).collect();
-        let keeper = keeper_command()
+        let keeper = keeper_command(KEEPER)
             .args([&directory, binaries.directory()])
             .args([etcd, peer, proxy].iter().chain(&ports).map(|it| it.port().to_string()))
             // Ctrl-C is for xtask; the keeper hears of it through the pipe and cleans up.
@@ -90,15 +94,23 @@ impl Cluster {
                 && TcpStream::connect(*proxy).is_ok();
             Ok(is_whole.then_some(true))
         });
-        let trouble = |what: &str| {
-            let logs = self.directory.display();
-            Failure::Trouble(format!("{what}; try again, and look into the logs in {logs}"))
+        let what = match start {
+            Ok(Some(true)) => return Ok(()),
+            Ok(Some(false)) => "the cluster's keeper has ended".to_owned(),
+            Ok(None) => format!("the cluster is not whole after {} seconds", START_LIMIT.as_secs()),
+            Err(error) => format!("cannot watch the cluster start: {error}"),
         };
-        match start {
-            Ok(Some(true)) => Ok(()),
-            Ok(Some(false)) => Err(trouble("the cluster's keeper has ended")),
-            Ok(None) => Err(trouble("the cluster has not become whole")),
-            Err(error) => Err(trouble(&format!("cannot watch the cluster start: {error}"))),
+        self.show_logs();
+        Err(Failure::Trouble(format!("{what}; follow the ends of its logs above, or try again")))
+    }
+
+    /// The logs go with the directory, so they are shown before.
+    fn show_logs(&self) {
+        for name in ["etcd.log", "haproxy.log", "n0/log", "n1/log", "n2/log"] {
+            let text = fs::read_to_string(self.directory.join(name)).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let end = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+            eprintln!("xtask: the end of {name}:\n{end}");
         }
     }
 }
@@ -120,7 +132,9 @@ impl Drop for Cluster {
 }
 
 fn find_or_install() -> Result<(), Failure> {
-    if ["patroni", "etcd", "haproxy", "setsid"].into_iter().all(is_in_path) {
+    // HAProxy lies where not everyone looks; the keeper does.
+    let is_there = |it| is_in_path(it) || Path::new("/usr/sbin").join(it).is_file();
+    if ["patroni", "etcd", "haproxy"].into_iter().all(is_there) {
         return Ok(());
     }
     packages::install(
@@ -129,19 +143,6 @@ fn find_or_install() -> Result<(), Failure> {
         "install them by hand (the programs patroni, with its etcd3 module, etcd and haproxy) and \
          put their directories into PATH",
     )
-}
-
-/// PostgreSQL refuses to run as root, so below root all of it belongs to the user of PostgreSQL's package.
-fn keeper_command() -> Command {
-    let mut command = if is_root() {
-        let mut command = Command::new("runuser");
-        command.args(["-u", "postgres", "--", "sh"]);
-        command
-    } else {
-        Command::new("sh")
-    };
-    command.args(["-c", KEEPER, "keeper"]);
-    command
 }
 
 /// Ports that are free now. All are held until each is known, so that none comes twice.

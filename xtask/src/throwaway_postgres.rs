@@ -149,7 +149,7 @@ impl ThrowawayPostgres {
     ) -> Result<Self, Failure> {
         let directory = choose_directory("postgres")?;
         let data = directory.join("data");
-        let keeper = keeper_command()
+        let keeper = keeper_command(KEEPER)
             .arg(&directory)
             .arg(binaries.path("initdb"))
             .arg(binaries.path("postgres"))
@@ -221,7 +221,7 @@ enum Start {
 
 /// The keeper's command up to its own arguments. PostgreSQL refuses to run as root, so below
 /// root all of it, the directory included, belongs to the user of PostgreSQL's package.
-fn keeper_command() -> Command {
+pub(crate) fn keeper_command(script: &str) -> Command {
     let mut command = if is_root() {
         let mut command = Command::new("runuser");
         command.args(["-u", "postgres", "--", "sh"]);
@@ -229,7 +229,7 @@ fn keeper_command() -> Command {
     } else {
         Command::new("sh")
     };
-    command.args(["-c", KEEPER, "keeper"]);
+    command.args(["-c", script, "keeper"]);
     command
 }
 

@@ -9,6 +9,7 @@ directory=$1 programs=$2 etcd=$3 peer=$4 proxy=$5
 shift 5
 exec 3<&0 </dev/null
 umask 077
+PATH=$PATH:/usr/sbin
 
 if ! mkdir "$directory"; then
     echo "xtask: set TMPDIR to a directory that the user $(id -un) can write to" >&2

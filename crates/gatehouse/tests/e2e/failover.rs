@@ -75,8 +75,8 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
         cluster.until_whole().await;
         begin_batch(&fleet, &mut dice, n).await;
         let primary = cluster.primary().await.unwrap();
-        let at = fleet.now();
         cluster.kill(primary);
+        let at = fleet.now();
         let next = until("another node is the primary", || cluster.primary_but(primary)).await;
         eprintln!("{phase}: n{primary} was killed, n{next} is the primary");
         let new_primary = fleet.now();

@@ -17,6 +17,9 @@ pub(crate) struct Call {
     pub(crate) answer: Answer,
 }
 
+/// Kinds of requests that there are.
+pub(crate) const N_KINDS: usize = 13;
+
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
@@ -87,6 +90,25 @@ impl Answer {
 }
 
 impl Request {
+    /// Its kind, in a word.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Create { key: None, .. } => "creation",
+            Self::Create { key: Some(_), .. } => "creation with a key",
+            Self::Change { wanted, .. } if wanted.password.is_some() => "rotation",
+            Self::Change { .. } => "change of status",
+            Self::Check { .. } => "check",
+            Self::Read { .. } => "read",
+            Self::Count => "count",
+            Self::Batch { items: Items::Number(_), .. } => "batch by number",
+            Self::Batch { items: Items::Listed { .. }, .. } => "batch by list",
+            Self::Batch { items: Items::Update { .. }, .. } => "batch of changes",
+            Self::Batch { items: Items::Terminate { .. }, .. } => "batch of ends",
+            Self::Look { .. } => "look at a Task",
+            Self::Stop { .. } => "stop of a Task",
+        }
+    }
+
     /// Its method, and its path below the tenant.
     pub(super) fn line(&self) -> (Method, String) {
         match self {

@@ -84,11 +84,11 @@ impl Story {
         judge(&self.calls, &[self.settled])
     }
 
-    fn is_fine(self) {
+    fn passes(self) {
         assert_eq!(self.faults(), Vec::<String>::new());
     }
 
-    fn is_wrong(self, why: &str) {
+    fn fails(self, why: &str) {
         let faults = self.faults();
         assert!(faults.len() == 1 && faults[0].contains(why), "{why}: {faults:?}");
     }
@@ -121,14 +121,14 @@ fn a_store_that_does_what_it_is_asked_is_fine() {
     story.check("p0", false);
     story.listed("DONE", 2, 2);
     story.tell(Request::Count, Answer::Done(json!({"total": 3})));
-    story.is_fine();
+    story.passes();
 }
 
 #[test]
 fn a_creation_that_was_answered_is_there() {
     let mut story = Story::new();
     story.create("b", None, Answer::Done(access("b")));
-    story.is_wrong("lost: b");
+    story.fails("lost: b");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_creation_that_nobody_knows_of_is_there_once_or_not_at_all() {
             access["id"] = format!("id-b-{copy}").into();
             story.settled.accesses.push(access);
         }
-        if n < 2 { story.is_fine() } else { story.is_wrong("made twice") }
+        if n < 2 { story.passes() } else { story.fails("made twice") }
     }
 }
 
@@ -149,12 +149,12 @@ fn a_creation_that_nobody_knows_of_is_there_once_or_not_at_all() {
 fn one_key_has_one_answer() {
     let mut story = Story::new();
     story.create("a", Some("key-a"), Answer::Done(access("a")));
-    story.is_fine();
+    story.passes();
     let mut story = Story::new();
     let mut other = access("a");
     other["password"] = "another".into();
     story.create("a", Some("key-a"), Answer::Done(other));
-    story.is_wrong("two answers to one key");
+    story.fails("two answers to one key");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_suspension_that_was_answered_is_obeyed() {
     let mut story = Story::new();
     story.suspend(done());
     story.check("p0", true).replica = 2;
-    story.is_wrong("replica 2 lets in");
+    story.fails("replica 2 lets in");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_suspension_that_is_under_way_may_be_obeyed_or_not() {
         let mut story = Story::new();
         story.suspend(done()).end += 100;
         story.check("p0", passes);
-        story.is_fine();
+        story.passes();
     }
 }
 
@@ -180,11 +180,11 @@ fn an_old_password_is_worth_nothing_and_the_new_one_passes() {
     let mut story = Story::new();
     story.rotate("p1", done());
     story.check("p0", true);
-    story.is_wrong("lets in");
+    story.fails("lets in");
     let mut story = Story::new();
     story.rotate("p1", done());
     story.check("p1", false);
-    story.is_wrong("doesn't let in");
+    story.fails("doesn't let in");
 }
 
 #[test]
@@ -194,13 +194,13 @@ fn a_change_that_nobody_knows_of_is_possible_until_another_settles_it() {
             let mut story = Story::new();
             story.suspend(answer.clone());
             story.check("p0", passes);
-            story.is_fine();
+            story.passes();
         }
         let mut story = Story::new();
         story.suspend(answer.clone());
         story.change(Wanted { lets_in: Some(true), password: None }, done());
         story.check("p0", false);
-        story.is_wrong("doesn't let in");
+        story.fails("doesn't let in");
     }
 }
 
@@ -210,7 +210,7 @@ fn a_write_that_is_lost_later_is_seen() {
     story.rotate("p1", done());
     story.check("p1", true);
     story.check("p0", true);
-    story.is_wrong("lets in");
+    story.fails("lets in");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_read_that_is_stale_is_seen() {
     let mut story = Story::new();
     story.suspend(done());
     story.tell(Request::Read { access: "a".into() }, Answer::Done(shown("a", "ACTIVE", None)));
-    story.is_wrong("lets in");
+    story.fails("lets in");
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn totals_are_within_what_was_possible() {
         story.create("b", None, Answer::Lost);
         story.tell(Request::Count, Answer::Done(json!({"total": total})));
         match why {
-            None => story.is_fine(),
-            Some(why) => story.is_wrong(why),
+            None => story.passes(),
+            Some(why) => story.fails(why),
         }
     }
 }
@@ -241,7 +241,7 @@ fn the_figures_are_those_of_the_list() {
         story.settled.summaries.push(json!({
             "total": n, "byStatus": {"ACTIVE": n, "SUSPENDED": 0}, "perDay": [{"created": n}],
         }));
-        if is_right { story.is_fine() } else { story.is_wrong("the summary has") }
+        if is_right { story.passes() } else { story.fails("the summary has") }
     }
 }
 
@@ -257,7 +257,7 @@ fn a_task_has_made_what_it_says() {
         let mut story = Story::new();
         story.listed(state, n_items, n_there);
         match why {
-            None => story.is_fine(),
+            None => story.passes(),
             Some(why) => {
                 let faults = story.faults();
                 assert!(faults.iter().any(|it| it.contains(why)), "{why}: {faults:?}");
@@ -272,7 +272,7 @@ fn a_task_that_was_stopped_has_made_exactly_what_it_says() {
         let mut story = Story::new();
         story.tell(Request::Stop { task: "job-1".into() }, done());
         story.listed("TERMINATED", 1, n_there);
-        if is_right { story.is_fine() } else { story.is_wrong("it made") }
+        if is_right { story.passes() } else { story.fails("it made") }
     }
 }
 
@@ -281,7 +281,7 @@ fn a_stop_that_was_answered_is_obeyed() {
     let mut story = Story::new();
     story.tell(Request::Stop { task: "job-1".into() }, done());
     story.listed("DONE", 2, 2);
-    story.is_wrong("stopping it was answered");
+    story.fails("stopping it was answered");
 }
 
 #[test]
@@ -289,14 +289,14 @@ fn a_task_that_is_over_stays_over() {
     let mut story = Story::new();
     story.listed("DONE", 2, 2);
     story.look("IN_PROGRESS");
-    story.is_wrong("was \"DONE\" before");
+    story.fails("was \"DONE\" before");
 }
 
 #[test]
 fn a_task_that_was_answered_is_there() {
     let mut story = Story::new();
     story.batch("b", Items::Number(5), Answer::Done(json!({"id": "job-9"})));
-    story.is_wrong("lost: b");
+    story.fails("lost: b");
 }
 
 #[test]
@@ -309,6 +309,6 @@ fn every_answer_is_proper() {
     ] {
         let mut story = Story::new();
         story.tell(Request::Count, answer);
-        story.is_wrong("nobody should get");
+        story.fails("nobody should get");
     }
 }
