@@ -96,6 +96,10 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
     let looks = watch.end().await;
     let history = fleet.history().clone();
     let mut faults = judge(&history, &settled);
+    // The replicas live, so they answer. Only what is made while it goes out can break off: a Task.
+    let broken = history.iter().filter(|it| it.answer == Answer::Lost);
+    let broken = broken.filter(|it| !matches!(it.request, Request::Look { .. }));
+    faults.extend(broken.map(|it| format!("no answer, and the replica lives: {it:?}")));
     let doctor = place.run(&["doctor", "--deep"]);
     if !doctor.status.success() {
         faults.push(said(&doctor));

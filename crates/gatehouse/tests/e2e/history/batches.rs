@@ -100,9 +100,6 @@ impl Client {
     }
 
     pub(super) async fn stop(&mut self) {
-        if self.dice.roll(3) != 0 {
-            return;
-        }
         let Some((tenant, task)) = self.some_task() else { return };
         self.fleet.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
     }
