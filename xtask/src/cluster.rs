@@ -28,7 +28,7 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Lines of each log that are shown when something is wrong.
-const LOG_LINES: usize = 10;
+const LOG_LINES: usize = 30;
 
 /// What nobody answers in this time is not there yet.
 const ASK_LIMIT: Duration = Duration::from_secs(2);
@@ -55,11 +55,12 @@ impl Cluster {
     /// Starts a cluster and returns when it has a primary and two standbys, one of them synchronous.
     pub(crate) fn start(binaries: &PostgresBinaries) -> Result<Cluster, Failure> {
         find_or_install()?;
+        let programs = find_programs(binaries)?;
         let directory = choose_directory("cluster")?;
         let [etcd, peer, proxy, ports @ ..] = find_free_ports::<{ 3 + 2 * N_NODES }>()?;
         let nodes = ports.chunks(2).map(|it| Node { postgres: it[0], patroni: it[1] }).collect();
         let keeper = keeper_command(KEEPER)
-            .args([&directory, binaries.directory()])
+            .args([&directory, &programs])
             .args([etcd, peer, proxy].iter().chain(&ports).map(|it| it.port().to_string()))
             // Ctrl-C is for xtask; the keeper hears of it through the pipe and cleans up.
             .process_group(0)
@@ -143,6 +144,19 @@ fn find_or_install() -> Result<(), Failure> {
         "install them by hand (the programs patroni, with its etcd3 module, etcd and haproxy) and \
          put their directories into PATH",
     )
+}
+
+/// The directory with all of PostgreSQL's programs: a cluster needs more of them than somebody may have linked to.
+fn find_programs(binaries: &PostgresBinaries) -> Result<PathBuf, Failure> {
+    let server = fs::canonicalize(binaries.path("postgres")).ok();
+    let directory = server.as_deref().and_then(Path::parent).map(Path::to_owned);
+    directory.filter(|it| it.join("pg_rewind").is_file()).ok_or_else(|| {
+        let server = binaries.path("postgres");
+        Failure::Trouble(format!(
+            "there is no pg_rewind where {} is; install the whole of PostgreSQL's server",
+            server.display()
+        ))
+    })
 }
 
 /// Ports that are free now. All are held until each is known, so that none comes twice.

@@ -41,11 +41,6 @@ impl PostgresBinaries {
         self.directory.join(program)
     }
 
-    /// Where all of them are.
-    pub(crate) fn directory(&self) -> &PathBuf {
-        &self.directory
-    }
-
     /// The major version.
     pub(crate) fn version(&self) -> u32 {
         self.version
