@@ -73,8 +73,8 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
     let mut kills = Vec::new();
     for n in 0..N_KILLS {
         cluster.until_whole().await;
-        begin_batch(&fleet, &mut dice, n).await;
         let primary = cluster.primary().await.unwrap();
+        begin_batch(&fleet, &mut dice, n).await;
         cluster.kill(primary);
         let at = fleet.now();
         let next = until("another node is the primary", || cluster.primary_but(primary)).await;
@@ -114,18 +114,22 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
     (figures, faults)
 }
 
-/// Asks for a batch, and returns when some of it is done.
+/// Asks for a batch, and returns when some of it is done, but not all.
 async fn begin_batch(fleet: &Fleet, dice: &mut Dice, n: usize) {
     let name = format!("killed-{n}");
     let (key, items) = (Some(format!("key-{name}")), Items::Number(N_ITEMS));
     let answer = fleet.insist(dice, 0, &Request::Batch { name, key, items }).await;
     let Answer::Done(task) = answer else { panic!("{answer:?}") };
     let path = format!("/{}/access/batch/{}/progress", TENANTS[0], task["id"].as_str().unwrap());
-    until("the batch has begun", async || {
+    let n_done = until("the batch has begun", async || {
         let progress: Value = fleet.get(0, &path).await?.json().await.ok()?;
         progress["succeeded"].as_u64().filter(|it| *it > 0)
     })
     .await;
+    assert!(
+        n_done < N_ITEMS,
+        "the batch is over, and nothing is left to interrupt: take more items"
+    );
 }
 
 /// Waits for something that comes by itself.
