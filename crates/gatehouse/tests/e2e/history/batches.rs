@@ -12,7 +12,11 @@ impl Client {
         match self.dice.roll(6) {
             0 | 1 => {
                 let (tenant, n) = (self.some_tenant(), 20 + self.dice.roll(600));
-                self.batch_for_sure(tenant, Items::Number(n)).await;
+                let task = self.batch_for_sure(tenant, Items::Number(n)).await;
+                // Some are stopped when they have hardly begun.
+                if let Some(task) = task.filter(|_| self.dice.roll(4) == 0) {
+                    self.fleet.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
+                }
             }
             2 => self.list().await,
             3 | 4 => self.update().await,
@@ -59,20 +63,21 @@ impl Client {
         self.batch_for_sure(tenant, Items::Terminate { accesses }).await;
     }
 
-    async fn batch_for_sure(&mut self, tenant: usize, items: Items) {
+    /// Until there is an answer, sometimes again afterwards; the Task's identifier.
+    async fn batch_for_sure(&mut self, tenant: usize, items: Items) -> Option<String> {
         let name = self.name("batch");
         let request = Request::Batch { key: Some(format!("key-{name}")), name, items };
         let answer = self.fleet.insist(&mut self.dice, tenant, &request).await;
-        self.accepted(tenant, &answer);
         if self.dice.roll(3) == 0 {
             self.fleet.insist(&mut self.dice, tenant, &request).await;
         }
+        self.accepted(tenant, &answer)
     }
 
-    fn accepted(&self, tenant: usize, answer: &Answer) {
-        if let Some(task) = answer.done().and_then(|it| it["id"].as_str()) {
-            self.known.open_tasks.lock().unwrap().push((tenant, task.to_owned()));
-        }
+    fn accepted(&self, tenant: usize, answer: &Answer) -> Option<String> {
+        let task = answer.done()?["id"].as_str()?.to_owned();
+        self.known.open_tasks.lock().unwrap().push((tenant, task.clone()));
+        Some(task)
     }
 
     fn some_task(&mut self) -> Option<(usize, String)> {
