@@ -23,8 +23,8 @@ pub(crate) struct Kill {
 /// What a replica said about itself.
 pub(crate) struct Look {
     replica: usize,
-    begin: Moment,
-    end: Moment,
+    /// When it was heard.
+    at: Moment,
     status: Option<u16>,
 }
 
@@ -50,9 +50,8 @@ pub(crate) fn watch(fleet: &Arc<Fleet>) -> Watch {
         tokio::spawn(async move {
             let mut looks = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                let begin = fleet.now();
                 let status = fleet.get(replica, "/-/ready").await.map(|it| it.status().as_u16());
-                looks.push(Look { replica, begin, end: fleet.now(), status });
+                looks.push(Look { replica, at: fleet.now(), status });
                 tokio::time::sleep(PAUSE).await;
             }
             looks
@@ -115,8 +114,8 @@ impl Figures {
         status: u16,
     ) -> Option<Moment> {
         let looks = self.looks.iter().filter(|it| it.replica == replica);
-        let looks = looks.filter(|it| it.begin > after && it.end < before);
-        looks.filter(|it| it.status == Some(status)).map(|it| it.end).min()
+        let looks = looks.filter(|it| it.at > after && it.at < before);
+        looks.filter(|it| it.status == Some(status)).map(|it| it.at).min()
     }
 
     /// How long each replica took to say that its database is gone, for each kill; None where it never said so.
