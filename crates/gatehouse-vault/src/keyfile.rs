@@ -45,16 +45,37 @@ pub(crate) fn save(path: &Path, text: &str) -> Result<(), KeyFileError> {
     save_whole(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
 }
 
+/// Writes a key to a file in place of what it holds.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), KeyFileError> {
+    replace_whole(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
+}
+
 fn save_whole(path: &Path, text: &str) -> io::Result<()> {
-    // A crash between making and filling a file must not leave an empty key behind.
+    let unfinished = write_beside(path, text)?;
+    // A link, unlike a rename, refuses to replace a key that is there already.
+    fs::hard_link(&unfinished, path)?;
+    fs::remove_file(&unfinished)?;
+    make_last(path)
+}
+
+fn replace_whole(path: &Path, text: &str) -> io::Result<()> {
+    let unfinished = write_beside(path, text)?;
+    fs::rename(&unfinished, path)?;
+    make_last(path)
+}
+
+/// A crash between making and filling a file must not leave an empty key behind.
+fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     let unfinished = path.with_extension("unfinished");
     let _ = fs::remove_file(&unfinished);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    // A link, unlike a rename, refuses to replace a key that is there already.
-    fs::hard_link(&unfinished, path)?;
-    fs::remove_file(&unfinished)?;
+    Ok(unfinished)
+}
+
+/// A file's name is durable when its directory is.
+fn make_last(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
         _ => File::open(".")?.sync_all(),

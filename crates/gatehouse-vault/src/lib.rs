@@ -3,7 +3,8 @@
 //! A password that we generate has more than 128 random bits: guessing it is hopeless, so a keyed
 //! HMAC is the right hash and costs nothing. A password that a person chose gets Argon2id, in a
 //! bounded pool, and its success is remembered so that the next check is fast. One stored format
-//! names its scheme and its key, so that both can change.
+//! names its scheme and its key, so that both can change: what is new is made with the first master key,
+//! what is old is checked and opened with the one that it names.
 //!
 //! | room | what is in it |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | `pool`, `quiet` | where slow hashes are made: while somebody waits, and for batches |
 //! | `task_key` | the key of a batch, and what is derived from it |
 //! | `seal`, `request` | sealing what is read again; recognising a request that comes again |
-//! | `key_set`, `token` | what issuers signed, and our own signatures |
-//! | `master`, `keyfile` | the key behind all of it |
+//! | `key_set` | what issuers signed |
+//! | `token`, `token_keys` | our own signatures, also those of keys before |
+//! | `master`, `keyfile` | the keys behind all of it |
 //! | `meter` | what the vault measures of itself |
 
 pub mod chance;
@@ -29,18 +31,21 @@ mod request;
 mod seal;
 mod task_key;
 mod token;
+mod token_keys;
 
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
 pub use keyfile::KeyFileError;
-pub use master::{BadMasterKey, MasterKey};
+pub use master::{BadMasterKeys, MasterKey, MasterKeys};
 pub use meter::VaultMeter;
 pub use password::{
-    PASSWORD_CHARS, Salt, generate_client_code, generate_password, generate_username,
+    HASH_NAME_CHARS, PASSWORD_CHARS, Salt, generate_client_code, generate_password,
+    generate_username, key_of_hash,
 };
 pub use pool::Busy;
-pub use seal::BadSeal;
+pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal};
 pub use task_key::TaskKey;
-pub use token::{BadTokenKey, TokenKey};
+pub use token::BadTokenKey;
+pub use token_keys::{TokenKeys, TooManyTokenKeys};
 
 use std::sync::Arc;
 
@@ -48,10 +53,11 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::{TaskId, TenantName};
 use zeroize::Zeroizing;
 
-/// Everything that needs the master key.
+/// Everything that needs the master keys.
 pub struct Vault {
     hasher: password::Hasher,
-    sealer: seal::Sealer,
+    /// One for each master key; the first seals.
+    sealers: Vec<seal::Sealer>,
     requests: request::Recogniser,
     pool: pool::HashPool,
     quiet: quiet::QuietLane,
@@ -71,13 +77,13 @@ pub enum VaultError {
 }
 
 impl Vault {
-    /// Opens the vault with its master key.
-    pub fn new(master: &MasterKey) -> Self {
+    /// Opens the vault with its master keys.
+    pub fn new(masters: &MasterKeys) -> Self {
         let meter = Arc::new(VaultMeter::new());
-        let hasher = password::Hasher::new(master);
+        let hasher = password::Hasher::new(masters);
         Self {
-            sealer: seal::Sealer::new(master),
-            requests: request::Recogniser::new(master),
+            sealers: masters.iter().map(seal::Sealer::new).collect(),
+            requests: request::Recogniser::new(masters),
             pool: pool::HashPool::new(Arc::clone(&meter)),
             quiet: quiet::QuietLane::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
@@ -100,8 +106,8 @@ impl Vault {
     pub async fn hash_chosen(&self, password: &Password) -> Result<StoredHash, Busy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
         let hash = move || {
-            let memory = &mut password::Memory::default();
-            hasher.hash_slow(&password, &chance::bytes(), memory)
+            let (salt, memory) = (chance::bytes::<16>(), &mut password::Memory::default());
+            hasher.hash_slow(&password, &salt, memory)
         };
         self.pool.run(hash).await
     }
@@ -159,6 +165,27 @@ impl Vault {
         }
     }
 
+    /// The hash of the same password under the first master key, where a former one has made the stored one:
+    /// for a password that was just found right. A chosen one keeps its salt, by which a batch knows it.
+    pub async fn renew(
+        &self,
+        stored: &StoredHash,
+        password: &Password,
+    ) -> Result<Option<StoredHash>, VaultError> {
+        if !self.hasher.is_former(stored) {
+            return Ok(None);
+        }
+        let slow = match self.hasher.read(stored)? {
+            password::Scheme::Fast(_) => return Ok(Some(self.hash_generated(password))),
+            password::Scheme::Slow(slow) => slow,
+        };
+        let (hasher, again) = (self.hasher.clone(), password.clone());
+        let hash = move || hasher.hash_slow(&again, slow.salt(), &mut password::Memory::default());
+        let renewed = self.pool.run(hash).await?;
+        self.remembered.remember(&renewed, password);
+        Ok(Some(renewed))
+    }
+
     /// Does the work of a check for a name that nobody has, so that timing tells little.
     ///
     /// Which of the two works is a secret of the name, the same every time.
@@ -171,14 +198,27 @@ impl Vault {
         }
     }
 
-    /// Seals bytes under the master key; `purpose` must be the same to open them.
+    /// Seals bytes under the first master key; `purpose` must be the same to open them.
     pub fn seal(&self, purpose: &str, plain: &[u8]) -> Vec<u8> {
-        self.sealer.seal(purpose.as_bytes(), plain)
+        self.sealers[0].seal(purpose.as_bytes(), plain)
     }
 
     /// Opens what [`Vault::seal`] sealed for the same purpose.
     pub fn unseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
-        self.sealer.unseal(purpose.as_bytes(), sealed)
+        // One that the seal doesn't name sees that at once.
+        let opened = self.sealers.iter().find_map(|it| it.unseal(purpose.as_bytes(), sealed).ok());
+        opened.ok_or(BadSeal)
+    }
+
+    /// What everything begins with that is sealed now.
+    pub fn seal_name(&self) -> &[u8] {
+        self.sealers[0].head()
+    }
+
+    /// Seals again, under the first master key, what a former one has sealed for this purpose.
+    pub fn reseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
+        let plain = Zeroizing::new(self.unseal(purpose, sealed)?);
+        Ok(self.seal(purpose, &plain))
     }
 
     /// Seals the key of a task, to be opened for the same tenant and task alone.
@@ -198,9 +238,25 @@ impl Vault {
         Ok(TaskKey::from_bytes(bytes))
     }
 
-    /// What a request is recognised by when it comes again, without keeping what it said.
-    pub fn digest_request(&self, tenant: &TenantName, operation: &str, body: &[u8]) -> [u8; 32] {
-        self.requests.digest(tenant, operation, body)
+    /// Seals the key of a task again, under the first master key.
+    pub fn reseal_task_key(
+        &self,
+        tenant: &TenantName,
+        task: TaskId,
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, BadSeal> {
+        self.reseal(&task_key::purpose(tenant, task), sealed)
+    }
+
+    /// What a request is recognised by when it comes again, without keeping what it said: the first is the
+    /// one to keep, the others are what it would have been under each former master key.
+    pub fn digest_request(
+        &self,
+        tenant: &TenantName,
+        operation: &str,
+        body: &[u8],
+    ) -> Vec<[u8; 32]> {
+        self.requests.digests(tenant, operation, body)
     }
 }
 

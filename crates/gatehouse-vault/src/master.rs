@@ -1,28 +1,94 @@
-//! The master key, from which every other symmetric key is derived.
+//! The master keys, from which every other symmetric key is derived.
+//!
+//! There is one, and there are several while it is being changed: the first makes whatever is new, the
+//! others check and open what was made with them.
 
 use aws_lc_rs::hmac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{chance, keyfile};
 
+/// Most master keys at a time: one, and what is left of those before it.
+const KEYS_MAX: usize = 8;
+
+/// Characters of a key's short name.
+pub(crate) const ID_CHARS: usize = 8;
+
 /// Thirty-two secret bytes, written as 64 hexadecimal characters.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct MasterKey([u8; 32]);
 
-/// A text that is no master key. It never repeats the text.
+/// The master keys of a server: never none, and no two of the same name.
+#[derive(Clone, Debug)]
+pub struct MasterKeys(Vec<MasterKey>);
+
+/// A text that holds no master keys. It says which is bad by its place, and never repeats the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a master key is 64 hexadecimal characters; make one with `openssl rand -hex 32`")]
-pub struct BadMasterKey;
+pub enum BadMasterKeys {
+    /// It has another form.
+    #[error(
+        "{}a master key is 64 hexadecimal characters; make one with `openssl rand -hex 32`",
+        place(*.0, *.1)
+    )]
+    Malformed(usize, usize),
+    /// Nobody changes keys so often.
+    #[error("there are {0} master keys: give at most {KEYS_MAX}, the one that is used first")]
+    TooMany(usize),
+    /// One is there more than once.
+    #[error("the master keys {0} and {1} are the same: give each once")]
+    Twice(usize, usize),
+}
+
+/// Says which of several keys is meant.
+fn place(number: usize, n_keys: usize) -> String {
+    if n_keys > 1 { format!("key {number} of {n_keys}: ") } else { String::new() }
+}
+
+impl MasterKeys {
+    /// Reads keys as operators write them: with white space between and around, the one that is used first.
+    pub fn parse(text: &str) -> Result<Self, BadMasterKeys> {
+        let n_keys = text.split_whitespace().count();
+        if n_keys > KEYS_MAX {
+            return Err(BadMasterKeys::TooMany(n_keys));
+        }
+        let mut keys: Vec<MasterKey> = Vec::with_capacity(n_keys);
+        for (n, word) in text.split_whitespace().enumerate() {
+            let malformed = BadMasterKeys::Malformed(n + 1, n_keys);
+            let key = MasterKey::from_hex(word).ok_or(malformed)?;
+            // What was made with a key is known by its short name alone.
+            if let Some(other) = keys.iter().position(|it| it.id() == key.id()) {
+                return Err(BadMasterKeys::Twice(other + 1, n + 1));
+            }
+            keys.push(key);
+        }
+        if keys.is_empty() { Err(BadMasterKeys::Malformed(1, 1)) } else { Ok(Self(keys)) }
+    }
+
+    /// Reads the keys of a file that [`MasterKey::save`] or an operator wrote.
+    pub fn load(path: &std::path::Path) -> Result<Option<Self>, keyfile::KeyFileError> {
+        keyfile::load(path, |text| Self::parse(text).map_err(|bad| bad.to_string()))
+    }
+
+    /// What each is told by, the one that is used first.
+    pub fn fingerprints(&self) -> Vec<String> {
+        self.0.iter().map(MasterKey::fingerprint).collect()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &MasterKey> {
+        self.0.iter()
+    }
+}
+
+impl From<MasterKey> for MasterKeys {
+    fn from(only: MasterKey) -> Self {
+        Self(vec![only])
+    }
+}
 
 impl MasterKey {
     /// Makes a new key.
     pub fn generate() -> Self {
         Self(chance::bytes())
-    }
-
-    /// Reads the key of a file that [`MasterKey::save`] or an operator wrote.
-    pub fn load(path: &std::path::Path) -> Result<Option<Self>, keyfile::KeyFileError> {
-        keyfile::load(path, |text| Self::from_hex(text).map_err(|bad| bad.to_string()))
     }
 
     /// Writes the key to a new file that only its owner can read.
@@ -33,19 +99,17 @@ impl MasterKey {
         saved
     }
 
-    /// Reads a key as operators write it; white space around it is ignored.
-    pub fn from_hex(text: &str) -> Result<Self, BadMasterKey> {
-        let text = text.trim().as_bytes();
+    fn from_hex(text: &str) -> Option<Self> {
+        let text = text.as_bytes();
         if text.len() != 64 {
-            return Err(BadMasterKey);
+            return None;
         }
-        let digit = |byte: u8| char::from(byte).to_digit(16).ok_or(BadMasterKey);
+        let digit = |byte: u8| char::from(byte).to_digit(16);
         let mut key = Self([0; 32]);
         for (byte, pair) in key.0.iter_mut().zip(text.chunks_exact(2)) {
-            *byte =
-                u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).map_err(|_| BadMasterKey)?;
+            *byte = u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()?;
         }
-        Ok(key)
+        Some(key)
     }
 
     /// Tells this key from others without telling what it is: kept beside the data.
@@ -53,9 +117,9 @@ impl MasterKey {
         self.derive("fingerprint")[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The key's short name, which every stored hash and seal carries.
+    /// The key's short name, which every stored hash and seal carries: how its fingerprint begins.
     pub(crate) fn id(&self) -> String {
-        self.fingerprint()[..8].to_owned()
+        self.fingerprint()[..ID_CHARS].to_owned()
     }
 
     /// A key of its own for each purpose.
@@ -71,3 +135,6 @@ impl std::fmt::Debug for MasterKey {
         f.write_str("MasterKey(…)")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use gatehouse_core::Username;
 use gatehouse_core::credential::{Password, StoredHash};
 use std::sync::Arc;
 
-use crate::{MasterKey, VaultError, chance};
+use crate::{MasterKey, MasterKeys, VaultError, chance, master};
 
 /// Characters in a generated password.
 pub const PASSWORD_CHARS: usize = 24;
@@ -70,12 +70,22 @@ pub fn generate_client_code() -> String {
 #[derive(Default)]
 pub(crate) struct Memory(Vec<Block>);
 
-/// Hashes and compares with the keys that belong to it.
-#[derive(Clone)]
-pub(crate) struct Hasher {
-    keys: Arc<Keys>,
+/// So many characters of a stored hash tell its scheme and its key: those of the longest scheme's name, the
+/// key's, and the sign between. Of a shorter scheme they hold a little of what follows, always the same.
+pub const HASH_NAME_CHARS: usize = FAST.len() + 1 + master::ID_CHARS;
+
+/// The short name of the key that a stored hash was made with. The beginning is enough of it.
+pub fn key_of_hash(beginning: &str) -> Option<&str> {
+    beginning.split('$').nth(1)
 }
 
+/// Hashes with the first of its keys, and compares with the one that a stored hash names.
+#[derive(Clone)]
+pub(crate) struct Hasher {
+    keys: Arc<[Keys]>,
+}
+
+/// What is derived from one master key.
 struct Keys {
     id: String,
     fast: hmac::Key,
@@ -85,56 +95,63 @@ struct Keys {
 
 /// A stored hash, taken apart.
 pub(crate) enum Scheme {
-    Fast(Vec<u8>),
+    Fast(FastHash),
     Slow(SlowHash),
 }
 
+pub(crate) struct FastHash {
+    /// Which of our keys it was made with.
+    key: usize,
+    mac: Vec<u8>,
+}
+
 pub(crate) struct SlowHash {
+    key: usize,
     params: Params,
     salt: Vec<u8>,
     hash: Vec<u8>,
 }
 
 impl Hasher {
-    pub(crate) fn new(master: &MasterKey) -> Self {
-        let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &master.derive(purpose));
-        let keys = Keys {
-            id: master.id(),
-            fast: key("password/fast"),
-            slow: master.derive("password/slow"),
-            pretence: key("password/pretence"),
-        };
-        Self { keys: Arc::new(keys) }
+    pub(crate) fn new(masters: &MasterKeys) -> Self {
+        Self { keys: masters.iter().map(Keys::of).collect() }
+    }
+
+    /// The keys that make what is new.
+    fn first(&self) -> &Keys {
+        &self.keys[0]
     }
 
     pub(crate) fn hash_fast(&self, password: &Password) -> StoredHash {
-        let mac = hmac::sign(&self.keys.fast, password.reveal().as_bytes());
-        StoredHash::new(format!("{FAST}${}${}", self.keys.id, BASE64.encode(mac)))
+        let mac = hmac::sign(&self.first().fast, password.reveal().as_bytes());
+        StoredHash::new(format!("{FAST}${}${}", self.first().id, BASE64.encode(mac)))
     }
 
-    pub(crate) fn matches_fast(&self, mac: &[u8], password: &Password) -> bool {
-        hmac::verify(&self.keys.fast, password.reveal().as_bytes(), mac).is_ok()
+    pub(crate) fn matches_fast(&self, fast: &FastHash, password: &Password) -> bool {
+        let key = &self.keys[fast.key].fast;
+        hmac::verify(key, password.reveal().as_bytes(), &fast.mac).is_ok()
     }
 
     pub(crate) fn hash_slow(
         &self,
         password: &Password,
-        salt: &Salt,
+        salt: &[u8],
         memory: &mut Memory,
     ) -> StoredHash {
         let params = Params::new(SLOW_MEMORY_KIB, SLOW_PASSES, SLOW_LANES, Some(32))
             .expect("the parameters are within Argon2's bounds");
-        let hash = self.argon2(&params, salt, password, memory);
+        let hash = self.first().argon2(&params, salt, password, memory);
         StoredHash::new(format!(
             "{SLOW}${}$m={SLOW_MEMORY_KIB},t={SLOW_PASSES},p={SLOW_LANES}${}${}",
-            self.keys.id,
+            self.first().id,
             BASE64.encode(salt),
             BASE64.encode(hash)
         ))
     }
 
     pub(crate) fn matches_slow(&self, slow: &SlowHash, password: &Password) -> bool {
-        let hash = self.argon2(&slow.params, &slow.salt, password, &mut Memory::default());
+        let keys = &self.keys[slow.key];
+        let hash = keys.argon2(&slow.params, &slow.salt, password, &mut Memory::default());
         constant_time::verify_slices_are_equal(&hash, &slow.hash).is_ok()
     }
 
@@ -145,7 +162,51 @@ impl Hasher {
 
     /// Whether a stored hash is the fast one of this password.
     pub(crate) fn is_fast_of(&self, stored: &StoredHash, password: &Password) -> bool {
-        matches!(self.read(stored), Ok(Scheme::Fast(mac)) if self.matches_fast(&mac, password))
+        matches!(self.read(stored), Ok(Scheme::Fast(fast)) if self.matches_fast(&fast, password))
+    }
+
+    /// Whether a stored hash was made with another key than what is new.
+    pub(crate) fn is_former(&self, stored: &StoredHash) -> bool {
+        key_of_hash(stored.as_str()) != Some(&self.first().id)
+    }
+
+    /// Takes a stored hash apart, if it was made with a key of ours.
+    pub(crate) fn read(&self, stored: &StoredHash) -> Result<Scheme, VaultError> {
+        let parts: Vec<&str> = stored.as_str().split('$').collect();
+        let named = |id: &str| self.keys.iter().position(|it| it.id == id);
+        let scheme = match parts[..] {
+            [FAST, id, mac] => named(id).zip(BASE64.decode(mac).ok()).map(|(key, mac)| {
+                let fast = FastHash { key, mac };
+                Scheme::Fast(fast)
+            }),
+            [SLOW, id, params, salt, hash] => {
+                named(id).and_then(|key| read_slow(key, params, salt, hash)).map(Scheme::Slow)
+            }
+            _ => None,
+        };
+        scheme.ok_or(VaultError::UnknownKey)
+    }
+
+    /// Whether a stored hash is worth remembering.
+    pub(crate) fn is_slow(&self, stored: &StoredHash) -> bool {
+        stored.as_str().strip_prefix(SLOW).is_some_and(|rest| rest.starts_with('$'))
+    }
+
+    /// Which kind of work is done for a name that nobody has.
+    pub(crate) fn pretends_slow(&self, username: &str) -> bool {
+        hmac::sign(&self.first().pretence, username.as_bytes()).as_ref()[0] % 2 == 0
+    }
+}
+
+impl Keys {
+    fn of(master: &MasterKey) -> Self {
+        let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &master.derive(purpose));
+        Self {
+            id: master.id(),
+            fast: key("password/fast"),
+            slow: master.derive("password/slow"),
+            pretence: key("password/pretence"),
+        }
     }
 
     fn argon2(
@@ -156,7 +217,7 @@ impl Hasher {
         memory: &mut Memory,
     ) -> [u8; 32] {
         let argon2 = Argon2::new_with_secret(
-            &self.keys.slow,
+            &self.slow,
             Algorithm::Argon2id,
             Version::V0x13,
             params.clone(),
@@ -174,32 +235,16 @@ impl Hasher {
             .expect("lengths are within Argon2's bounds");
         hash
     }
+}
 
-    /// Takes a stored hash apart, if it was made with a key of ours.
-    pub(crate) fn read(&self, stored: &StoredHash) -> Result<Scheme, VaultError> {
-        let parts: Vec<&str> = stored.as_str().split('$').collect();
-        let scheme = match parts[..] {
-            [FAST, id, mac] if id == self.keys.id => BASE64.decode(mac).ok().map(Scheme::Fast),
-            [SLOW, id, params, salt, hash] if id == self.keys.id => {
-                read_slow(params, salt, hash).map(Scheme::Slow)
-            }
-            _ => None,
-        };
-        scheme.ok_or(VaultError::UnknownKey)
-    }
-
-    /// Whether a stored hash is worth remembering.
-    pub(crate) fn is_slow(&self, stored: &StoredHash) -> bool {
-        stored.as_str().strip_prefix(SLOW).is_some_and(|rest| rest.starts_with('$'))
-    }
-
-    /// Which kind of work is done for a name that nobody has.
-    pub(crate) fn pretends_slow(&self, username: &str) -> bool {
-        hmac::sign(&self.keys.pretence, username.as_bytes()).as_ref()[0] % 2 == 0
+impl SlowHash {
+    /// What keeps it from being equal to another's.
+    pub(crate) fn salt(&self) -> &[u8] {
+        &self.salt
     }
 }
 
-fn read_slow(params: &str, salt: &str, hash: &str) -> Option<SlowHash> {
+fn read_slow(key: usize, params: &str, salt: &str, hash: &str) -> Option<SlowHash> {
     let mut numbers = params
         .split(',')
         .zip(["m=", "t=", "p="])
@@ -208,5 +253,5 @@ fn read_slow(params: &str, salt: &str, hash: &str) -> Option<SlowHash> {
         Params::new(numbers.next()??, numbers.next()??, numbers.next()??, Some(32)).ok()?;
     let salt = BASE64.decode(salt).ok().filter(|salt| salt.len() >= argon2::MIN_SALT_LEN)?;
     let hash = BASE64.decode(hash).ok()?;
-    Some(SlowHash { params, salt, hash })
+    Some(SlowHash { key, params, salt, hash })
 }

@@ -5,27 +5,39 @@
 use aws_lc_rs::hmac;
 use gatehouse_core::TenantName;
 
-use crate::MasterKey;
+use crate::{MasterKey, MasterKeys};
 
 pub(crate) struct Recogniser {
-    key: hmac::Key,
+    keys: Vec<hmac::Key>,
 }
 
 impl Recogniser {
-    pub(crate) fn new(master: &MasterKey) -> Self {
-        Self { key: hmac::Key::new(hmac::HMAC_SHA256, &master.derive("request")) }
+    pub(crate) fn new(masters: &MasterKeys) -> Self {
+        let key = |it: &MasterKey| hmac::Key::new(hmac::HMAC_SHA256, &it.derive("request"));
+        Self { keys: masters.iter().map(key).collect() }
     }
 
-    pub(crate) fn digest(&self, tenant: &TenantName, operation: &str, body: &[u8]) -> [u8; 32] {
-        let mut context = hmac::Context::with_key(&self.key);
-        // The lengths keep the parts apart.
-        for part in [tenant.as_str(), operation] {
-            context.update(&(part.len() as u64).to_be_bytes());
-            context.update(part.as_bytes());
-        }
-        context.update(body);
-        context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    /// What the request is known by under each key, the first first. A digest doesn't name its key: it is
+    /// kept for a day, and then nothing is left of a former key.
+    pub(crate) fn digests(
+        &self,
+        tenant: &TenantName,
+        operation: &str,
+        body: &[u8],
+    ) -> Vec<[u8; 32]> {
+        self.keys.iter().map(|key| digest(key, tenant, operation, body)).collect()
     }
+}
+
+fn digest(key: &hmac::Key, tenant: &TenantName, operation: &str, body: &[u8]) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(key);
+    // The lengths keep the parts apart.
+    for part in [tenant.as_str(), operation] {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    context.update(body);
+    context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 #[cfg(test)]
@@ -34,9 +46,10 @@ mod tests {
 
     #[test]
     fn only_the_same_request_is_recognised() {
-        let master = MasterKey::from_hex(&"0a".repeat(32)).unwrap();
-        let digest = |master: &MasterKey, tenant: &str, operation, body: &str| {
-            Recogniser::new(master).digest(&tenant.parse().unwrap(), operation, body.as_bytes())
+        let master = MasterKeys::parse(&"0a".repeat(32)).unwrap();
+        let digest = |masters: &MasterKeys, tenant: &str, operation, body: &str| {
+            let recogniser = Recogniser::new(masters);
+            recogniser.digests(&tenant.parse().unwrap(), operation, body.as_bytes())[0]
         };
         let first = digest(&master, "acme", "create", "{}");
         assert_eq!(digest(&master, "acme", "create", "{}"), first);
@@ -50,6 +63,7 @@ mod tests {
         ] {
             assert_ne!(digest(&master, tenant, operation, body), first, "{tenant} {operation}");
         }
-        assert_ne!(digest(&MasterKey::generate(), "acme", "create", "{}"), first);
+        let other = MasterKey::generate().into();
+        assert_ne!(digest(&other, "acme", "create", "{}"), first);
     }
 }

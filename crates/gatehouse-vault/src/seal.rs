@@ -8,10 +8,19 @@
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
 
-use crate::{MasterKey, chance};
+use crate::{MasterKey, chance, master};
 
 const VERSION: u8 = 1;
 const NONCE: usize = 24;
+
+/// So many bytes of a seal tell its key: the version, and the key's short name.
+pub const SEAL_NAME_BYTES: usize = 1 + master::ID_CHARS;
+
+/// The short name of the key that something was sealed with. The beginning is enough of it.
+pub fn key_of_seal(beginning: &[u8]) -> Option<&str> {
+    let (&VERSION, rest) = beginning.split_first()? else { return None };
+    str::from_utf8(rest.get(..master::ID_CHARS)?).ok()
+}
 
 /// Bytes that were not sealed here, or for another purpose, or were changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +43,11 @@ impl Sealer {
     /// Seals under a key that has no name.
     pub(crate) fn nameless(key: &[u8; 32]) -> Self {
         Self::with("", key)
+    }
+
+    /// What every seal of this key begins with.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
     }
 
     fn with(key_id: &str, key: &[u8; 32]) -> Self {

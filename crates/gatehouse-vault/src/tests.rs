@@ -1,7 +1,7 @@
 use super::*;
 
 fn vault() -> Vault {
-    Vault::new(&MasterKey::from_hex(&"0a".repeat(32)).unwrap())
+    Vault::new(&MasterKeys::parse(&"0a".repeat(32)).unwrap())
 }
 
 fn password(text: &str) -> Password {
@@ -24,7 +24,7 @@ async fn both_schemes_tell_right_from_wrong() {
 #[tokio::test]
 async fn every_stored_hash_names_its_scheme_and_key() {
     let vault = vault();
-    let id = MasterKey::from_hex(&"0a".repeat(32)).unwrap().id();
+    let id = &MasterKeys::parse(&"0a".repeat(32)).unwrap().fingerprints()[0][..8];
     let fast = vault.hash_generated(&password("x"));
     assert!(fast.as_str().starts_with(&format!("hmac-sha256${id}$")), "{}", fast.as_str());
     let slow = vault.hash_chosen(&password("x")).await.unwrap();
@@ -35,7 +35,7 @@ async fn every_stored_hash_names_its_scheme_and_key() {
 
 #[tokio::test]
 async fn a_hash_of_another_key_or_scheme_is_an_error_not_a_wrong_password() {
-    let other = Vault::new(&MasterKey::generate());
+    let other = Vault::new(&MasterKey::generate().into());
     let stored = other.hash_generated(&password("x"));
     for text in [stored.as_str(), "", "md5$0a$x", "argon2id$0a", "hmac-sha256$$"] {
         let checked = vault().check(&StoredHash::new(text.into()), &password("x")).await;
@@ -90,7 +90,10 @@ fn a_seal_opens_for_its_purpose_alone() {
     assert_eq!(vault.unseal("token key", &sealed).unwrap(), b"secret");
     assert_ne!(sealed, vault.seal("token key", b"secret"), "never the same twice");
     assert_eq!(vault.unseal("task key", &sealed), Err(BadSeal));
-    assert_eq!(Vault::new(&MasterKey::generate()).unseal("token key", &sealed), Err(BadSeal));
+    assert_eq!(
+        Vault::new(&MasterKey::generate().into()).unseal("token key", &sealed),
+        Err(BadSeal)
+    );
     for at in 0..sealed.len() {
         let mut bent = sealed.clone();
         bent[at] ^= 1;
@@ -109,36 +112,27 @@ fn what_was_sealed_long_ago_still_opens() {
 }
 
 #[test]
-fn a_master_key_is_64_hexadecimal_characters() {
-    let hex = "0123456789abcdefABCDEF0123456789".repeat(2);
-    assert!(MasterKey::from_hex(&format!("  {hex}\n")).is_ok());
-    for bad in ["", &hex[1..], &format!("{hex}0"), &hex.replace('a', "g"), &"é".repeat(32)] {
-        assert_eq!(MasterKey::from_hex(bad).err(), Some(BadMasterKey), "{bad}");
-    }
-    assert!(!format!("{:?}", MasterKey::generate()).contains("0"));
-}
-
-#[test]
 fn key_files_are_for_their_owner_and_are_never_replaced() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let (master_path, token_path) = (dir.path().join("m.key"), dir.path().join("t.key"));
-    assert!(MasterKey::load(&master_path).unwrap().is_none());
+    assert!(MasterKeys::load(&master_path).unwrap().is_none());
 
-    let (master, token) = (MasterKey::generate(), TokenKey::generate());
+    let (master, token) = (MasterKey::generate(), TokenKeys::generate());
     master.save(&master_path).unwrap();
     token.save(&token_path).unwrap();
-    let read = MasterKey::load(&master_path).unwrap().unwrap();
-    assert_eq!(read.fingerprint(), master.fingerprint());
-    assert_eq!(TokenKey::load(&token_path).unwrap().unwrap().to_bytes(), token.to_bytes());
+    let read = MasterKeys::load(&master_path).unwrap().unwrap();
+    assert_eq!(read.fingerprints(), [master.fingerprint()]);
+    assert_eq!(*TokenKeys::load(&token_path).unwrap().unwrap().to_text(), *token.to_text());
     for path in [&master_path, &token_path] {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert!(MasterKey::generate().save(&master_path).is_err());
-    assert_eq!(MasterKey::load(&master_path).unwrap().unwrap().fingerprint(), master.fingerprint());
+    let read = MasterKeys::load(&master_path).unwrap().unwrap();
+    assert_eq!(read.fingerprints(), [master.fingerprint()]);
 
     std::fs::write(&token_path, "nonsense").unwrap();
-    let error = TokenKey::load(&token_path).unwrap_err().to_string();
+    let error = TokenKeys::load(&token_path).unwrap_err().to_string();
     assert!(error.contains("t.key") && error.contains("Ed25519"), "{error}");
 }
 
@@ -157,7 +151,7 @@ async fn a_hash_is_recognised_by_how_it_was_made() {
     assert!(!vault.has_salt(&fast, &[7; 16]), "and the other way round");
     let drawn = vault.hash_chosen(&right).await.unwrap();
     assert!(!vault.has_salt(&drawn, &[7; 16]));
-    let other = Vault::new(&MasterKey::generate());
+    let other = Vault::new(&MasterKey::generate().into());
     assert!(!other.is_hash_of_generated(&fast, &right), "made with another key");
     assert!(!other.has_salt(&slow, &[7; 16]));
     for text in ["", "hmac-sha256$", "argon2id$0a$m=1", "md5$0a$x"] {
@@ -165,4 +159,114 @@ async fn a_hash_is_recognised_by_how_it_was_made() {
         assert!(!vault.is_hash_of_generated(&stored, &right), "{text}");
         assert!(!vault.has_salt(&stored, &[7; 16]), "{text}");
     }
+}
+
+/// A vault with keys of these bytes, the first first.
+fn keyed(bytes: &[u8]) -> Vault {
+    let keys: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}").repeat(32)).collect();
+    Vault::new(&MasterKeys::parse(&keys.join(" ")).unwrap())
+}
+
+#[tokio::test]
+async fn what_a_former_key_made_is_checked_and_opened_with_it() {
+    let old = keyed(&[1]);
+    let right = generate_password();
+    let hashes = [old.hash_generated(&right), old.hash_chosen(&right).await.unwrap()];
+    let sealed = old.seal("a thing", b"secret");
+    let (tenant, task) = ("acme".parse().unwrap(), TaskId::from_bytes([7; 16]));
+    let key = TaskKey::draw();
+    let sealed_key = old.seal_task_key(&tenant, task, &key);
+    for vault in [keyed(&[1, 2]), keyed(&[2, 1]), keyed(&[3, 2, 1])] {
+        for stored in &hashes {
+            assert!(vault.check(stored, &right).await.unwrap());
+            assert!(vault.check(stored, &right).await.unwrap(), "also when it is remembered");
+            assert!(!vault.check(stored, &password("wrong")).await.unwrap());
+        }
+        assert!(vault.is_hash_of_generated(&hashes[0], &right));
+        assert_eq!(vault.unseal("a thing", &sealed).unwrap(), b"secret");
+        assert_eq!(vault.unseal("another", &sealed), Err(BadSeal));
+        let opened = vault.open_task_key(&tenant, task, &sealed_key).unwrap();
+        assert_eq!(opened.password(0), key.password(0));
+    }
+    let without = keyed(&[2]);
+    for stored in &hashes {
+        assert!(matches!(without.check(stored, &right).await, Err(VaultError::UnknownKey)));
+    }
+    assert_eq!(without.unseal("a thing", &sealed), Err(BadSeal));
+}
+
+#[tokio::test]
+async fn what_is_new_is_made_with_the_first_key() {
+    let (vault, alone) = (keyed(&[2, 1]), keyed(&[2]));
+    let right = password("x");
+    let quiet = vault.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    let chosen = vault.hash_chosen(&right).await.unwrap();
+    for stored in [vault.hash_generated(&right), chosen, quiet] {
+        assert!(alone.check(&stored, &right).await.unwrap(), "{}", stored.as_str());
+        assert!(vault.renew(&stored, &right).await.unwrap().is_none(), "nothing to be done");
+    }
+    let sealed = vault.seal("a thing", b"secret");
+    assert_eq!(alone.unseal("a thing", &sealed).unwrap(), b"secret");
+    assert!(sealed.starts_with(vault.seal_name()));
+}
+
+#[tokio::test]
+async fn a_hash_is_renewed_under_the_first_key_with_its_salt() {
+    let (old, both, new) = (keyed(&[1]), keyed(&[2, 1]), keyed(&[2]));
+    let right = password("x");
+    let fast = old.hash_generated(&right);
+    let slow = old.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    for stored in [&fast, &slow] {
+        let renewed = both.renew(stored, &right).await.unwrap().unwrap();
+        assert!(new.check(&renewed, &right).await.unwrap());
+        assert!(!new.check(&renewed, &password("y")).await.unwrap());
+    }
+    let renewed = both.renew(&slow, &right).await.unwrap().unwrap();
+    assert!(new.has_salt(&renewed, &[7; 16]), "a batch still knows it");
+    assert!(both.remembered.knows(&renewed, &right), "the next check is fast");
+    assert!(matches!(new.renew(&fast, &right).await, Err(VaultError::UnknownKey)));
+}
+
+#[test]
+fn a_seal_is_made_again_under_the_first_key() {
+    let (old, both, new) = (keyed(&[1]), keyed(&[2, 1]), keyed(&[2]));
+    let sealed = both.reseal("a thing", &old.seal("a thing", b"secret")).unwrap();
+    assert_eq!(new.unseal("a thing", &sealed).unwrap(), b"secret");
+    assert_eq!(both.reseal("another", &old.seal("a thing", b"secret")), Err(BadSeal));
+    assert_eq!(new.reseal("a thing", &old.seal("a thing", b"secret")), Err(BadSeal));
+    let (tenant, task) = ("acme".parse().unwrap(), TaskId::from_bytes([7; 16]));
+    let key = TaskKey::draw();
+    let sealed = old.seal_task_key(&tenant, task, &key);
+    let sealed = both.reseal_task_key(&tenant, task, &sealed).unwrap();
+    assert_eq!(new.open_task_key(&tenant, task, &sealed).unwrap().password(3), key.password(3));
+}
+
+#[test]
+fn a_request_is_recognised_by_what_any_key_made_of_it() {
+    let tenant = "acme".parse().unwrap();
+    let digests = |vault: Vault| vault.digest_request(&tenant, "create", b"{}");
+    let (old, new) = (digests(keyed(&[1])), digests(keyed(&[2])));
+    assert_eq!(digests(keyed(&[2, 1])), [new[0], old[0]]);
+    assert_eq!(digests(keyed(&[1, 2])), [old[0], new[0]]);
+}
+
+#[tokio::test]
+async fn the_beginning_of_a_hash_and_of_a_seal_tells_its_key() {
+    let masters = MasterKeys::parse(&"0a".repeat(32)).unwrap();
+    let (fingerprint, vault) = (&masters.fingerprints()[0], vault());
+    let right = password("x");
+    let chosen = vault.hash_chosen(&right).await.unwrap();
+    let again = vault.hash_chosen(&right).await.unwrap();
+    assert_eq!(chosen.as_str()[..HASH_NAME_CHARS], again.as_str()[..HASH_NAME_CHARS]);
+    for stored in [vault.hash_generated(&right), chosen] {
+        let beginning = &stored.as_str()[..HASH_NAME_CHARS];
+        assert_eq!(key_of_hash(beginning), Some(&fingerprint[..8]));
+    }
+    let sealed = vault.seal("a thing", b"secret");
+    assert_eq!(&sealed[..SEAL_NAME_BYTES], vault.seal_name());
+    assert_eq!(key_of_seal(&sealed[..SEAL_NAME_BYTES]), Some(&fingerprint[..8]));
+    for bad in [&b""[..], b"\x01", b"\x021a2b3c4d", b"\x01\xff\xff\xff\xff\xff\xff\xff\xff"] {
+        assert_eq!(key_of_seal(bad), None, "{bad:?}");
+    }
+    assert_eq!(key_of_hash("nonsense"), None);
 }

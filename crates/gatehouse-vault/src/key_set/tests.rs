@@ -1,5 +1,6 @@
 use super::*;
-use crate::TokenKey;
+use crate::TokenKeys;
+use crate::token::TokenKey;
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::{
@@ -201,15 +202,16 @@ fn what_is_not_for_checking_signatures_is_left_out() {
 
 #[test]
 fn the_built_in_issuer_is_checked_like_every_other() {
-    let key = TokenKey::generate();
+    let key = TokenKeys::generate();
+    let now = gatehouse_core::Timestamp::EPOCH;
     let token = key.sign(&claims());
-    assert_eq!(key.key_set().verify(&token), Ok(claims()));
-    let again = TokenKey::from_bytes(key.to_bytes()).unwrap();
-    assert_eq!(again.key_set().verify(&token), Ok(claims()));
-    assert_eq!(again.key_set().digest(), key.key_set().digest());
-    let other = TokenKey::generate();
-    assert_eq!(other.key_set().verify(&token), Err(BadToken::UnknownKey));
-    assert_ne!(other.key_set().digest(), key.key_set().digest());
+    assert_eq!(key.key_set(now).verify(&token), Ok(claims()));
+    let again = TokenKeys::from_text(&key.to_text()).unwrap();
+    assert_eq!(again.key_set(now).verify(&token), Ok(claims()));
+    assert_eq!(again.key_set(now).digest(), key.key_set(now).digest());
+    let other = TokenKeys::generate();
+    assert_eq!(other.key_set(now).verify(&token), Err(BadToken::UnknownKey));
+    assert_ne!(other.key_set(now).digest(), key.key_set(now).digest());
     assert_eq!(named_issuer(&token).as_deref(), Some("https://id.example"));
     assert_eq!((named_issuer("a.b.c"), named_issuer("")), (None, None));
 }

@@ -3,7 +3,7 @@ use crate::{MasterKey, Vault};
 use tokio::task::JoinHandle;
 
 fn vault() -> Arc<Vault> {
-    Arc::new(Vault::new(&MasterKey::generate()))
+    Arc::new(Vault::new(&MasterKey::generate().into()))
 }
 
 fn password(n: usize) -> Password {

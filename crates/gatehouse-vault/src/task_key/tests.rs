@@ -106,7 +106,7 @@ fn a_part_opens_as_itself_and_under_its_key_alone() {
 
 #[test]
 fn a_task_key_opens_for_its_tenant_and_task_alone() {
-    let vault = Vault::new(&MasterKey::generate());
+    let vault = Vault::new(&MasterKey::generate().into());
     let (acme, other) = ("acme".parse().unwrap(), "other".parse().unwrap());
     let (task, another) = (TaskId::new(TIME, &[1; 10]), TaskId::new(TIME, &[2; 10]));
     let key = TaskKey::draw();
@@ -116,7 +116,7 @@ fn a_task_key_opens_for_its_tenant_and_task_alone() {
     assert_eq!(opened.open_part(1, &key.seal_part(1, b"x")).unwrap(), b"x");
     assert_eq!(vault.open_task_key(&other, task, &sealed).err(), Some(BadSeal));
     assert_eq!(vault.open_task_key(&acme, another, &sealed).err(), Some(BadSeal));
-    let stranger = Vault::new(&MasterKey::generate());
+    let stranger = Vault::new(&MasterKey::generate().into());
     assert_eq!(stranger.open_task_key(&acme, task, &sealed).err(), Some(BadSeal));
     let short = vault.seal(&purpose(&acme, task), b"short");
     assert_eq!(vault.open_task_key(&acme, task, &short).err(), Some(BadSeal));
