@@ -69,6 +69,31 @@ impl Store {
         self.db.row(sql, &values, read_stored).await
     }
 
+    /// Keeps another hash of the same password, unless the password was changed meanwhile. The access itself
+    /// is as it was.
+    pub async fn renew_password(
+        &self,
+        tenant: &TenantName,
+        id: AccessId,
+        before: &StoredHash,
+        after: &StoredHash,
+    ) -> Result<bool, StoreError> {
+        let (tenant, before, after) = (tenant.clone(), before.clone(), after.clone());
+        self.db
+            .write(async move |tx| {
+                let sql = "UPDATE access SET password_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
+                           AND password_hash = ?3";
+                let values = [
+                    tenant.as_str().into(),
+                    id.as_bytes().as_slice().into(),
+                    before.as_str().into(),
+                    after.as_str().into(),
+                ];
+                Ok::<_, StoreError>(tx.execute(sql, &values).await? == 1)
+            })
+            .await
+    }
+
     /// Changes an access by a rule, alone with it from reading to writing; `None` when it isn't there.
     pub async fn change_access<E, Rule>(
         &self,

@@ -55,6 +55,31 @@ impl Store {
         self.db.row(sql, &[tenant.as_str().into(), id.as_str().into()], read_both).await
     }
 
+    /// Keeps another hash of the same secret, unless the client is gone meanwhile.
+    pub async fn renew_client_secret(
+        &self,
+        tenant: &TenantName,
+        id: &ClientId,
+        before: &StoredHash,
+        after: &StoredHash,
+    ) -> Result<bool, StoreError> {
+        let (tenant, id) = (tenant.clone(), id.to_string());
+        let (before, after) = (before.clone(), after.clone());
+        self.db
+            .write(async move |tx| {
+                let sql = "UPDATE client SET secret_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
+                           AND secret_hash = ?3";
+                let values = [
+                    tenant.as_str().into(),
+                    id.as_str().into(),
+                    before.as_str().into(),
+                    after.as_str().into(),
+                ];
+                Ok::<_, StoreError>(tx.execute(sql, &values).await? == 1)
+            })
+            .await
+    }
+
     /// A page of the tenant's clients, by identifier; `None` when there is no such tenant. Counted and
     /// skipped over: they are few.
     pub async fn clients(

@@ -51,11 +51,18 @@ pub struct Once {
     pub key: RequestKey,
     /// What its body is recognised by.
     pub digest: [u8; 32],
+    /// What it would have been recognised by under each former master key.
+    pub former_digests: Vec<[u8; 32]>,
     /// What its answer holds that must not be read here, sealed.
     pub sealed: Option<Vec<u8>>,
 }
 
 impl Once {
+    /// Whether a request that was kept with this digest had the same body.
+    fn is_recognised_by(&self, kept: &[u8]) -> bool {
+        self.digest == kept || self.former_digests.iter().any(|it| it == kept)
+    }
+
     /// The name of its secret.
     fn secret_name(&self) -> String {
         format!("{} {}", self.operation.as_str(), self.key)
@@ -91,7 +98,7 @@ impl Store {
         };
         let found = self.db.row(sql, &values(tenant, once, at), read).await?;
         let Some((digest, then, sealed)) = found else { return Ok(None) };
-        if digest != once.digest {
+        if !once.is_recognised_by(&digest) {
             return Ok(Some(Repeated::AnotherBody));
         }
         let now = self.access(tenant, then.id).await?;
@@ -110,7 +117,7 @@ impl Store {
                    AND key = ?3 AND kept_until > ?4";
         let read = |row: &Row<'_>| Ok((row.bytes(0)?, TaskId::from_bytes(row.id(1)?)));
         let found = self.db.row(sql, &values(tenant, once, at), read).await?;
-        Ok(found.map(|(digest, task)| match digest == once.digest {
+        Ok(found.map(|(digest, task)| match once.is_recognised_by(&digest) {
             true => Repeated::Same(task),
             false => Repeated::AnotherBody,
         }))

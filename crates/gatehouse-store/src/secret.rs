@@ -22,7 +22,7 @@ pub enum SecretKind {
 }
 
 impl SecretKind {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
             Self::Answer => "answer",
@@ -68,6 +68,24 @@ pub(crate) fn sealed(dialect: Dialect, mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
+/// Where the sealed bytes begin in what is stored, counted from 1.
+pub(crate) fn first_byte(dialect: Dialect) -> u64 {
+    match dialect {
+        Dialect::Sqlite => PADDING as u64 + 1,
+        Dialect::Postgres => 1,
+    }
+}
+
+/// Sealed bytes as they are stored.
+pub(crate) fn body(dialect: Dialect, sealed: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    if dialect == Dialect::Sqlite {
+        body.resize(PADDING, 0);
+    }
+    body.extend_from_slice(sealed);
+    body
+}
+
 /// Keeps sealed bytes.
 pub(crate) async fn put(
     tx: &Tx,
@@ -76,11 +94,7 @@ pub(crate) async fn put(
     name: &str,
     sealed: &[u8],
 ) -> Result<(), StoreError> {
-    let mut body = Vec::new();
-    if tx.dialect() == Dialect::Sqlite {
-        body.resize(PADDING, 0);
-    }
-    body.extend_from_slice(sealed);
+    let body = body(tx.dialect(), sealed);
     let sql = "INSERT INTO secret (tenant, kind, name, body) VALUES (?1, ?2, ?3, ?4)";
     let values =
         [tenant.as_str().into(), kind.as_str().into(), name.into(), body.as_slice().into()];

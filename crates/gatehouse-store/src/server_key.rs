@@ -27,4 +27,22 @@ impl Store {
             })
             .await
     }
+
+    /// Keeps a value in place of another; false when that is no longer the one that is kept.
+    pub async fn replace_server_key(
+        &self,
+        name: &str,
+        before: &[u8],
+        after: &[u8],
+    ) -> Result<bool, StoreError> {
+        let (name, before, after) = (name.to_owned(), before.to_owned(), after.to_owned());
+        self.db
+            .write(async move |tx| {
+                let sql = "UPDATE server_key SET value = ?3 WHERE name = ?1 AND value = ?2";
+                let values =
+                    [name.as_str().into(), before.as_slice().into(), after.as_slice().into()];
+                Ok::<_, StoreError>(tx.execute(sql, &values).await? == 1)
+            })
+            .await
+    }
 }

@@ -10,6 +10,7 @@ mod ends;
 mod failover;
 mod full;
 mod gaps;
+mod keyed;
 mod list;
 mod meter;
 mod replica;

@@ -9,7 +9,8 @@ use crate::{SecretKind, StoreError};
 
 fn once(operation: Operation, key: &str, body: u8) -> Once {
     let sealed = (operation == Operation::Create).then(|| format!("sealed {key} {body}").into());
-    Once { operation, key: key.parse().unwrap(), digest: [body; 32], sealed }
+    let (key, digest) = (key.parse().unwrap(), [body; 32]);
+    Once { operation, key, digest, former_digests: Vec::new(), sealed }
 }
 
 fn keyed(username: &str, key: &str, body: u8) -> NewAccess {

@@ -1,0 +1,229 @@
+//! What was made with a master key: counted by how it begins, and sealed anew.
+
+use std::collections::BTreeMap;
+
+use gatehouse_core::rights::scopes_from_words;
+use gatehouse_core::task::Work;
+use gatehouse_core::{Client, ClientId, Status, TaskId};
+
+use super::account::account;
+use super::*;
+use crate::{
+    Change, FormerSeal, KeyedKind, NewTask, Once, Operation, Repeated, SealOwner, SecretKind,
+    StoreError,
+};
+
+/// A seal as the vault makes them: the name of its key, and something.
+fn seal(key: &str, what: &str) -> Vec<u8> {
+    format!("{key}:{what}, and a good deal that follows").into_bytes()
+}
+
+fn hash(key: &str, what: &str) -> StoredHash {
+    StoredHash::new(format!("{key}:{what}"))
+}
+
+fn job(n: u8) -> TaskId {
+    TaskId::new(1, &[n; 10])
+}
+
+fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> Once {
+    let former_digests = former.iter().map(|it| [*it; 32]).collect();
+    let (operation, key) = (Operation::Create, key.parse().unwrap());
+    Once { operation, key, digest: [digest; 32], former_digests, sealed }
+}
+
+/// An access, a client, an account, a Task and an answer, all made with this key.
+async fn make(store: &Store, key: &str, n: u8) -> AccessId {
+    let made = NewAccess {
+        password: hash(key, "password"),
+        once: Some(once(&format!("request {n}"), n, &[], Some(seal(key, "answer")))),
+        ..new("c1", &format!("access-{n}"))
+    };
+    let made = store.create_access(&acme(), made).await.unwrap().unwrap();
+    let client = Client {
+        id: ClientId::new(&acme(), &format!("client{n}")).unwrap(),
+        name: None,
+        scopes: scopes_from_words("admin"),
+        created_at: day(0),
+    };
+    assert!(store.create_client(&acme(), &client, &hash(key, "secret")).await.unwrap());
+    let kept = account("ALPHA", &format!("account {n}"));
+    let sealed = seal(key, "credentials");
+    store.put_account(&acme(), &kept, "{}", Some(&sealed)).await.unwrap().unwrap();
+    let task = NewTask {
+        id: job(n),
+        work: Work::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
+        n_items: 1,
+        parts: vec![(0, b"part".to_vec())],
+        sealed_key: Some(seal(key, "task")),
+        correlation_id: "test".into(),
+        once: None,
+    };
+    store.accept_task(&acme(), task).await.unwrap();
+    made.id
+}
+
+/// How many of each kind begin with the name of which key.
+async fn counted(store: &Store) -> BTreeMap<(String, KeyedKind), u64> {
+    let found = store.keyed(&acme(), 3, 3).await.unwrap();
+    let named = |it: crate::Keyed| ((String::from_utf8(it.beginning).unwrap(), it.kind), it.n);
+    found.into_iter().map(named).collect()
+}
+
+/// Everything that begins otherwise.
+async fn former(store: &Store, name: &[u8]) -> Vec<FormerSeal> {
+    let mut all = store.former_seals_of_accounts(&acme(), name).await.unwrap();
+    for kind in [SecretKind::Answer, SecretKind::Task] {
+        all.extend(store.former_secrets(&acme(), kind, name, "", 100).await.unwrap());
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
+    for Case { kind, store, .. } in stores("keyed_counts").await {
+        set_up(&store).await;
+        let bare = account("ALPHA", "bare");
+        store.put_account(&acme(), &bare, "{}", None).await.unwrap().unwrap();
+        let old = make(&store, "old", 1).await;
+        make(&store, "new", 2).await;
+        make(&store, "new", 3).await;
+        let all = [
+            KeyedKind::Access,
+            KeyedKind::Client,
+            KeyedKind::Account,
+            KeyedKind::Task,
+            KeyedKind::Answer,
+        ];
+        let mut expected = BTreeMap::new();
+        for of in all {
+            expected.insert(("old".to_owned(), of), 1);
+            expected.insert(("new".to_owned(), of), 2);
+        }
+        assert_eq!(counted(&store).await, expected, "{kind}");
+
+        let end = |stored: &crate::Stored, _: &Contract| {
+            let access = gatehouse_core::Access {
+                status: Status::Terminated,
+                end: Some(day(0)),
+                version: 2,
+                ..stored.access.clone()
+            };
+            Ok::<_, StoreError>(Change { access, password: None })
+        };
+        store.change_access(&acme(), old, end).await.unwrap();
+        expected.remove(&("old".to_owned(), KeyedKind::Access));
+        assert_eq!(counted(&store).await, expected, "{kind}: nobody checks it any more");
+    }
+}
+
+#[tokio::test]
+async fn seals_are_replaced_unless_they_have_changed_meanwhile() {
+    for Case { kind, store, place, .. } in stores("keyed_replaces").await {
+        set_up(&store).await;
+        make(&store, "old", 1).await;
+        make(&store, "new", 2).await;
+        let kept = store.account(&acme(), &account("ALPHA", "account 1").name).await.unwrap();
+        let seals = former(&store, b"new").await;
+        let owners: Vec<_> = seals.iter().map(|it| it.owner.clone()).collect();
+        let expected = [
+            SealOwner::Account("account 1".parse().unwrap()),
+            SealOwner::Answer("create request 1".into()),
+            SealOwner::Task(job(1)),
+        ];
+        assert_eq!(owners, expected, "{kind}");
+        for before in &seals {
+            assert!(!format!("{before:?}").contains("111"), "bytes are not shown");
+            let text = String::from_utf8(before.sealed.clone()).unwrap();
+            let after = text.replacen("old", "new", 1).into_bytes();
+            assert!(store.replace_seal(&acme(), before, &after).await.unwrap(), "{kind}");
+            let again = store.replace_seal(&acme(), before, b"late").await.unwrap();
+            assert!(!again, "{kind}: {before:?} is no longer what it was");
+        }
+        assert_eq!(former(&store, b"new").await, [], "{kind}");
+        let now = store.account(&acme(), &account("ALPHA", "account 1").name).await.unwrap();
+        let (kept, now) = (kept.unwrap(), now.unwrap());
+        assert_eq!(now.credentials, Some(seal("new", "credentials")), "{kind}");
+        assert_eq!(now.version, kept.version, "{kind}: who has opened it may hold on to it");
+        let secret = store.secret(&acme(), SecretKind::Task, &job(1).to_string()).await.unwrap();
+        assert_eq!(secret, Some(seal("new", "task")), "{kind}");
+        if let Place::Sqlite(dir) = &place {
+            assert!(store.scrub().await.unwrap());
+            for file in std::fs::read_dir(dir.path()).unwrap() {
+                let bytes = std::fs::read(file.unwrap().path()).unwrap();
+                for gone in ["old:task", "old:answer", "old:credentials"] {
+                    let gone = gone.as_bytes();
+                    assert!(!bytes.windows(gone.len()).any(|it| it == gone), "{gone:?}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_secrets_are_found_some_at_a_time() {
+    for Case { kind, store, .. } in stores("keyed_some_at_a_time").await {
+        set_up(&store).await;
+        for n in 1..=5 {
+            make(&store, "old", n).await;
+        }
+        let (mut seen, mut behind) = (Vec::new(), String::new());
+        loop {
+            let (tenant, answers) = (acme(), SecretKind::Answer);
+            let some = store.former_secrets(&tenant, answers, b"new", &behind, 2).await.unwrap();
+            assert!(some.len() <= 2);
+            let Some(last) = some.last() else { break };
+            let SealOwner::Answer(name) = &last.owner else { panic!("{last:?}") };
+            behind.clone_from(name);
+            seen.extend(some);
+        }
+        assert_eq!(seen.len(), 5, "{kind}: each once, also those that nobody could replace");
+    }
+}
+
+#[tokio::test]
+async fn a_hash_is_renewed_unless_it_has_changed_meanwhile() {
+    for Case { kind, store, .. } in stores("keyed_renews").await {
+        set_up(&store).await;
+        let id = make(&store, "old", 1).await;
+        let (old, new) = (hash("old", "password"), hash("new", "password"));
+        let before = store.access(&acme(), id).await.unwrap();
+        assert!(store.renew_password(&acme(), id, &old, &new).await.unwrap(), "{kind}");
+        assert!(!store.renew_password(&acme(), id, &old, &hash("x", "y")).await.unwrap());
+        assert_eq!(store.access(&acme(), id).await.unwrap(), before, "{kind}: version and all");
+        let kept = store.access_by_username(&acme(), &"access-1".parse().unwrap()).await.unwrap();
+        assert_eq!(kept.unwrap().password, new);
+
+        let client = ClientId::new(&acme(), "client1").unwrap();
+        let (old, new) = (hash("old", "secret"), hash("new", "secret"));
+        assert!(store.renew_client_secret(&acme(), &client, &old, &new).await.unwrap());
+        assert!(!store.renew_client_secret(&acme(), &client, &old, &old).await.unwrap());
+        assert_eq!(store.client(&acme(), &client).await.unwrap().unwrap().1, new, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_recognised_by_a_former_digest() {
+    for Case { kind, store, .. } in stores("keyed_former_digest").await {
+        set_up(&store).await;
+        make(&store, "old", 1).await;
+        for (digest, former, is_same) in
+            [(1, &[][..], true), (7, &[8, 1], true), (7, &[8], false), (7, &[], false)]
+        {
+            let asked = once("request 1", digest, former, None);
+            let found = store.repeated_creation(&acme(), &asked, day(0)).await.unwrap().unwrap();
+            assert_eq!(matches!(found, Repeated::Same(_)), is_same, "{kind}: {digest} {former:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_the_server_is_replaced_by_who_knows_it() {
+    for Case { kind, store, .. } in stores("keyed_server_key").await {
+        assert!(!store.replace_server_key("k", b"a", b"b").await.unwrap(), "{kind}: none yet");
+        store.keep_server_key("k", b"a").await.unwrap();
+        assert!(store.replace_server_key("k", b"a", b"b").await.unwrap());
+        assert!(!store.replace_server_key("k", b"a", b"c").await.unwrap(), "{kind}: too late");
+        assert_eq!(store.server_key("k").await.unwrap().unwrap(), b"b", "{kind}");
+    }
+}
