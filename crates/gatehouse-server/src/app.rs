@@ -14,6 +14,7 @@ pub mod estate;
 pub mod outcome;
 pub mod product;
 mod repeat;
+pub mod reseal;
 pub mod tenant;
 pub mod verify;
 

@@ -9,6 +9,7 @@ mod discovery;
 mod issuer;
 mod memory;
 mod meter;
+mod own;
 
 pub use discovery::BadIssuer;
 pub(crate) use discovery::is_safe;
@@ -21,13 +22,16 @@ use futures_util::future::join_all;
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
 use gatehouse_core::rights::{Rights, Scope, scopes_to_words};
-use gatehouse_vault::{KeySet, TokenKey, chance, named_issuer, token_digest};
+use gatehouse_store::Clock;
+use gatehouse_vault::{KeySet, TokenKeys, chance, named_issuer, token_digest};
 use serde_json::{Value, json};
 
 use crate::app::unix_milliseconds;
+use crate::keys::TokenKeyPlace;
 use claims::ClaimRules;
 use memory::{Known, Remembered};
 use meter::TokenMeter;
+use own::Own;
 
 /// The built-in issuer's name.
 pub const ISSUER: &str = "gatehouse";
@@ -88,8 +92,7 @@ pub struct Grant {
 
 /// Checks tokens, and issues those of the built-in issuer.
 pub struct Auth {
-    key: TokenKey,
-    own_keys: Arc<KeySet>,
+    own: Own,
     own_rules: ClaimRules,
     issuers: Vec<Issuer>,
     remembered: Remembered,
@@ -97,12 +100,11 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// Trusts what `key` signs for `audience`.
-    pub fn new(key: TokenKey, audience: String) -> Self {
+    /// Trusts what `keys` sign for `audience`.
+    pub fn new(keys: TokenKeys, audience: String) -> Self {
         Self {
-            own_keys: Arc::new(key.key_set()),
+            own: Own::fixed(keys),
             own_rules: ClaimRules::of_our_own(audience),
-            key,
             issuers: Vec::new(),
             remembered: Remembered::default(),
             meter: TokenMeter::new(),
@@ -114,10 +116,15 @@ impl Auth {
         Self { issuers, ..self }
     }
 
-    /// Fetches the keys of all issuers, now and before they are old. It never ends, also without any.
+    /// Looks for our own keys there from now on, where somebody may change them.
+    pub fn looking_in(self, place: TokenKeyPlace, clock: Clock) -> Self {
+        Self { own: self.own.found_in(place, clock), ..self }
+    }
+
+    /// Fetches the keys of all issuers, now and before they are old, and looks for our own. It never ends.
     pub async fn keep_fresh(&self) {
-        join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter))).await;
-        std::future::pending().await
+        let issuers = join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter)));
+        tokio::join!(issuers, self.own.keep_fresh());
     }
 
     /// What is counted about tokens.
@@ -165,7 +172,7 @@ impl Auth {
     /// Whether the issuer, our own where there is no number, still stands by these keys.
     fn still_has(&self, issuer: Option<usize>, keys: &Arc<KeySet>) -> bool {
         match issuer {
-            None => true,
+            None => Arc::ptr_eq(&self.own.trusted(), keys),
             Some(n) => self.issuers[n].keys().is_some_and(|now| Arc::ptr_eq(&now, keys)),
         }
     }
@@ -180,8 +187,8 @@ impl Auth {
                 (claims, keys, self.issuers[n].rules())
             }
             None if named == ISSUER => {
-                let claims = self.own_keys.verify(token).map_err(|_| Unknown::NotTrusted)?;
-                (claims, Arc::clone(&self.own_keys), &self.own_rules)
+                let (claims, keys) = self.own.verify(token).await?;
+                (claims, keys, &self.own_rules)
             }
             None => return Err(Unknown::OtherIssuer),
         };
@@ -205,14 +212,14 @@ impl Auth {
             "scope": scopes_to_words(&grant.scopes),
         });
         match claims {
-            Value::Object(claims) => self.key.sign(&claims),
+            Value::Object(claims) => self.own.signing().sign(&claims),
             _ => unreachable!("claims are written as an object above"),
         }
     }
 
     /// The public keys, for whoever wants to check our tokens.
     pub fn jwks(&self) -> Value {
-        self.key.jwks()
+        self.own.jwks()
     }
 }
 

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use gatehouse_store::DatabaseUrl;
-use gatehouse_vault::MasterKey;
+use gatehouse_vault::MasterKeys;
 use serde::{Deserialize, Serialize};
 
 /// The whole configuration.
@@ -45,7 +45,8 @@ pub struct Config {
     /// `postgres://…`; without it, SQLite in the data directory.
     #[serde(with = "load::database_url", skip_serializing_if = "Option::is_none")]
     pub database_url: Option<DatabaseUrl>,
-    /// A file with the master key; needed with PostgreSQL.
+    /// A file with the master key, or several with white space between, the one that is used first; needed
+    /// with PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_key_file: Option<PathBuf>,
     /// What the API is encrypted with.
@@ -63,9 +64,9 @@ pub struct Config {
     pub log: Log,
     /// Where traces of the work go.
     pub traces: Traces,
-    /// The master key itself, from the environment alone: never in a file of settings, never shown.
+    /// The master keys themselves, from the environment alone: never in a file of settings, never shown.
     #[serde(skip)]
-    pub master_key: Option<MasterKey>,
+    pub master_key: Option<MasterKeys>,
 }
 
 /// What the API is encrypted with: both files, or neither.

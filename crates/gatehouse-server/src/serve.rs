@@ -118,7 +118,7 @@ impl Server {
     /// Opens store and keys, applies the estate, and begins to listen.
     pub async fn start(config: &Config, estate: Option<&Estate>) -> Result<Self, StartError> {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
-        let given = keys::given_master_key(config)?;
+        let given = keys::given_master_keys(config)?;
         let issuers = Issuer::all(&config.auth)?;
         let open_files = OpenFiles::now();
         let (manifests, own) = config.platforms.manifests()?;
@@ -139,14 +139,15 @@ impl Server {
         let clock = Clock::machine();
         let (store, lock) = open_store(config, clock.clone()).await?;
         let keys = keys::open(config, &store, given).await?;
-        let vault = Arc::new(keys.vault);
-        let app = App::new(store, vault, clock, config.tasks.clone(), platforms);
+        let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms);
         if let Some(estate) = estate {
             app.apply_estate(estate).await?;
         }
         // On the embedded store nobody else can be at work: what was taken up before is free.
         app.store.forget_leases().await?;
-        let auth = Auth::new(keys.token, config.auth.audience.clone()).trusting(issuers);
+        let auth = Auth::new(keys.token, config.auth.audience.clone())
+            .trusting(issuers)
+            .looking_in(keys.token_place, app.clock.clone());
         let gate = Gate::new(app.clone(), auth, config);
         let setup = |door, capacity, tls| Setup {
             gate: gate.clone(),

@@ -63,8 +63,8 @@ impl Once {
         self.digest == kept || self.former_digests.iter().any(|it| it == kept)
     }
 
-    /// The name of its secret.
-    fn secret_name(&self) -> String {
+    /// The name of its secret: operation and key.
+    pub fn secret_name(&self) -> String {
         format!("{} {}", self.operation.as_str(), self.key)
     }
 }

@@ -2,19 +2,14 @@
 //! provider. Like `gatehouse token`, it works on the data directory or the database itself, also while
 //! a server runs.
 
-use std::sync::Arc;
-
 use clap::{Args, Subcommand, ValueEnum};
-use gatehouse_connectors::{Options, Platforms};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
-use gatehouse_server::config::Config;
 use gatehouse_server::http::ClientBody;
-use gatehouse_server::keys;
-use gatehouse_store::{Clock, Store};
 use serde::Serialize;
 
+use crate::beside::{self, Intent};
 use crate::serve::Settings;
 
 /// Clients that are read at a time.
@@ -173,36 +168,9 @@ impl Whose {
         let tenant = self.tenant.parse::<TenantName>();
         let tenant = tenant.map_err(|bad| format!("--tenant: `{}` {bad}", self.tenant))?;
         let config = self.settings.load(&[])?;
-        let clock = Clock::machine();
-        let store = join(&config, clock.clone()).await?;
-        let vault = keys::open_vault(&config, &store).await.map_err(|why| why.to_string())?;
-        // Nothing is asked of platforms here.
-        let platforms = Platforms::new(Options::default()).map_err(|why| why.to_string())?;
-        let app = App::new(store, Arc::new(vault), clock, config.tasks, Arc::new(platforms));
+        let app = beside::open(&config, Intent::Write).await?;
         Ok((app, tenant))
     }
-}
-
-/// Opens the store that a server has made, beside it.
-async fn join(config: &Config, clock: Clock) -> Result<Store, String> {
-    let (store, place) = match &config.database_url {
-        Some(url) => (Store::attach_postgres(url, clock).await, url.to_string()),
-        None => {
-            let file = config.database_file();
-            (Store::join_sqlite(&file, clock).await, config.data_dir.display().to_string())
-        }
-    };
-    let store = store.map_err(|why| format!("{place}: {}", why.explained()))?;
-    let start = "start `gatehouse serve` there once";
-    let store = store.ok_or_else(|| format!("there is no store in {place}: {start}"))?;
-    let (found, newest) = store.schema_versions().await.map_err(|why| why.explained())?;
-    if found < newest {
-        return Err(format!(
-            "the store in {place} has schema version {found}, and this gatehouse works with {newest}: \
-             {start}, which brings it up to date"
-        ));
-    }
-    Ok(store)
 }
 
 fn show_json(body: &impl Serialize) -> Result<(), String> {

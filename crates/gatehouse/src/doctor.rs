@@ -114,8 +114,8 @@ impl Doctor {
             }
             Err(why) => return findings.wrong(&advice(&place, &why)),
         };
-        match keys::check_master_key(config, &store).await {
-            Ok(()) => findings.good("the master key is the one that the store was written with"),
+        match keys::kept_master_keys(config, &store).await {
+            Ok(_) => findings.good("the master key is the one that the store was written with"),
             Err(why) => findings.wrong(&why.to_string()),
         }
         if let Err(why) = self.examine_store(&store, &place, findings).await {

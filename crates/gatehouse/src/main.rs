@@ -3,10 +3,12 @@
 mod api;
 mod apply;
 mod backup;
+mod beside;
 mod client;
 mod connector;
 mod demo;
 mod doctor;
+mod key;
 mod log_queue;
 mod logging;
 mod migrate;
@@ -47,6 +49,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Move an estate from the embedded store to PostgreSQL
     Migrate(migrate::Migrate),
+    /// Change the master key and the token key, and see what each still has
+    Key(key::KeyCommand),
     /// List, show, check and try connectors: platforms as files
     Connector(connector::ConnectorCommand),
     /// Run simulated platforms, to test clients and accounts with
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Command::Backup(backup) => backup.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Migrate(migrate) => migrate.run(),
+        Command::Key(key) => key.run(),
         Command::Connector(connector) => connector.run(),
         Command::Simulate(simulate) => simulate.run(),
     };

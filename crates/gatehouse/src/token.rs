@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use crate::serve::Settings;
 
 /// Longest life of a token.
-const LIFETIME_DAYS_MAX: i64 = 3660;
+pub(crate) const LIFETIME_DAYS_MAX: i64 = 3660;
 
 /// Make a token of the built-in issuer
 #[derive(Args)]
@@ -39,7 +39,7 @@ impl Token {
         let grant = Grant {
             tenants: read_tenants(&self.tenant)?,
             scopes: parse_scopes(&self.scope).map_err(|bad| format!("--scope {bad}"))?,
-            lifetime_seconds: read_lifetime(&self.ttl)?,
+            lifetime_seconds: read_seconds("--ttl", &self.ttl, 1)?,
             subject: self.subject,
         };
         let config = self.settings.load(&[])?;
@@ -66,10 +66,11 @@ fn read_tenants(names: &[String]) -> Result<Vec<String>, String> {
     Ok(names.to_vec())
 }
 
-fn read_lifetime(text: &str) -> Result<i64, String> {
+/// Reads a time that tokens live: so many seconds at least.
+pub(crate) fn read_seconds(flag: &str, text: &str, least: i64) -> Result<i64, String> {
     let bad = || {
         format!(
-            "--ttl: must be a duration such as 15m, 1h or 30d, up to {LIFETIME_DAYS_MAX}d, \
+            "{flag}: must be a duration such as 15m, 1h or 30d, up to {LIFETIME_DAYS_MAX}d, \
              not `{text}`"
         )
     };
@@ -78,7 +79,7 @@ fn read_lifetime(text: &str) -> Result<i64, String> {
         Some(Ok(days)) => days.checked_mul(24 * 60 * 60).ok_or_else(bad)?,
         _ => text.parse::<SignedDuration>().map_err(|_| bad())?.as_secs(),
     };
-    let allowed = 1..=LIFETIME_DAYS_MAX * 24 * 60 * 60;
+    let allowed = least..=LIFETIME_DAYS_MAX * 24 * 60 * 60;
     if allowed.contains(&seconds) { Ok(seconds) } else { Err(bad()) }
 }
 
@@ -89,10 +90,11 @@ mod tests {
     #[test]
     fn lifetimes_are_written_as_people_write_them() {
         for (text, seconds) in [("15m", 900), ("1h", 3600), ("30d", 2_592_000), ("90s", 90)] {
-            assert_eq!(read_lifetime(text), Ok(seconds), "{text}");
+            assert_eq!(read_seconds("--ttl", text, 1), Ok(seconds), "{text}");
         }
         for bad in ["", "0s", "-1h", "soon", "1", "3661d", "99999999999999999d"] {
-            assert!(read_lifetime(bad).unwrap_err().contains("15m"), "{bad}");
+            assert!(read_seconds("--ttl", bad, 1).unwrap_err().contains("15m"), "{bad}");
         }
+        assert_eq!(read_seconds("--former-for", "0s", 0), Ok(0));
     }
 }

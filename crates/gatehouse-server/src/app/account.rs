@@ -208,7 +208,7 @@ impl App {
 }
 
 /// Tenants have no spaces in them, so no two accounts have the same one.
-fn purpose(tenant: &TenantName, name: &AccountName) -> String {
+pub(super) fn purpose(tenant: &TenantName, name: &AccountName) -> String {
     format!("account {tenant} {name}")
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_core::credential::Password;
+use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
-use gatehouse_vault::{generate_client_code, generate_password};
+use gatehouse_vault::{VaultError, generate_client_code, generate_password};
 
 use super::access::OneTimePassword;
 use super::{App, Error};
@@ -44,9 +44,39 @@ impl App {
             return Ok(None);
         };
         match self.store.client(id.tenant(), &id).await? {
-            Some((client, hash)) if self.vault.check(&hash, &secret).await? => Ok(Some(client)),
+            Some((client, hash)) if self.check_secret(&client, &hash, &secret).await? => {
+                Ok(Some(client))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Whether the secret is the client's. A right one is hashed again under the first master key, where a former
+    /// one has made its hash.
+    async fn check_secret(
+        &self,
+        client: &Client,
+        hash: &StoredHash,
+        secret: &Password,
+    ) -> Result<bool, Error> {
+        let id = &client.id;
+        let is_right = match self.vault.check(hash, secret).await {
+            Err(VaultError::UnknownKey) => {
+                tracing::warn!(client = %id, "its secret was hashed with a master key that is not here");
+                false
+            }
+            checked => checked?,
+        };
+        if !is_right {
+            return Ok(false);
+        }
+        if let Ok(Some(after)) = self.vault.renew(hash, secret).await {
+            let renewed = self.store.renew_client_secret(id.tenant(), id, hash, &after).await;
+            if let Err(why) = renewed {
+                tracing::warn!(%why, client = %id, "its secret keeps the hash of a former master key");
+            }
+        }
+        Ok(true)
     }
 
     /// Deletes a client. Tokens that it has got are good until they expire.

@@ -17,7 +17,7 @@ impl App {
     ) -> Result<Option<Issued>, Error> {
         let repeated = self.store.repeated_creation(tenant, once, at).await?;
         let Some((access, sealed)) = same(once, repeated)? else { return Ok(None) };
-        let password = self.vault.unseal(&purpose(tenant, once), &sealed);
+        let password = self.vault.unseal(&purpose(tenant, &once.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
         let password = Password::new(password).map_err(|_| unreadable())?;
@@ -36,7 +36,8 @@ impl App {
 
     /// The same request with what its answer will show.
     pub(super) fn with_answer(&self, tenant: &TenantName, once: Once, password: &Password) -> Once {
-        let sealed = self.vault.seal(&purpose(tenant, &once), password.reveal().as_bytes());
+        let sealed =
+            self.vault.seal(&purpose(tenant, &once.secret_name()), password.reveal().as_bytes());
         Once { sealed: Some(sealed), ..once }
     }
 }
@@ -50,9 +51,9 @@ fn same<T>(once: &Once, repeated: Option<Repeated<T>>) -> Result<Option<T>, Erro
     }
 }
 
-fn purpose(tenant: &TenantName, once: &Once) -> String {
-    // Neither tenants nor operations have spaces in them.
-    format!("answer {tenant} {} {}", once.operation.as_str(), once.key)
+/// What an answer is sealed for. Neither tenants nor the operations, with which names begin, have spaces in them.
+pub(super) fn purpose(tenant: &TenantName, name: &str) -> String {
+    format!("answer {tenant} {name}")
 }
 
 fn unreadable() -> Error {

@@ -1,9 +1,10 @@
 //! Checking a device's credentials. The row is read at every check: what has been answered is obeyed.
 
-use gatehouse_core::credential::Password;
+use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, Refused};
 use gatehouse_core::{Access, TenantName, Username};
-use gatehouse_store::{Change, Stored};
+use gatehouse_store::{Change, Failure, StoreError, Stored};
+use gatehouse_vault::VaultError;
 
 use super::{App, Error};
 
@@ -21,15 +22,50 @@ impl App {
         };
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
             // Not by what is remembered: that would be quick for the right password alone.
-            self.vault.check_afresh(&stored.password, password).await?;
+            match self.vault.check_afresh(&stored.password, password).await {
+                Err(VaultError::UnknownKey) => {
+                    self.vault.check_nothing(username.as_str(), password).await?;
+                }
+                checked => drop(checked?),
+            }
             return Err(self.refuse(tenant).await?);
         };
-        if !self.vault.check(&stored.password, password).await? {
+        if !self.check_password(&stored, password).await? {
             return Err(self.refuse(tenant).await?);
         }
         match entry {
-            Some(access) => Ok(access),
-            None => self.connect_first(tenant, stored).await,
+            Some(access) => {
+                self.renew_password(tenant, &stored, password).await;
+                Ok(access)
+            }
+            None => self.connect_first(tenant, stored, password).await,
+        }
+    }
+
+    /// Whether the password is the access's. One that was hashed with a master key that is gone is nobody's.
+    async fn check_password(&self, stored: &Stored, password: &Password) -> Result<bool, Error> {
+        match self.vault.check(&stored.password, password).await {
+            Err(VaultError::UnknownKey) => {
+                let access = stored.access.id;
+                tracing::warn!(%access, "its password was hashed with a master key that is not here");
+                let username = stored.access.username.as_str();
+                self.vault.check_nothing(username, password).await?;
+                Ok(false)
+            }
+            checked => Ok(checked?),
+        }
+    }
+
+    /// Hashes a password that was just found right under the first master key, where a former one has made its
+    /// hash. What comes of it is nothing to who is let in: the next check tries again.
+    async fn renew_password(&self, tenant: &TenantName, stored: &Stored, password: &Password) {
+        let (id, before) = (stored.access.id, &stored.password);
+        let renewed = match self.vault.renew(before, password).await {
+            Ok(Some(after)) => self.store.renew_password(tenant, id, before, &after).await,
+            Ok(None) | Err(_) => return,
+        };
+        if let Err(why) = renewed {
+            tracing::warn!(%why, access = %id, "its password keeps the hash of a former master key");
         }
     }
 
@@ -42,17 +78,60 @@ impl App {
     }
 
     /// Counts the first connection, exactly once however many come at the same time.
-    async fn connect_first(&self, tenant: &TenantName, checked: Stored) -> Result<Access, Error> {
+    async fn connect_first(
+        &self,
+        tenant: &TenantName,
+        mut checked: Stored,
+        password: &Password,
+    ) -> Result<Access, Error> {
         let (id, now) = (checked.access.id, self.now());
-        let access = self.store.change_access(tenant, id, move |stored, contract| {
-            // A password that was rotated since it was checked lets nobody in.
-            if stored.password != checked.password {
-                return Err(Error::CredentialsRefused);
+        for _ in 0..CHECKS_MAX {
+            let checked_with = checked.password.clone();
+            let access = self.store.change_access(tenant, id, move |stored, contract| {
+                if stored.password != checked_with {
+                    return Err(NotConnected::Changed(stored.password.clone()));
+                }
+                let access =
+                    lifecycle::connect(&stored.access, contract, now).map_err(Error::from)?;
+                Ok(Change { access, password: None })
+            });
+            match access.await {
+                Ok(access) => return access.ok_or(Error::CredentialsRefused),
+                Err(NotConnected::For(why)) => return Err(why),
+                Err(NotConnected::Changed(password)) => checked.password = password,
             }
-            let access = lifecycle::connect(&stored.access, contract, now)?;
-            Ok(Change { access, password: None })
-        });
-        access.await?.ok_or(Error::CredentialsRefused)
+            // A password that was rotated since it was checked lets nobody in; the same one under another
+            // master key does.
+            if !self.check_password(&checked, password).await? {
+                break;
+            }
+        }
+        Err(Error::CredentialsRefused)
+    }
+}
+
+/// How often a hash that changes all the time is looked at.
+const CHECKS_MAX: usize = 3;
+
+/// Why a first connection was not counted.
+enum NotConnected {
+    /// Another hash is kept than the one that was checked: this one.
+    Changed(StoredHash),
+    For(Error),
+}
+
+impl<E: Into<Error>> From<E> for NotConnected {
+    fn from(why: E) -> Self {
+        Self::For(why.into())
+    }
+}
+
+impl Failure for NotConnected {
+    fn of_store(&self) -> Option<&StoreError> {
+        match self {
+            Self::Changed(_) => None,
+            Self::For(why) => why.of_store(),
+        }
     }
 }
 

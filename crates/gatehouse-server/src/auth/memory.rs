@@ -69,7 +69,7 @@ impl Generations {
 mod tests {
     use super::*;
     use crate::auth::claims::ClaimRules;
-    use gatehouse_vault::TokenKey;
+    use gatehouse_vault::TokenKeys;
 
     #[test]
     fn memory_does_not_grow_without_bound() {
@@ -77,7 +77,7 @@ mod tests {
         let claims = serde_json::json!({"iss": "gatehouse", "aud": "a", "exp": 1});
         let rules = ClaimRules::of_our_own("a".into());
         let (caller, validity) = rules.read(claims.as_object().unwrap()).unwrap();
-        let keys = Arc::new(TokenKey::generate().key_set());
+        let keys = Arc::new(TokenKeys::generate().key_set(gatehouse_core::Timestamp::EPOCH));
         let known = Known { caller: Arc::new(caller), validity, issuer: None, keys };
         let digest = |n: usize| {
             let mut digest = [0; 32];

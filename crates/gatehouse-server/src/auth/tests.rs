@@ -8,11 +8,11 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn auth() -> Auth {
-    Auth::new(TokenKey::generate(), "gatehouse".into())
+    Auth::new(TokenKeys::generate(), "gatehouse".into())
 }
 
 async fn signed(auth: &Auth, claims: Value) -> Result<Arc<Caller>, Unknown> {
-    let token = auth.key.sign(claims.as_object().unwrap());
+    let token = auth.own.signing().sign(claims.as_object().unwrap());
     auth.authenticate(Some(&format!("Bearer {token}")), at(0)).await
 }
 
@@ -98,8 +98,8 @@ async fn what_is_no_token_of_ours_is_nobody() {
     ] {
         assert_eq!(auth.authenticate(header, at(0)).await.unwrap_err(), why, "{header:?}");
     }
-    let foreign = Auth::new(TokenKey::generate(), "gatehouse".into());
-    let token = foreign.key.sign(good().as_object().unwrap());
+    let foreign = Auth::new(TokenKeys::generate(), "gatehouse".into());
+    let token = foreign.own.signing().sign(good().as_object().unwrap());
     let header = format!("Bearer {token}");
     assert_eq!(auth.authenticate(Some(&header), at(0)).await.unwrap_err(), Unknown::NotTrusted);
     let long = format!("Bearer {}", "x".repeat(TOKEN_BYTES_MAX + 1));
@@ -109,7 +109,7 @@ async fn what_is_no_token_of_ours_is_nobody() {
 #[tokio::test]
 async fn a_token_that_is_remembered_is_held_against_the_clock_all_the_same() {
     let auth = auth();
-    let token = auth.key.sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
+    let token = auth.own.signing().sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
     let header = format!("Bearer {token}");
     for (second, expected) in [
         (0, None),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use gatehouse_vault::MasterKey;
+use gatehouse_vault::MasterKeys;
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
@@ -91,7 +91,7 @@ impl Config {
         let mut master_key = None;
         for (variable, value) in environment {
             if variable == MASTER_KEY {
-                let key = MasterKey::from_hex(&value);
+                let key = MasterKeys::parse(&value);
                 master_key = Some(key.map_err(|bad| BadConfig(format!("{MASTER_KEY}: {bad}")))?);
             } else if variable.starts_with(PREFIX) && !OF_CLIENTS.contains(&variable.as_str()) {
                 let (name, kind) = setting_of(&variable)?;

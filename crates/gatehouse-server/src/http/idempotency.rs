@@ -26,9 +26,11 @@ pub(super) async fn once(call: &Call, operation: Operation) -> Result<Option<Onc
     let Some(key) = key(call)? else { return Ok(None) };
     let (vault, tenant) = (Arc::clone(&call.app().vault), call.tenant().clone());
     let body = call.body.clone();
-    let digest = move || vault.digest_request(&tenant, operation.as_str(), &body);
-    let digest = beside(call.body.len(), digest).await?;
-    Ok(Some(Once { operation, key, digest, sealed: None }))
+    let digests = move || vault.digest_request(&tenant, operation.as_str(), &body);
+    let mut digests = beside(call.body.len(), digests).await?;
+    let former_digests = digests.split_off(1);
+    let digest = digests.swap_remove(0);
+    Ok(Some(Once { operation, key, digest, former_digests, sealed: None }))
 }
 
 fn key(call: &Call) -> Result<Option<RequestKey>, Problem> {

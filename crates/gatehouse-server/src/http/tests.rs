@@ -34,7 +34,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::{Cable, empty_schema};
-use gatehouse_vault::{MasterKey, TokenKey, Vault};
+use gatehouse_vault::{MasterKey, TokenKeys, Vault};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
@@ -97,12 +97,12 @@ impl Gatehouse {
         config: Config,
         dir: Option<tempfile::TempDir>,
     ) -> Self {
-        let vault = Arc::new(Vault::new(&MasterKey::generate()));
+        let vault = Arc::new(Vault::new(&MasterKey::generate().into()));
         let platforms =
             Arc::new(Platforms::new(config.platforms.options(Default::default())).unwrap());
         let tasks = Config::default().tasks;
         let app = App::new(store, vault, clock.clone(), tasks, platforms);
-        let auth = Auth::new(TokenKey::generate(), config.auth.audience.clone());
+        let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
         let gate = Gate::new(app, auth, &config);
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);

@@ -50,7 +50,7 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
     for (kind, store, clock, dir) in
         [("SQLite", sqlite, here, Some(dir)), ("PostgreSQL", postgres, there, None)]
     {
-        let vault = Arc::new(Vault::new(&MasterKey::generate()));
+        let vault = Arc::new(Vault::new(&MasterKey::generate().into()));
         let options = Config::default().platforms.options(Default::default());
         let platforms = Arc::new(Platforms::new(options).unwrap());
         let app = App::new(store, vault, clock, Tasks::default(), platforms);

@@ -3,7 +3,7 @@ use std::sync::Mutex as StdMutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use gatehouse_vault::TokenKey;
+use gatehouse_vault::TokenKeys;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::service::service_fn;
@@ -17,7 +17,7 @@ use crate::auth::Auth;
 /// An issuer on this machine whose answers a test decides, and which counts who asks.
 struct Far {
     url: String,
-    key: StdMutex<TokenKey>,
+    key: StdMutex<TokenKeys>,
     answer: StdMutex<Answering>,
     n_asked: AtomicUsize,
 }
@@ -36,7 +36,7 @@ impl Far {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let far = Arc::new(Self {
             url: format!("http://{}", listener.local_addr().unwrap()),
-            key: StdMutex::new(TokenKey::generate()),
+            key: StdMutex::new(TokenKeys::generate()),
             answer: StdMutex::new(Answering::Well),
             n_asked: AtomicUsize::new(0),
         });
@@ -69,7 +69,7 @@ impl Far {
             ("/keys", Answering::NoKeys) => json(json!({"keys": []})),
             ("/keys", _) => {
                 self.n_asked.fetch_add(1, Ordering::SeqCst);
-                json(self.key.lock().unwrap().jwks())
+                json(self.key.lock().unwrap().jwks(Timestamp::EPOCH))
             }
             (_, Answering::Named(issuer)) => json(json!({"issuer": issuer, "jwks_uri": keys()})),
             (_, Answering::KeysAt(place)) => json(json!({"issuer": self.url, "jwks_uri": place})),
@@ -84,7 +84,7 @@ impl Far {
     }
 
     fn rotate(&self) {
-        *self.key.lock().unwrap() = TokenKey::generate();
+        *self.key.lock().unwrap() = TokenKeys::generate();
     }
 
     fn n_asked(&self) -> usize {
@@ -95,7 +95,7 @@ impl Far {
     fn auth(&self, more: &str) -> Auth {
         let text = format!("[[issuers]]\nissuer = \"{}\"\n{more}", self.url);
         let settings: config::Auth = toml::from_str(&text).unwrap();
-        Auth::new(TokenKey::generate(), "gatehouse".into())
+        Auth::new(TokenKeys::generate(), "gatehouse".into())
             .trusting(Issuer::all(&settings).unwrap())
     }
 
@@ -132,7 +132,7 @@ async fn keys_are_fetched_once_and_tokens_are_remembered() {
     // The built-in issuer is trusted beside it, and nobody else.
     let own =
         json!({"iss": "gatehouse", "aud": "gatehouse", "sub": "bob", "exp": at(9).as_second()});
-    let own = format!("Bearer {}", auth.key.sign(own.as_object().unwrap()));
+    let own = format!("Bearer {}", auth.own.signing().sign(own.as_object().unwrap()));
     assert_eq!(who(&auth, &own).await.as_deref(), Ok("bob"));
     let mut other = far.claims();
     other["iss"] = "https://id.example".into();
@@ -173,7 +173,7 @@ async fn made_up_keys_cause_few_fetches_however_many_come() {
     let before = far.n_asked();
     let claims = far.claims();
     let made_up = || {
-        let token = TokenKey::generate().sign(claims.as_object().unwrap());
+        let token = TokenKeys::generate().sign(claims.as_object().unwrap());
         format!("Bearer {token}")
     };
     let tokens: Vec<String> = (0..1000).map(|_| made_up()).collect();

@@ -1,0 +1,116 @@
+//! Which master keys a store was written with: their fingerprints, kept beside the data.
+//!
+//! A server writes its first key's fingerprint down before it makes anything with it, and starts only with all keys
+//! that are written down. So servers may change their keys one after the other: whatever one of them writes, the
+//! others that have started can read. A key is let go of by hand, when nothing is left that was made with it.
+
+use std::fmt;
+
+use gatehouse_store::Store;
+use gatehouse_vault::MasterKeys;
+
+use super::KeysError;
+
+const FINGERPRINTS: &str = "master-key-fingerprint";
+
+/// Least characters of a fingerprint that name it: those that hashes and seals carry.
+const NAME_CHARS: usize = 8;
+
+/// The fingerprints of the master keys that are in use: one, and several while it is being changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InUse(Vec<String>);
+
+impl InUse {
+    /// Those that are written down, if a server has started here before.
+    pub async fn read(store: &Store) -> Result<Option<Self>, KeysError> {
+        Ok(store.server_key(FINGERPRINTS).await?.map(|kept| Self::parse(&kept)))
+    }
+
+    /// Whether this key is in use.
+    pub fn contains(&self, fingerprint: &str) -> bool {
+        self.0.iter().any(|it| it == fingerprint)
+    }
+
+    /// The fingerprints, in the order in which they came into use.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether all of them are among the keys that are given.
+    pub(super) fn check(&self, given: &MasterKeys) -> Result<(), KeysError> {
+        let given = given.fingerprints();
+        match self.0.iter().find(|kept| !given.contains(kept)) {
+            None => Ok(()),
+            Some(lacking) if self.0.iter().any(|kept| given.contains(kept)) => {
+                Err(KeysError::Lacking(lacking.clone()))
+            }
+            Some(_) => Err(KeysError::Mismatch { given: given.join(", "), kept: self.to_string() }),
+        }
+    }
+
+    fn parse(kept: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(kept);
+        Self(text.split_whitespace().map(str::to_owned).collect())
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.join("\n").into_bytes()
+    }
+}
+
+impl fmt::Display for InUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// Writes down that the first of these keys is in use, if all that are in use are among them.
+pub(super) async fn take_up(store: &Store, masters: &MasterKeys) -> Result<(), KeysError> {
+    let first = masters.fingerprints().swap_remove(0);
+    let mut kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
+    loop {
+        let mut in_use = InUse::parse(&kept);
+        in_use.check(masters)?;
+        if in_use.contains(&first) {
+            return Ok(());
+        }
+        in_use.0.push(first.clone());
+        if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
+            tracing::info!(fingerprint = %first, "another master key is in use from now on");
+            return Ok(());
+        }
+        // Another server came first.
+        kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
+    }
+}
+
+/// The key in use whose fingerprint is this, or begins like this.
+pub(super) fn find<'a>(in_use: &'a InUse, fingerprint: &str) -> Result<&'a str, KeysError> {
+    let mut named = in_use.iter().filter(|it| it.starts_with(fingerprint));
+    match (named.next(), named.next()) {
+        (Some(found), None) if fingerprint.len() >= NAME_CHARS => Ok(found),
+        _ => Err(KeysError::NotRetired(format!(
+            "no master key in use has the fingerprint `{fingerprint}`: these have been written with \
+             here: {in_use}"
+        ))),
+    }
+}
+
+/// Lets go of a key: servers start without it from now on. Its whole fingerprint comes back.
+pub async fn retire(store: &Store, fingerprint: &str) -> Result<String, KeysError> {
+    loop {
+        let never_started = || KeysError::NotRetired("no server has started here yet".into());
+        let kept = store.server_key(FINGERPRINTS).await?.ok_or_else(never_started)?;
+        let mut in_use = InUse::parse(&kept);
+        let found = find(&in_use, fingerprint)?.to_owned();
+        if in_use.0.len() == 1 {
+            return Err(KeysError::NotRetired(
+                "it is the only master key in use: start a server with another one first".into(),
+            ));
+        }
+        in_use.0.retain(|it| *it != found);
+        if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
+            return Ok(found);
+        }
+    }
+}
