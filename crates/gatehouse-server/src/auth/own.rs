@@ -134,3 +134,6 @@ impl Own {
         self.present.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,6 +143,12 @@ fn a_master_key_is_given_in_one_way() {
     let key = "ab".repeat(32);
     let both = [("GATEHOUSE_MASTER_KEY", key.as_str()), ("GATEHOUSE_MASTER_KEY_FILE", "m.key")];
     assert!(load(None, &both).unwrap_err().contains("not both"));
+    let several = format!("{key}\n{}", "cd".repeat(32));
+    let config = load(None, &[("GATEHOUSE_MASTER_KEY", &several)]).unwrap();
+    assert_eq!(config.master_key.unwrap().fingerprints().len(), 2);
+    let why = load(None, &[("GATEHOUSE_MASTER_KEY", &several[1..])]).unwrap_err();
+    assert!(why.contains("GATEHOUSE_MASTER_KEY: key 1 of 2: a master key is 64"), "{why}");
+    assert!(!why.contains(&key[2..]), "{why}");
 }
 
 #[test]

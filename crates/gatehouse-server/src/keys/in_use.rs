@@ -85,7 +85,7 @@ pub(super) async fn take_up(store: &Store, masters: &MasterKeys) -> Result<(), K
 }
 
 /// The key in use whose fingerprint is this, or begins like this.
-pub(super) fn find<'a>(in_use: &'a InUse, fingerprint: &str) -> Result<&'a str, KeysError> {
+fn find<'a>(in_use: &'a InUse, fingerprint: &str) -> Result<&'a str, KeysError> {
     let mut named = in_use.iter().filter(|it| it.starts_with(fingerprint));
     match (named.next(), named.next()) {
         (Some(found), None) if fingerprint.len() >= NAME_CHARS => Ok(found),
@@ -112,5 +112,81 @@ pub async fn retire(store: &Store, fingerprint: &str) -> Result<String, KeysErro
         if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
             return Ok(found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehouse_store::Clock;
+
+    fn keys(bytes: &[u8]) -> MasterKeys {
+        let keys: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}").repeat(32)).collect();
+        MasterKeys::parse(&keys.join(" ")).unwrap()
+    }
+
+    fn print(byte: u8) -> String {
+        keys(&[byte]).fingerprints().remove(0)
+    }
+
+    async fn empty() -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open_sqlite(&dir.path().join("test.db"), Clock::machine()).await;
+        (dir, store.unwrap())
+    }
+
+    /// What is in use, by the bytes of keys.
+    async fn in_use(store: &Store) -> Vec<u8> {
+        let kept = InUse::read(store).await.unwrap().unwrap();
+        let byte = |it: &str| (0..=9).find(|byte| print(*byte) == it).unwrap();
+        kept.iter().map(byte).collect()
+    }
+
+    #[tokio::test]
+    async fn a_server_needs_every_key_in_use_and_adds_its_first() {
+        let (_dir, store) = empty().await;
+        assert_eq!(InUse::read(&store).await.unwrap(), None);
+        // In the order of a change, with a server that comes late in between.
+        for (given, expected) in [
+            (&[1][..], Ok(&[1][..])),
+            (&[1, 2], Ok(&[1])),
+            (&[2], Err("not the one that this database")),
+            (&[2, 1], Ok(&[1, 2])),
+            (&[1, 2], Ok(&[1, 2])),
+            (&[1], Err("also written with")),
+            (&[2], Err("also written with")),
+            (&[3, 2], Err("also written with")),
+            (&[3], Err("not the one that this database")),
+        ] {
+            match (take_up(&store, &keys(given)).await, expected) {
+                (Ok(()), Ok(expected)) => assert_eq!(in_use(&store).await, expected, "{given:?}"),
+                (Err(why), Err(expected)) => {
+                    assert!(why.to_string().contains(expected), "{given:?}: {why}");
+                }
+                (came, _) => panic!("{given:?}: {came:?}"),
+            }
+        }
+        let lacking = take_up(&store, &keys(&[1])).await.unwrap_err().to_string();
+        assert!(lacking.contains(&format!("key retire {}", print(2))), "{lacking}");
+    }
+
+    #[tokio::test]
+    async fn a_key_that_is_let_go_of_is_needed_no_more() {
+        let (_dir, store) = empty().await;
+        assert!(retire(&store, &print(1)).await.is_err(), "nothing is in use yet");
+        take_up(&store, &keys(&[1])).await.unwrap();
+        let why = retire(&store, &print(1)).await.unwrap_err().to_string();
+        assert!(why.contains("only master key"), "{why}");
+        take_up(&store, &keys(&[2, 1])).await.unwrap();
+        for unknown in ["", &print(1)[..7], &print(3)] {
+            let why = retire(&store, unknown).await.unwrap_err().to_string();
+            assert!(why.contains(&print(1)), "{unknown}: {why}");
+        }
+        assert_eq!(retire(&store, &print(1)[..8]).await.unwrap(), print(1));
+        assert_eq!(in_use(&store).await, [2]);
+        take_up(&store, &keys(&[2])).await.unwrap();
+        // One that writes with it all the same makes it needed again.
+        take_up(&store, &keys(&[1, 2])).await.unwrap();
+        assert!(take_up(&store, &keys(&[2])).await.is_err());
     }
 }

@@ -17,6 +17,7 @@ mod hostile;
 mod http2;
 mod issued;
 mod issuer;
+mod key_change;
 mod keys;
 mod kills;
 mod limits;

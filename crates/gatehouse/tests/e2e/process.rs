@@ -24,11 +24,14 @@ pub(crate) struct Place {
     pub(crate) kind: &'static str,
     pub(crate) dir: tempfile::TempDir,
     pub(crate) database_url: Option<String>,
+    /// What is given to everything that starts here, where PostgreSQL is.
+    pub(crate) master_key: String,
 }
 
 impl Place {
     pub(crate) fn sqlite() -> Self {
-        let place = Self { kind: "SQLite", dir: tempfile::tempdir().unwrap(), database_url: None };
+        let (dir, master_key) = (tempfile::tempdir().unwrap(), MASTER_KEY.to_owned());
+        let place = Self { kind: "SQLite", dir, database_url: None, master_key };
         std::fs::write(place.path("estate.yaml"), ESTATE).unwrap();
         place
     }
@@ -59,7 +62,9 @@ impl Place {
         }
         command.current_dir(self.dir.path()).args(arguments);
         if let Some(url) = &self.database_url {
-            command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+            command
+                .env("GATEHOUSE_DATABASE_URL", url)
+                .env("GATEHOUSE_MASTER_KEY", &self.master_key);
         }
         command
     }
