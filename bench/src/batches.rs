@@ -5,9 +5,9 @@
 //! server, another one takes the bare rows.
 
 mod bare;
-mod batch;
+pub(crate) mod batch;
 mod hashing;
-mod load;
+pub(crate) mod load;
 
 use std::time::{Duration, Instant};
 
@@ -196,14 +196,14 @@ fn watch(
 
 /// How long clients waited.
 #[derive(Clone, Copy, Debug)]
-struct Waits {
-    p50_us: f64,
-    p99_us: f64,
-    per_second: f64,
+pub(crate) struct Waits {
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) per_second: f64,
 }
 
 impl Waits {
-    fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
+    pub(crate) fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
         let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
         waits.sort();
         Self {

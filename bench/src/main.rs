@@ -1,14 +1,15 @@
 //! The bench: what lists cost on a running server, with few accesses and with very many; how long batches
-//! take, and what they do to others; and what is added to the time that platforms take for their products.
+//! take, and what they do to others; what many clients get on one server and on several; and what is added to the time that platforms take for their products.
 //!
 //! This file is the whole course of measuring lists; `cases.rs` says what is measured, `docs/performance.md`
-//! why it is done so. `batches.rs` and `products.rs` are the courses of the others. `cargo xtask bench` builds
+//! why it is done so. `batches.rs`, `creations.rs` and `products.rs` are the courses of the others. `cargo xtask bench` builds
 //! everything and starts it.
 
 mod batches;
 mod cases;
 mod client;
 mod cpu;
+mod creations;
 mod failure;
 mod fill;
 mod filled;
@@ -52,6 +53,12 @@ fn run(options: Options) -> Result<(), Failure> {
             let report = lines::Report { about: about(&database, options), lines };
             let name = format!("batches-{}", options.store.as_str());
             publish(&name, &report.markdown(), &report.json(), options)?;
+            conclude(report.n_missed(), options)
+        }
+        Subject::Creations => {
+            let lines = creations::run(&database, options)?;
+            let report = lines::Report { about: about(&database, options), lines };
+            publish("creations-postgres", &report.markdown(), &report.json(), options)?;
             conclude(report.n_missed(), options)
         }
         Subject::Products => {

@@ -16,11 +16,15 @@ const ROWS_MAX: u64 = 100_000_000;
 const ROUNDS: usize = 15;
 const ROUNDS_QUICK: usize = 5;
 
-/// Accesses that are there before batches add theirs, and how often each batch is made.
+/// Accesses that are there before batches and single creations add theirs, and how often each batch is made.
 const ROWS_BEFORE_BATCHES: u64 = 1_000_000;
 const ROWS_BEFORE_BATCHES_QUICK: u64 = 100_000;
 const BATCH_ROUNDS: usize = 5;
 const BATCH_ROUNDS_QUICK: usize = 1;
+
+/// How often each way to make accesses one by one has its turn.
+const CREATION_ROUNDS: usize = 7;
+const CREATION_ROUNDS_QUICK: usize = 1;
 
 /// How often products are asked for in each way.
 const PRODUCT_ROUNDS: usize = 15;
@@ -55,6 +59,8 @@ pub(crate) enum Subject {
         /// Chosen passwords in those that bring some.
         n_passwords: u32,
     },
+    /// Accesses that many clients make one by one, on several servers, on the large store.
+    Creations,
     /// Products of simulated platforms, on an empty store.
     Products,
 }
@@ -81,6 +87,7 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
     let mut words = words;
     let (mut quick, mut strict, mut rows, mut store) = (false, false, None, StoreKind::Sqlite);
     let (mut batches, mut products, mut n_passwords) = (false, false, PASSWORDS);
+    let (mut creations, mut is_store_named) = (false, false);
     while let Some(word) = words.next() {
         let mut value = || {
             words.next().ok_or_else(|| Failure::Usage(format!("`{word}` needs a value behind it")))
@@ -89,19 +96,29 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
             "--quick" => quick = true,
             "--strict" => strict = true,
             "--rows" => rows = Some(parse_rows(&value()?)?),
-            "--store" => store = parse_store(&value()?)?,
+            "--store" => (store, is_store_named) = (parse_store(&value()?)?, true),
+            "--creations" => creations = true,
             "--batches" => batches = true,
             "--products" => products = true,
             "--passwords" => n_passwords = parse_passwords(&value()?)?,
             unknown => {
                 return Err(Failure::Usage(format!(
                     "no option `{unknown}`; use --quick, --strict, --rows, --store, \
-                     --batches, --passwords or --products"
+                     --batches, --passwords, --creations or --products"
                 )));
             }
         }
     }
+    if creations {
+        if batches || products || is_store_named {
+            let why = "--creations are measured by themselves, and on PostgreSQL; leave --batches, \
+                       --products and --store away";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        store = StoreKind::Postgres;
+    }
     let subject = match (batches, products) {
+        (false, false) if creations => Subject::Creations,
         (false, false) => Subject::Lists,
         (true, false) => Subject::Batches { n_passwords },
         (false, true) if store == StoreKind::Sqlite && rows.is_none() => Subject::Products,
@@ -120,6 +137,8 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
         (Subject::Lists, true) => (LARGE_ROWS_QUICK, ROUNDS_QUICK),
         (Subject::Batches { .. }, false) => (ROWS_BEFORE_BATCHES, BATCH_ROUNDS),
         (Subject::Batches { .. }, true) => (ROWS_BEFORE_BATCHES_QUICK, BATCH_ROUNDS_QUICK),
+        (Subject::Creations, false) => (ROWS_BEFORE_BATCHES, CREATION_ROUNDS),
+        (Subject::Creations, true) => (ROWS_BEFORE_BATCHES_QUICK, CREATION_ROUNDS_QUICK),
         (Subject::Products, false) => (0, PRODUCT_ROUNDS),
         (Subject::Products, true) => (0, PRODUCT_ROUNDS_QUICK),
     };

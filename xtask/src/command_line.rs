@@ -21,6 +21,8 @@ Commands:
                            --quick takes fewer accesses and rounds, --rows N so many accesses,
                            --store sqlite or postgres, --strict fails where a goal is missed;
                            --batches measures batches instead, with --passwords N chosen ones;
+                           --creations measures accesses that clients make one by one, on one server
+                           and on three, with PostgreSQL;
                            --products measures products of simulated platforms instead
   fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
                            needs `cargo install cargo-fuzz`
@@ -29,8 +31,9 @@ Commands:
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres; test and ci also
-need Node.js and Python 3.10 or later; test --failover needs Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
+PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres or --creations; test,
+postgres and ci also need PgBouncer, test and ci Node.js and Python 3.10 or later, test --failover Patroni,
+etcd and HAProxy. What is missing is installed with apt-get, and what the tests
 take from npm and PyPI goes below target/.
 ";
 
@@ -122,6 +125,7 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     while let Some(word) = rest.next() {
         match word.as_str() {
             "--quick" | "--strict" | "--batches" | "--products" => {}
+            "--creations" => with_postgres = true,
             "--passwords" => {
                 let n = rest.next().and_then(|n| n.parse::<u32>().ok());
                 n.filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
@@ -145,7 +149,7 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
             unknown => {
                 return Err(Failure::Usage(format!(
                     "`bench` has no option `{unknown}`; use --quick, --rows N, --store sqlite, \
-                     --store postgres, --batches, --passwords N, --products or --strict"
+                     --store postgres, --batches, --passwords N, --creations, --products or --strict"
                 )));
             }
         }
@@ -154,6 +158,10 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     if is_there("--products") && ["--batches", "--rows", "--store"].into_iter().any(is_there) {
         let why = "`--products` goes without `--batches`, `--rows` and `--store`";
         return Err(wrong(why, "--products"));
+    }
+    if is_there("--creations") && ["--batches", "--products", "--store"].into_iter().any(is_there) {
+        let why = "`--creations` goes without `--batches`, `--products` and `--store`";
+        return Err(wrong(why, "--creations"));
     }
     Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
@@ -224,6 +232,7 @@ mod tests {
             ("bench --rows 1000000 --store postgres", true),
             ("bench --batches --passwords 10000", false),
             ("bench --products --quick", false),
+            ("bench --creations --rows 20000", true),
         ] {
             let arguments = line.split(' ').skip(1).map(String::from).collect();
             assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
@@ -252,6 +261,7 @@ mod tests {
             ("bench --store mysql", "sqlite or postgres"),
             ("bench --passwords 0", "--passwords 10000"),
             ("bench --products --store postgres", "cargo xtask bench --products"),
+            ("bench --creations --store sqlite", "cargo xtask bench --creations"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),
         ] {

@@ -20,11 +20,25 @@ pub(crate) fn beside<T>(
     pace: Option<Duration>,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
+    let asks: Vec<_> = requests.iter().map(|it| (caller.address.as_str(), it.as_slice())).collect();
+    beside_each(&asks, status, pace, work)
+}
+
+/// The same, where each client has an address of its own to ask at.
+pub(crate) fn beside_each<T>(
+    asks: &[(&str, &[u8])],
+    status: u16,
+    pace: Option<Duration>,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let clients: Vec<_> = requests
+        let is_over = &is_over;
+        let clients: Vec<_> = asks
             .iter()
-            .map(|request| scope.spawn(|| ask_until(caller, request, status, pace, &is_over)))
+            .map(|(address, request)| {
+                scope.spawn(move || ask_until(address, request, status, pace, is_over))
+            })
             .collect();
         let begun = Instant::now();
         let worked = work();
@@ -40,13 +54,13 @@ pub(crate) fn beside<T>(
 }
 
 fn ask_until(
-    caller: &Caller,
+    address: &str,
     request: &[u8],
     status: u16,
     pace: Option<Duration>,
     is_over: &AtomicBool,
 ) -> Result<Vec<Duration>, Failure> {
-    let mut client = Client::connect(&caller.address)?;
+    let mut client = Client::connect(address)?;
     let mut waits = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let answer = client.ask(request)?;

@@ -32,6 +32,13 @@ fn batches_are_measured_in_place_of_lists() {
 }
 
 #[test]
+fn creations_are_measured_on_postgres() {
+    let options = parse_line("--creations --quick --rows 20000").unwrap();
+    assert_eq!((options.subject, options.store), (Subject::Creations, StoreKind::Postgres));
+    assert_eq!(options.large_rows, 20_000);
+}
+
+#[test]
 fn products_are_measured_without_accesses() {
     let options = parse_line("--products").unwrap();
     assert_eq!((options.subject, options.large_rows), (Subject::Products, 0));
@@ -50,6 +57,8 @@ fn wrong_use_says_what_would_be_right() {
         ("--passwords 0", "1 to 100000"),
         ("--products --batches", "leave one away"),
         ("--products --store postgres", "leave --rows and --store away"),
+        ("--creations --batches", "leave --batches"),
+        ("--creations --store postgres", "and --store away"),
         ("--products --rows 20000", "leave --rows and --store away"),
     ] {
         let what = parse_line(line).unwrap_err();
