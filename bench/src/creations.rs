@@ -7,6 +7,7 @@
 //! servers get, which gather each for itself, is seen over HTTP. All take turns on one database.
 
 mod driven;
+mod gathered;
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::options::Options;
 use crate::server::{Place, Server};
 use crate::{Database, FilledStore, filled};
 use driven::Driver;
+use gathered::Gathered;
 
 /// Clients that make accesses at the same time.
 const N_CLIENTS: usize = 64;
@@ -30,6 +32,9 @@ const N_SERVERS: usize = 3;
 
 /// How long each is watched in its turn.
 const STRETCH: Duration = Duration::from_secs(3);
+
+/// How long each goes before the first turn: connections are made, and statements prepared.
+const WARM_UP: Duration = Duration::from_millis(500);
 
 /// Gathering is to bring one and a half times as many, for half of what the database does for each.
 const GOAL_ALONE: f64 = 0.67;
@@ -46,7 +51,12 @@ struct Turn {
     database_us: f64,
     /// What the servers used for each.
     servers_us: f64,
+    /// How many a transaction carried, where servers tell.
+    per_transaction: f64,
 }
+
+/// How accesses are made.
+const N_WAYS: usize = 4;
 
 /// The turns of all, in one round.
 #[derive(Clone, Copy, Debug)]
@@ -68,24 +78,27 @@ pub(crate) fn run(database: &Database, options: Options) -> Result<Vec<Line>, Fa
         crate::fill_store(database, &binary, &shelf, options.large_rows)?;
     let servers = serve(&place, &shelf)?;
     let token = place.issue_token("access:write")?;
+    let figures = Gathered { token: place.issue_token_for("*", "admin")? };
     let url = place.database_url.as_deref().unwrap_or_default();
     let driver = Driver::open(runtime, url)?;
     let family = cluster.process_id;
-    let over_http = |servers: &[Server]| ask(servers, &token, family);
+    let turn = |who: usize, stretch| match who {
+        0 | 1 => drive(&driver, who == 0, stretch, family),
+        2 => ask(&servers[..1], &token, &figures, stretch, family),
+        _ => ask(&servers, &token, &figures, stretch, family),
+    };
 
+    for who in 0..N_WAYS {
+        turn(who, WARM_UP)?;
+    }
     let mut rounds = Vec::new();
     for round in 0..options.n_rounds {
         eprintln!("bench: {N_CLIENTS} clients, round {} of {}", round + 1, options.n_rounds);
         // Whoever goes first has the disk as others left it.
-        let mut turns = [None; 4];
-        for nth in 0..turns.len() {
-            let who = (nth + round) % turns.len();
-            turns[who] = Some(match who {
-                0 => drive(&driver, true, family)?,
-                1 => drive(&driver, false, family)?,
-                2 => over_http(&servers[..1])?,
-                _ => over_http(&servers)?,
-            });
+        let mut turns = [None; N_WAYS];
+        for nth in 0..N_WAYS {
+            let who = (nth + round) % N_WAYS;
+            turns[who] = Some(turn(who, STRETCH)?);
         }
         let [Some(gathered), Some(alone), Some(one), Some(several)] = turns else { continue };
         let round = Round { gathered, alone, one, several };
@@ -115,6 +128,8 @@ fn lines(rounds: &[Round]) -> Vec<Line> {
             |it| (it.gathered.waits.p99_us, it.alone.waits.p99_us), None),
         line("HTTP: one server, beside three", "1/s",
             |it| (it.one.waits.per_second, it.several.waits.per_second), Some(GOAL_ONE_SERVER)),
+        line("HTTP: creations in a transaction with three servers, beside one server", "",
+            |it| (it.several.per_transaction, it.one.per_transaction), None),
         line("HTTP: the database's CPU for one with three servers, beside one server", "µs",
             |it| (it.several.database_us, it.one.database_us), None),
         line("HTTP: the servers' CPU for one with three servers, beside one server", "µs",
@@ -139,20 +154,34 @@ fn serve(place: &Place, shelf: &Path) -> Result<Vec<Server>, Failure> {
 }
 
 /// Has clients ask these servers, each of them always the same one.
-fn ask(servers: &[Server], token: &str, family: i32) -> Result<Turn, Failure> {
+fn ask(
+    servers: &[Server],
+    token: &str,
+    figures: &Gathered,
+    stretch: Duration,
+    family: i32,
+) -> Result<Turn, Failure> {
     let caller = Caller { address: String::new(), token: token.to_owned() };
     let request = caller.create_one();
     let asks: Vec<_> = (0..N_CLIENTS)
         .map(|n| (servers[n % servers.len()].address(), request.as_slice()))
         .collect();
     let processes: Vec<i32> = servers.iter().map(Server::process_id).collect();
-    watch(family, &processes, || load::beside_each(&asks, 201, None, || load::pause(STRETCH)))
+    let before = figures.of(servers)?;
+    let work = || load::beside_each(&asks, 201, None, || load::pause(stretch));
+    let turn = watch(family, &processes, work)?;
+    Ok(Turn { per_transaction: figures.of(servers)?.since(before), ..turn })
 }
 
 /// Has as many ask the store itself.
-fn drive(driver: &Driver<'_>, is_gathered: bool, family: i32) -> Result<Turn, Failure> {
+fn drive(
+    driver: &Driver<'_>,
+    is_gathered: bool,
+    stretch: Duration,
+    family: i32,
+) -> Result<Turn, Failure> {
     let own = std::process::id().cast_signed();
-    watch(family, &[own], || driver.make(N_CLIENTS, STRETCH, is_gathered))
+    watch(family, &[own], || driver.make(N_CLIENTS, stretch, is_gathered))
 }
 
 /// Looks at what the database and those processes use meanwhile.
@@ -178,5 +207,6 @@ fn watch(
         database_us: each(after.0.since(&before.0)),
         servers_us: each(servers.sum()),
         waits: Waits::of(waits, seen),
+        per_transaction: f64::NAN,
     })
 }
