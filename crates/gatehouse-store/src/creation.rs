@@ -96,7 +96,18 @@ pub(crate) async fn create_all(
     tenant: &TenantName,
     new: Vec<NewAccess>,
 ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-    let Some(counter) = counter::lock_tenant(tx, tenant).await? else {
+    let counter = counter::lock_tenant(tx, tenant).await?;
+    create_numbered(tx, tenant, counter, new).await
+}
+
+/// The same, once the tenant's counter is locked; `None` where there is no such tenant.
+pub(crate) async fn create_numbered(
+    tx: &Tx,
+    tenant: &TenantName,
+    counter: Option<Size>,
+    new: Vec<NewAccess>,
+) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
+    let Some(counter) = counter else {
         return Ok(new.iter().map(|_| Err(CreateRefused::NoTenant)).collect());
     };
     let wanted: Vec<&NewAccess> = new.iter().collect();

@@ -2,7 +2,8 @@
 //!
 //! A tenant's creations take turns on its counter anyway. So while one transaction is under way the
 //! next ones wait together, and then go together: one flush and a few statements for all of them.
-//! Tenants don't wait for each other. SQLite's writer does this by itself.
+//! Tenants don't wait for each other. Other servers may be before us on the counter: who goes is decided once it is
+//! ours, so that each transaction carries all who came until then. SQLite's writer does this by itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,8 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::creation::{CreateRefused, NewAccess, create_all};
+use crate::counter;
+use crate::creation::{CreateRefused, NewAccess, create_numbered};
 use crate::db::Db;
 use crate::error::StoreError;
 use crate::meter::{Held, Kind};
@@ -69,49 +71,76 @@ impl Gather {
         }
     }
 
-    /// Those who wait now, or nobody, after which the tenant is nobody's.
-    fn dequeue(&self, tenant: &TenantName) -> Vec<Waiting> {
+    /// Whether somebody waits; if not, the tenant is nobody's.
+    fn is_awaited(&self, tenant: &TenantName) -> bool {
         let mut waiting = self.lock();
-        let Some(queue) = waiting.get_mut(tenant) else { return Vec::new() };
-        if queue.is_empty() {
+        let is_awaited = waiting.get(tenant).is_some_and(|queue| !queue.is_empty());
+        if !is_awaited {
             waiting.remove(tenant);
-            return Vec::new();
         }
+        is_awaited
+    }
+
+    /// Those whose turn it is: what they want, and where their answers go.
+    fn dequeue(&self, tenant: &TenantName) -> (Vec<NewAccess>, Vec<oneshot::Sender<Created>>) {
+        let mut waiting = self.lock();
+        let Some(queue) = waiting.get_mut(tenant) else { return Default::default() };
         let n = queue.len().min(GATHER_MAX);
-        queue.drain(..n).collect()
+        // Their turn has come: they wait no more.
+        queue.drain(..n).map(|(new, (answer, _))| (new, answer)).unzip()
     }
 
     async fn work(&self, db: &Db, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
-        loop {
-            let (new, answers): (Vec<_>, Vec<_>) = self.dequeue(tenant).into_iter().unzip();
-            // Their turn has come: they wait no more.
-            let answers: Vec<_> = answers.into_iter().map(|(answer, _)| answer).collect();
-            if new.is_empty() {
-                turn.is_over = true;
-                return;
-            }
-            db.meter().gathered.observe(new.len() as f64);
-            let of = tenant.clone();
-            let created = db.write(async move |tx| create_all(&tx, &of, new).await).await;
-            match created {
+        while self.is_awaited(tenant) {
+            let answers = Arc::<Mutex<Vec<_>>>::default();
+            match self.make(db, tenant, Arc::clone(&answers)).await {
                 Ok(created) => {
-                    for (answer, created) in answers.into_iter().zip(created) {
+                    for (answer, created) in taken(&answers).into_iter().zip(created) {
                         let _ = answer.send(Ok(created));
                     }
                 }
                 Err(error) => {
+                    let mut answers = taken(&answers);
+                    if answers.is_empty() {
+                        // It did not get as far as their turn.
+                        answers = self.dequeue(tenant).1;
+                    }
                     for answer in answers {
                         let _ = answer.send(Err(error.repeated()));
                     }
                 }
             }
         }
+        turn.is_over = true;
+    }
+
+    /// Makes what is waited for, and tells beside it who waits for it.
+    async fn make(
+        &self,
+        db: &Db,
+        tenant: &TenantName,
+        answers: Arc<Mutex<Vec<oneshot::Sender<Created>>>>,
+    ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
+        let (gather, tenant, meter) = (self.clone(), tenant.clone(), db.meter().gathered.clone());
+        db.write(async move |tx| {
+            // Other servers have their turns, too. Whoever has come in the meantime goes along.
+            let counter = counter::lock_tenant(&tx, &tenant).await?;
+            let (new, whose) = gather.dequeue(&tenant);
+            meter.observe(new.len() as f64);
+            *answers.lock().unwrap_or_else(PoisonError::into_inner) = whose;
+            create_numbered(&tx, &tenant, counter, new).await
+        })
+        .await
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn taken<T>(all: &Mutex<Vec<T>>) -> Vec<T> {
+    std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Working for a tenant. Should that panic, those who wait are let go rather than kept for ever.
