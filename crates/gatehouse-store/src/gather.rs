@@ -6,7 +6,7 @@
 //! ours, so that each transaction carries all who came until then. SQLite's writer does this by itself.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_core::{Access, TenantName};
 use tokio::sync::oneshot;
@@ -33,6 +33,13 @@ type Answer = (oneshot::Sender<Created>, Held);
 pub(crate) struct Gather {
     waiting: Arc<Mutex<HashMap<TenantName, Vec<Waiting>>>>,
     workers: TaskTracker,
+}
+
+/// Those who go together: what they want, and where their answers go.
+#[derive(Default)]
+struct Party {
+    new: Vec<NewAccess>,
+    answers: Vec<oneshot::Sender<Created>>,
 }
 
 impl Gather {
@@ -81,32 +88,37 @@ impl Gather {
         is_awaited
     }
 
-    /// Those whose turn it is: what they want, and where their answers go.
-    fn dequeue(&self, tenant: &TenantName) -> (Vec<NewAccess>, Vec<oneshot::Sender<Created>>) {
+    /// Lets those go along who wait now, as far as there is room.
+    fn board(&self, tenant: &TenantName, party: &mut Party) {
         let mut waiting = self.lock();
-        let Some(queue) = waiting.get_mut(tenant) else { return Default::default() };
-        let n = queue.len().min(GATHER_MAX);
-        // Their turn has come: they wait no more.
-        queue.drain(..n).map(|(new, (answer, _))| (new, answer)).unzip()
+        let Some(queue) = waiting.get_mut(tenant) else { return };
+        let n = queue.len().min(GATHER_MAX.saturating_sub(party.new.len()));
+        for (new, (answer, _waiting)) in queue.drain(..n) {
+            // Their turn has come: they wait no more.
+            party.new.push(new);
+            party.answers.push(answer);
+        }
     }
 
     async fn work(&self, db: &Db, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
         while self.is_awaited(tenant) {
-            let answers = Arc::<Mutex<Vec<_>>>::default();
-            match self.make(db, tenant, Arc::clone(&answers)).await {
+            let party = Arc::<Mutex<Party>>::default();
+            let created = self.make(db, tenant, Arc::clone(&party)).await;
+            let mut party = std::mem::take(&mut *guard(&party));
+            match created {
                 Ok(created) => {
-                    for (answer, created) in taken(&answers).into_iter().zip(created) {
+                    db.meter().gathered.observe(created.len() as f64);
+                    for (answer, created) in party.answers.into_iter().zip(created) {
                         let _ = answer.send(Ok(created));
                     }
                 }
                 Err(error) => {
-                    let mut answers = taken(&answers);
-                    if answers.is_empty() {
+                    if party.answers.is_empty() {
                         // It did not get as far as their turn.
-                        answers = self.dequeue(tenant).1;
+                        self.board(tenant, &mut party);
                     }
-                    for answer in answers {
+                    for answer in party.answers {
                         let _ = answer.send(Err(error.repeated()));
                     }
                 }
@@ -115,32 +127,35 @@ impl Gather {
         turn.is_over = true;
     }
 
-    /// Makes what is waited for, and tells beside it who waits for it.
+    /// Makes what is waited for. Who is in the party stays in it, should the write have to run again.
     async fn make(
         &self,
         db: &Db,
         tenant: &TenantName,
-        answers: Arc<Mutex<Vec<oneshot::Sender<Created>>>>,
+        party: Arc<Mutex<Party>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-        let (gather, tenant, meter) = (self.clone(), tenant.clone(), db.meter().gathered.clone());
+        let (gather, tenant) = (self.clone(), tenant.clone());
         db.write(async move |tx| {
             // Other servers have their turns, too. Whoever has come in the meantime goes along.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
-            let (new, whose) = gather.dequeue(&tenant);
-            meter.observe(new.len() as f64);
-            *answers.lock().unwrap_or_else(PoisonError::into_inner) = whose;
+            let new = {
+                let mut party = guard(&party);
+                gather.board(&tenant, &mut party);
+                party.new.clone()
+            };
             create_numbered(&tx, &tenant, counter, new).await
         })
         .await
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
+        guard(&self.waiting)
     }
 }
 
-fn taken<T>(all: &Mutex<Vec<T>>) -> Vec<T> {
-    std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner))
+/// Nothing that is kept here is ever half done.
+fn guard<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Working for a tenant. Should that panic, those who wait are let go rather than kept for ever.
