@@ -39,7 +39,7 @@ pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAP
 const LONG_WRITE_MAX: Duration = Duration::from_secs(60);
 
 /// How long the database may take to say that it is there.
-const PING_MAX: Duration = Duration::from_millis(1500);
+const PING_MAX: Duration = Duration::from_secs(1);
 
 /// A database of either kind.
 #[derive(Clone)]
