@@ -33,7 +33,7 @@ async fn batches_survive_kills_on_postgres() {
 async fn survive_kills(place: Place) {
     let mut dice = Dice::of_chance(place.kind);
     // Not every kill hits something; when most of them don't, this is no test.
-    let (n_wanted, n_most) = (n_kills(), 3 * n_kills());
+    let (n_wanted, n_most) = (n_kills(), 6 * n_kills());
     std::fs::write(place.path("estate.yaml"), House::estate(n_most)).unwrap();
     let mut server = place.serve();
     let mut houses = Vec::new();

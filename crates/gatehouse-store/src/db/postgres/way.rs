@@ -92,7 +92,10 @@ impl Way {
                 match self.try_once(meter).await {
                     Err(StoreError::Unavailable(why)) => guard(&self.trouble).add(why.to_string()),
                     other => {
-                        *guard(&self.trouble) = Trouble::none();
+                        let before = std::mem::replace(&mut *guard(&self.trouble), Trouble::none());
+                        if before.n_failures > 0 && other.is_ok() {
+                            tracing::info!("the database is reached again");
+                        }
                         return other;
                     }
                 }
@@ -184,7 +187,7 @@ impl Place {
                 let is_ours = read_mark(&client).await?.as_deref() == Some(mark.as_str());
                 Ok(Session::new(client, !is_ours, meter))
             }
-            Err(cause) if cause.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
+            Err(cause) if cause.code().is_some_and(refuses_settings) => {
                 let client = open(&self.config).await?;
                 tracing::info!("a pooler is before the database: statements are not prepared");
                 self.refuses_settings.store(true, Ordering::Relaxed);
@@ -193,6 +196,12 @@ impl Place {
             Err(cause) => Err(cause.into()),
         }
     }
+}
+
+/// Whether a request for a connection was refused for what it asks for: each pooler has its own word for that.
+fn refuses_settings(code: &SqlState) -> bool {
+    *code == SqlState::PROTOCOL_VIOLATION
+        || ["0A", "22", "42"].iter().any(|class| code.code().starts_with(class))
 }
 
 async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
