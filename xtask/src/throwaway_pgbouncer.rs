@@ -118,6 +118,7 @@ fn settings(address: SocketAddr, postgres: SocketAddr) -> String {
          default_pool_size = 6\n\
          server_round_robin = 1\n\
          server_idle_timeout = 5\n\
+         server_login_retry = 1\n\
          max_client_conn = 2000"
     )
 }

@@ -59,8 +59,8 @@ pub enum KeysError {
     /// The data was written under several keys, and not all of them are given.
     #[error(
         "this database was also written with the master key of the fingerprint {0}, which is not \
-         among those that are given: give it behind the others, or, when nothing is left that was made \
-         with it, let go of it with `gatehouse key retire {0}`"
+         among those that are given: give it behind the others. Once nothing is left that was made with it, \
+         `gatehouse key retire {0}` lets go of it; until then every command and server needs it"
     )]
     Lacking(String),
     /// A key that nothing was written with, or the last one.
@@ -147,6 +147,18 @@ pub async fn find_token_key(config: &Config, clock: Clock) -> Result<TokenKeyPla
     InUse::read(&store).await?.ok_or_else(never_started)?;
     let vault = open_vault(config, &store).await?;
     Ok(TokenKeyPlace::new(config, &store, &Arc::new(vault)))
+}
+
+/// The same for who is about to change it: the first master key, which it is sealed with, is in use from now on.
+pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeyPlace, KeysError> {
+    if let Some(url) = &config.database_url {
+        let never_started = || KeysError::NoTokenKey(url.to_string());
+        let store = Store::attach_postgres(url, clock.clone()).await?.ok_or_else(never_started)?;
+        InUse::read(&store).await?.ok_or_else(never_started)?;
+        join_vault(config, &store).await?;
+        store.close().await;
+    }
+    find_token_key(config, clock).await
 }
 
 /// The token key alone, of a server that has started before; makes nothing.

@@ -42,8 +42,12 @@ pub enum TransferError {
     NotMoved(#[from] NotMoved),
 }
 
+/// What lies in a data directory whose store was moved. No server starts there.
+pub(crate) const MOVED_FILE: &str = "moved-to-postgres";
+
 /// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
-/// Nothing changes in the directory, but a schema that is older is brought up to date.
+/// Nothing changes in the store, but a schema that is older is brought up to date; when all is moved, a file beside it
+/// says so.
 pub async fn move_estate(
     config: &Config,
     target: &DatabaseUrl,
@@ -65,5 +69,11 @@ pub async fn move_estate(
     let keys = keys::to_be_moved(config, &store).await?;
     let moved = store.move_to(target, clock, keys, tell).await;
     store.close().await;
-    Ok(moved?)
+    let moved = moved?;
+    if !matches!(moved, Moved::Differs(_)) {
+        let (path, text) = (dir.join(MOVED_FILE), format!("moved to {target}\n"));
+        let written = std::fs::write(&path, text);
+        written.map_err(|cause| TransferError::DataDir { path, cause })?;
+    }
+    Ok(moved)
 }

@@ -233,17 +233,7 @@ impl Db {
             Engine::Sqlite(_) => {
                 self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
             }
-            Engine::Postgres(_) => {
-                let asked = self.row(postgres::TAKES_WRITES, &[], |row| row.integer(0));
-                match tokio::time::timeout(PING_MAX, asked).await {
-                    Ok(Ok(Some(1))) => Ok(()),
-                    Ok(Err(error)) => Err(error),
-                    Ok(Ok(_)) => {
-                        Err(StoreError::Unavailable("the database takes no writes".into()))
-                    }
-                    Err(_) => Err(StoreError::Unavailable("the database does not answer".into())),
-                }
-            }
+            Engine::Postgres(db) => db.ping(PING_MAX).await,
         }
     }
 

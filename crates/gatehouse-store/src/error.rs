@@ -63,8 +63,8 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
     /// What [`StoreError::kind`] may say of a store that is open.
-    pub(crate) const KINDS: [&str; 6] =
-        ["unavailable", "unsure", "unexpected", "taken", "too_slow", "busy"];
+    pub(crate) const KINDS: [&str; 7] =
+        ["unavailable", "unsure", "locked", "unexpected", "taken", "too_slow", "busy"];
 
     /// What went wrong, in a word.
     pub(crate) fn kind(&self) -> &'static str {

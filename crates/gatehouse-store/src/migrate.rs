@@ -158,8 +158,22 @@ async fn make_table(db: &Db) -> Result<(), StoreError> {
     }
 }
 
+/// Names are in any script, and the order of texts is that of their bytes.
+async fn refuse_encoding(tx: &Tx) -> Result<(), StoreError> {
+    let sql = "SELECT current_setting('server_encoding')";
+    let encoding = tx.row(sql, &[], |row| row.text(0)).await?.unwrap_or_default();
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(StoreError::Address(format!(
+        "the database has the encoding {encoding}, and gatehouse needs UTF8: make one with \
+         `createdb -E UTF8 -T template0`"
+    )))
+}
+
 async fn take_in(tx: Tx, steps: &'static [Step]) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
+        refuse_encoding(&tx).await?;
         // Held until the commit, however long somebody else's steps take. SQLite's transactions are exclusive anyway.
         tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
         // Whoever comes after a step that waits for a lock waits too: it must not wait for long.

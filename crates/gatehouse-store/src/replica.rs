@@ -27,6 +27,8 @@ pub struct Replica {
     pub host: String,
     /// The address that it listens on there.
     pub listen: String,
+    /// The short name of the master key that it makes what is new with.
+    pub key_name: String,
 }
 
 /// A server that is there.
@@ -55,12 +57,13 @@ impl Store {
         self.db
             .write(async move |tx| {
                 let now = tx.now().await?;
-                let said = "INSERT INTO replica (id, joined_at, seen_at, version, host, listen) \
-                            VALUES (?1, ?2, ?2, ?3, ?4, ?5) \
+                let said = "INSERT INTO replica \
+                            (id, joined_at, seen_at, version, host, listen, key_name) \
+                            VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6) \
                             ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
                 let (version, host) = (own.version.as_str().into(), own.host.as_str().into());
-                let values =
-                    [own.id[..].into(), now.into(), version, host, own.listen.as_str().into()];
+                let (listen, key_name) = (own.listen.as_str().into(), own.key_name.as_str().into());
+                let values = [own.id[..].into(), now.into(), version, host, listen, key_name];
                 let forgotten = "DELETE FROM replica WHERE seen_at < ?1";
                 let before = [now.plus_milliseconds(-KEPT_MILLISECONDS).into()];
                 try_join(tx.execute(said, &values), tx.execute(forgotten, &before)).await?;
@@ -86,7 +89,7 @@ impl Store {
     pub async fn replicas(&self) -> Result<Vec<SeenReplica>, StoreError> {
         let now = self.now().await?;
         // What was heard in the future was heard before the clock was set back.
-        let sql = "SELECT id, joined_at, seen_at, version, host, listen FROM replica \
+        let sql = "SELECT id, joined_at, seen_at, version, host, listen, key_name FROM replica \
                    WHERE seen_at > ?1 AND seen_at < ?2 ORDER BY id";
         let (from, to) =
             (now.plus_milliseconds(-ALIVE_MILLISECONDS), now.plus_milliseconds(ALIVE_MILLISECONDS));
@@ -97,9 +100,10 @@ impl Store {
 fn read(row: &Row<'_>) -> Result<SeenReplica, StoreError> {
     let id = row.bytes(0)?.try_into();
     let id = id.map_err(|_| StoreError::corrupt("a replica's identifier has 16 bytes"))?;
-    let (version, host, listen) = (row.text(3)?, row.text(4)?, row.text(5)?);
+    let (version, host, listen, key_name) =
+        (row.text(3)?, row.text(4)?, row.text(5)?, row.text(6)?);
     Ok(SeenReplica {
-        replica: Replica { id, version, host, listen },
+        replica: Replica { id, version, host, listen, key_name },
         joined_at: row.time(1)?,
         seen_at: row.time(2)?,
     })

@@ -1,6 +1,6 @@
 //! A cable between a server and its database, which a test can cut, freeze or unplug.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,6 +15,8 @@ struct State {
     n_cuts: u64,
     /// Connections come about, and nothing moves on them.
     is_frozen: bool,
+    /// On the first so many connections nothing moves.
+    n_stalled: u64,
     /// No connection comes about.
     is_unplugged: bool,
 }
@@ -24,6 +26,7 @@ pub struct Cable {
     target: String,
     address: String,
     state: watch::Sender<State>,
+    n_made: Arc<AtomicU64>,
     /// Words after which a connection is cut, once they have gone through.
     scissors: Arc<Mutex<Option<Vec<u8>>>>,
 }
@@ -41,18 +44,21 @@ impl Cable {
         let (state, seen) = watch::channel(State::default());
         let scissors = Arc::<Mutex<Option<Vec<u8>>>>::default();
         let (upstream, cutting) = (target.clone(), Arc::clone(&scissors));
+        let n_made = Arc::new(AtomicU64::new(0));
+        let made = Arc::clone(&n_made);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                let nth = made.fetch_add(1, Ordering::SeqCst);
                 let seen = seen.clone();
                 if seen.has_changed().is_err() {
                     return;
                 }
                 if !seen.borrow().is_unplugged {
-                    tokio::spawn(carry(client, upstream.clone(), seen, Arc::clone(&cutting)));
+                    tokio::spawn(carry(client, nth, upstream.clone(), seen, Arc::clone(&cutting)));
                 }
             }
         });
-        Self { target, address, state, scissors }
+        Self { target, address, state, n_made, scissors }
     }
 
     /// The same database, reached through the cable.
@@ -76,6 +82,12 @@ impl Cable {
         self.state.send_modify(|state| state.is_frozen = true);
     }
 
+    /// Carries nothing more on the connections that there are, and new ones as before.
+    pub fn stall(&self) {
+        let n_made = self.n_made.load(Ordering::SeqCst);
+        self.state.send_modify(|state| state.n_stalled = n_made);
+    }
+
     /// Carries everything again.
     pub fn plug(&self) {
         self.state.send_modify(|state| (state.is_frozen, state.is_unplugged) = (false, false));
@@ -94,6 +106,7 @@ impl Cable {
 
 async fn carry(
     client: TcpStream,
+    nth: u64,
     upstream: String,
     mut seen: watch::Receiver<State>,
     scissors: Arc<Mutex<Option<Vec<u8>>>>,
@@ -104,8 +117,8 @@ async fn carry(
         (client.into_split(), server.into_split());
     let is_cut = AtomicBool::new(false);
     tokio::select! {
-        () = carry_there(from_client, to_server, seen.clone(), &scissors, &is_cut) => {}
-        () = carry_back(from_server, to_client, seen.clone(), &is_cut) => {}
+        () = carry_there(from_client, to_server, nth, seen.clone(), &scissors, &is_cut) => {}
+        () = carry_back(from_server, to_client, nth, seen.clone(), &is_cut) => {}
         _ = seen.wait_for(|state| state.n_cuts != n_cuts) => {}
     }
 }
@@ -113,6 +126,7 @@ async fn carry(
 async fn carry_there(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
+    nth: u64,
     mut seen: watch::Receiver<State>,
     scissors: &Mutex<Option<Vec<u8>>>,
     is_cut: &AtomicBool,
@@ -120,7 +134,7 @@ async fn carry_there(
     let mut buffer = vec![0; 64 << 10];
     loop {
         let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
-        if seen.wait_for(|state| !state.is_frozen).await.is_err() {
+        if seen.wait_for(|state| !state.is_frozen && nth >= state.n_stalled).await.is_err() {
             return;
         }
         let has_come = cuts(scissors, &buffer[..n]);
@@ -139,13 +153,14 @@ async fn carry_there(
 async fn carry_back(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
+    nth: u64,
     mut seen: watch::Receiver<State>,
     is_cut: &AtomicBool,
 ) {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
-        if seen.wait_for(|state| !state.is_frozen).await.is_err() {
+        if seen.wait_for(|state| !state.is_frozen && nth >= state.n_stalled).await.is_err() {
             return;
         }
         if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..n]).await.is_err() {

@@ -215,6 +215,11 @@ impl Vault {
         self.sealers[0].head()
     }
 
+    /// The short name of the first master key, with which its fingerprint begins.
+    pub fn key_name(&self) -> &str {
+        std::str::from_utf8(&self.seal_name()[1..]).unwrap_or_default()
+    }
+
     /// Seals again, under the first master key, what a former one has sealed for this purpose.
     pub fn reseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
         let plain = Zeroizing::new(self.unseal(purpose, sealed)?);

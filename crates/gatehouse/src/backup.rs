@@ -33,16 +33,22 @@ impl Backup {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        let bytes = runtime.block_on(self.copy(&config))?;
+        let (bytes, keys) = runtime.block_on(self.copy(&config))?;
         let (from, to) = (config.data_dir.display(), self.to.display());
-        println!("copied {from} to {to}: {bytes} bytes, and the keys beside them");
+        println!("copied {from} to {to}: {bytes} bytes, and {}", keys.join(" and "));
+        if !keys.iter().any(|name| name == "master.key") {
+            println!(
+                "the master key is not in it, because it does not lie beside the store: keep a copy of that too"
+            );
+        }
         println!(
             "look at it with `gatehouse doctor --deep --data-dir {to}`, and keep it where nobody else reads it"
         );
         Ok(())
     }
 
-    async fn copy(&self, config: &Config) -> Result<u64, String> {
+    /// Copies the store, and tells how large it is and which keys went along.
+    async fn copy(&self, config: &Config) -> Result<(u64, Vec<String>), String> {
         let from = &config.data_dir;
         let store = Store::attach_sqlite(&config.database_file(), Clock::machine()).await;
         let store = store.map_err(|why| why.explained())?;
@@ -60,13 +66,13 @@ impl Backup {
         };
         drop(owners_own().open(&part).map_err(failed(&part))?);
         store.copy_to(&part).await.map_err(|why| why.explained())?;
-        copy_keys(from, &self.to)?;
+        let keys = copy_keys(from, &self.to)?;
         let copied = File::open(&part).and_then(|it| it.sync_all().and_then(|()| it.metadata()));
         let bytes = copied.map_err(failed(&part))?.len();
         fs::rename(&part, &whole).map_err(failed(&whole))?;
         let synced = File::open(&self.to).and_then(|directory| directory.sync_all());
         synced.map_err(failed(&self.to))?;
-        Ok(bytes)
+        Ok((bytes, keys))
     }
 }
 
@@ -90,7 +96,8 @@ fn make_empty(directory: &Path) -> Result<(), String> {
 }
 
 /// Copies what lies beside the store: the files of keys.
-fn copy_keys(from: &Path, to: &Path) -> Result<(), String> {
+fn copy_keys(from: &Path, to: &Path) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
     let failed = |path: &Path, cause| format!("{}: {cause}", path.display());
     for entry in fs::read_dir(from).map_err(|cause| failed(from, cause))? {
         let path = entry.map_err(|cause| failed(from, cause))?.path();
@@ -104,6 +111,8 @@ fn copy_keys(from: &Path, to: &Path) -> Result<(), String> {
             target.sync_all()
         });
         copied.map_err(|cause| failed(&path, cause))?;
+        names.push(name.to_string_lossy().into_owned());
     }
-    Ok(())
+    names.sort();
+    Ok(names)
 }

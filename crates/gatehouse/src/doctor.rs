@@ -277,9 +277,10 @@ async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreEr
         findings.good("no server is running on the store");
     }
     for (rank, SeenReplica { replica, joined_at, .. }) in (1..).zip(&there) {
-        let (n, Replica { version, host, listen, .. }) = (there.len(), replica);
+        let (n, Replica { version, host, listen, key_name, .. }) = (there.len(), replica);
         findings.good(&format!(
-            "server {rank} of {n}: {host}, {listen}, version {version}, there since {joined_at}"
+            "server {rank} of {n}: {host}, {listen}, version {version}, master key {key_name}, there since \
+             {joined_at}"
         ));
     }
     Ok(())
@@ -332,7 +333,9 @@ fn advice(place: &str, why: &StoreError) -> String {
             format!("{place}: {what}: is it up, and may you use it?")
         }
         StoreError::Unexpected(_) | StoreError::Taken(_) | StoreError::Unsure(_) => {
-            format!("{place}: {what}: if it is damaged, stop the server and restore a backup")
+            format!(
+                "{place}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"
+            )
         }
         _ => format!("{place}: {what}"),
     }

@@ -246,9 +246,23 @@ impl Retire {
                 given[0]
             ));
         }
+        let fingerprint = self.fingerprint_among(given);
+        let sealed = house.token_place.sealed_with().await.map_err(|why| why.to_string())?;
+        if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
+            return Err(
+                "the token key is sealed with it, and no server could start without: seal it anew \
+                        with `gatehouse key reseal`"
+                    .into(),
+            );
+        }
         if !self.force {
-            let n_left: u64 =
-                house.shares().await?.row(&self.fingerprint_among(given)).iter().sum();
+            if let Some(server) = self.server_with(house, &fingerprint).await? {
+                return Err(format!(
+                    "the server {server} makes what is new with it: put another before it there, and start \
+                     that server again"
+                ));
+            }
+            let n_left: u64 = house.shares().await?.row(&fingerprint).iter().sum();
             if n_left > 0 {
                 return Err(format!(
                     "{n_left} things are left that were made with it, which `gatehouse key status` shows: \
@@ -257,6 +271,19 @@ impl Retire {
             }
         }
         keys::retire(&house.app.store, &self.fingerprint).await.map_err(|why| why.to_string())
+    }
+
+    /// A server that runs and has this key first, where others may run.
+    async fn server_with(
+        &self,
+        house: &House,
+        fingerprint: &str,
+    ) -> Result<Option<String>, String> {
+        let store = &house.app.store;
+        let there = store.replicas().await.map_err(|why| why.explained())?;
+        let mut having = there.iter().map(|it| &it.replica);
+        let found = having.find(|it| fingerprint.starts_with(&it.key_name));
+        Ok(found.map(|it| format!("{} at {}", it.host, it.listen)))
     }
 
     /// The whole fingerprint, where it is that of a key that is given.
@@ -271,7 +298,7 @@ impl RotateToken {
         let seconds = read_seconds("--former-for", &self.former_for, 0)?;
         let config = self.settings.load(&[])?;
         let clock = Clock::machine();
-        let place = keys::find_token_key(&config, clock.clone()).await;
+        let place = keys::join_token_key(&config, clock.clone()).await;
         let place = place.map_err(|why| why.to_string())?;
         let now = clock.now();
         let until = now.plus_milliseconds(seconds.saturating_mul(1000));

@@ -149,7 +149,9 @@ impl Lines {
 
 fn show_table(moved: &Moved) {
     let (Moved::Whole(compared) | Moved::Differs(compared)) = moved else {
-        println!("this source was moved here before, and all of it: nothing was done");
+        println!(
+            "this source was moved here before: nothing was done. What has changed in it since then is not there"
+        );
         return;
     };
     println!("{:12}  {:>10}  SHA-256 OF ALL ROWS, ON BOTH SIDES", "TABLE", "ROWS");

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
+use gatehouse_store::StoreError;
 use gatehouse_vault::{VaultError, generate_client_code, generate_password};
 
 use super::access::OneTimePassword;
+use super::verify::RENEWAL_MAX;
 use super::{App, Error};
 
 /// A client with its secret, which is never shown again.
@@ -70,11 +72,16 @@ impl App {
         if !is_right {
             return Ok(false);
         }
-        if let Ok(Some(after)) = self.vault.renew(hash, secret).await {
-            let renewed = self.store.renew_client_secret(id.tenant(), id, hash, &after).await;
-            if let Err(why) = renewed {
-                tracing::warn!(%why, client = %id, "its secret keeps the hash of a former master key");
+        let renewing = async {
+            let Ok(Some(after)) = self.vault.renew(hash, secret).await else { return Ok(()) };
+            if !self.has_newest_key().await? {
+                return Ok(());
             }
+            self.store.renew_client_secret(id.tenant(), id, hash, &after).await.map(drop)
+        };
+        if let Ok(Err(why)) = tokio::time::timeout(RENEWAL_MAX, renewing).await {
+            let why: StoreError = why;
+            tracing::warn!(%why, client = %id, "its secret keeps the hash of a former master key");
         }
         Ok(true)
     }

@@ -6,7 +6,10 @@ use gatehouse_core::{Access, TenantName, Username};
 use gatehouse_store::{Change, Failure, StoreError, Stored};
 use gatehouse_vault::VaultError;
 
+use std::time::Duration;
+
 use super::{App, Error};
+use crate::keys::InUse;
 
 impl App {
     /// Lets a device in, or doesn't say why not. The first connection of a prepaid access activates it.
@@ -60,13 +63,29 @@ impl App {
     /// hash. What comes of it is nothing to who is let in: the next check tries again.
     async fn renew_password(&self, tenant: &TenantName, stored: &Stored, password: &Password) {
         let (id, before) = (stored.access.id, &stored.password);
-        let renewed = match self.vault.renew(before, password).await {
-            Ok(Some(after)) => self.store.renew_password(tenant, id, before, &after).await,
-            Ok(None) | Err(_) => return,
+        let renewing = async {
+            let Ok(Some(after)) = self.vault.renew(before, password).await else { return Ok(()) };
+            if !self.has_newest_key().await? {
+                return Ok(());
+            }
+            self.store.renew_password(tenant, id, before, &after).await.map(drop)
         };
-        if let Err(why) = renewed {
-            tracing::warn!(%why, access = %id, "its password keeps the hash of a former master key");
+        match tokio::time::timeout(RENEWAL_MAX, renewing).await {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => {
+                tracing::warn!(%why, access = %id, "its password keeps the hash of a former master key");
+            }
+            // Somebody else has the access just now.
+            Err(_) => {}
         }
+    }
+
+    /// Whether the first master key is the one that came into use last. While servers change their keys one after the
+    /// other, those that still have the former one first must not undo what the others have renewed.
+    pub(super) async fn has_newest_key(&self) -> Result<bool, StoreError> {
+        let in_use = InUse::read(&self.store).await?;
+        let newest = in_use.as_ref().and_then(|in_use| in_use.iter().last());
+        Ok(newest.is_none_or(|newest| newest.starts_with(self.vault.key_name())))
     }
 
     /// The one refusal. It looks for the tenant whatever the reason, so that each takes as long.
@@ -109,6 +128,9 @@ impl App {
         Err(Error::CredentialsRefused)
     }
 }
+
+/// How long who is let in waits at most for a hash to be renewed.
+pub(super) const RENEWAL_MAX: Duration = Duration::from_millis(250);
 
 /// How often a hash that changes all the time is looked at.
 const CHECKS_MAX: usize = 3;

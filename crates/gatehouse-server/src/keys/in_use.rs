@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use gatehouse_store::Store;
+use gatehouse_store::{Store, StoreError};
 use gatehouse_vault::MasterKeys;
 
 use super::KeysError;
@@ -22,7 +22,7 @@ pub struct InUse(Vec<String>);
 
 impl InUse {
     /// Those that are written down, if a server has started here before.
-    pub async fn read(store: &Store) -> Result<Option<Self>, KeysError> {
+    pub async fn read(store: &Store) -> Result<Option<Self>, StoreError> {
         Ok(store.server_key(FINGERPRINTS).await?.map(|kept| Self::parse(&kept)))
     }
 

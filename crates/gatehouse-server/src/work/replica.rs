@@ -35,6 +35,7 @@ impl Presence {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host,
             listen: listen.to_string(),
+            key_name: app.vault.key_name().to_owned(),
         };
         let presence = Self { app: app.clone(), replica, is_heard: true };
         presence.beat().await?;

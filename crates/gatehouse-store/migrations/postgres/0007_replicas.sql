@@ -6,5 +6,6 @@ CREATE TABLE replica (
     seen_at   BIGINT NOT NULL,
     version   TEXT COLLATE "C" NOT NULL,  -- of the program
     host      TEXT COLLATE "C" NOT NULL,  -- the name of its machine
-    listen    TEXT COLLATE "C" NOT NULL   -- the address that it listens on there
+    listen    TEXT COLLATE "C" NOT NULL,  -- the address that it listens on there
+    key_name  TEXT COLLATE "C" NOT NULL   -- of the master key that it makes what is new with
 ) WITH (fillfactor = 50);

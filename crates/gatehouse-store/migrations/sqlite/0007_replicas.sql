@@ -7,5 +7,6 @@ CREATE TABLE replica (
     seen_at   INTEGER NOT NULL,
     version   TEXT NOT NULL,             -- of the program
     host      TEXT NOT NULL,             -- the name of its machine
-    listen    TEXT NOT NULL              -- the address that it listens on there
+    listen    TEXT NOT NULL,             -- the address that it listens on there
+    key_name  TEXT NOT NULL              -- of the master key that it makes what is new with
 ) STRICT, WITHOUT ROWID;

@@ -42,6 +42,9 @@ const SNAPSHOTS: usize = 4;
 /// How long who asks for something waits for a connection, and for another try.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long connections are trusted at least that came about after others had hung.
+const DOUBT_INTERVAL: Duration = Duration::from_secs(5);
+
 /// How often something is tried in all.
 const TRIES_MAX: u32 = 4;
 
@@ -61,9 +64,10 @@ const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub(crate) const NOW: &str =
     "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)";
 
-/// Whether the server takes writes.
-pub(crate) const TAKES_WRITES: &str = "SELECT CAST(CASE WHEN pg_is_in_recovery() \
-    OR current_setting('transaction_read_only') = 'on' THEN 0 ELSE 1 END AS BIGINT)";
+/// Whether the server takes writes, and has our tables.
+const TAKES_WRITES: &str = "SELECT CAST(CASE WHEN pg_is_in_recovery() \
+    OR current_setting('transaction_read_only') = 'on' OR to_regclass('tenant') IS NULL \
+    THEN 0 ELSE 1 END AS BIGINT)";
 
 /// What every write begins with. Each statement must see what was committed before it took its locks,
 /// whatever the server's default is.
@@ -77,6 +81,8 @@ pub(crate) struct Postgres {
     writers_free: Semaphore,
     lookers: Mutex<Vec<Arc<Session>>>,
     snapshots: Lane,
+    /// Connections that came about before this may hang: one of them did.
+    doubted: Mutex<Option<Instant>>,
     meter: Arc<StoreMeter>,
 }
 
@@ -97,6 +103,7 @@ impl Postgres {
             writers_free: Semaphore::new(WRITERS),
             lookers: Mutex::default(),
             snapshots: Lane::new(SNAPSHOTS),
+            doubted: Mutex::default(),
             meter,
         }
     }
@@ -117,6 +124,7 @@ impl Postgres {
                 Err(_) => {
                     // The others who wait on this connection will see for themselves.
                     session.give_up();
+                    self.doubt();
                     StoreError::Unavailable("the database does not answer".into())
                 }
             };
@@ -177,8 +185,11 @@ impl Postgres {
             begun?;
             result
         };
-        let result = timeout(limit, run).await;
-        let value = match result.map_err(|_| slow("a transaction took longer than it may"))? {
+        let result = timeout(limit, run).await.map_err(|_| {
+            self.doubt();
+            slow("a transaction took longer than it may")
+        });
+        let value = match result? {
             Ok(value) => value,
             Err(error) => {
                 if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
@@ -197,7 +208,10 @@ impl Postgres {
                 Err(StoreError::from(cause).into())
             }
             Ok(Err(cause)) => Err(StoreError::Unsure(cause.into()).into()),
-            Err(_) => Err(StoreError::Unsure("the COMMIT was not answered in time".into()).into()),
+            Err(_) => {
+                self.doubt();
+                Err(StoreError::Unsure("the COMMIT was not answered in time".into()).into())
+            }
         }
     }
 
@@ -236,6 +250,48 @@ impl Postgres {
         result
     }
 
+    /// Whether the database answers, takes writes and has our tables, within this time.
+    pub(crate) async fn ping(&self, limit: Duration) -> Result<(), StoreError> {
+        let until = Instant::now() + limit;
+        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        loop {
+            let session = self.reader(turn, until).await?;
+            let read = |row: &Row<'_>| row.integer(0);
+            match timeout_at(until, session.rows(TAKES_WRITES, &[], &read)).await {
+                Ok(Ok(rows)) if rows.first() == Some(&1) => return Ok(()),
+                Ok(Ok(_)) => {
+                    let why = "the database takes no writes, or holds no store";
+                    return Err(StoreError::Unavailable(why.into()));
+                }
+                // It went away between two looks.
+                Ok(Err(StoreError::Unavailable(_))) if session.is_closed() => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => {
+                    session.give_up();
+                    self.doubt();
+                    return Err(StoreError::Unavailable("the database does not answer".into()));
+                }
+            }
+        }
+    }
+
+    /// Doubts all connections that there are: one of them has hung, and the others may lead to the same place. Not
+    /// again for a while, since a database that is only slow would be slower for it.
+    fn doubt(&self) {
+        let mut doubted = guard(&self.doubted);
+        let now = Instant::now();
+        if doubted.is_none_or(|last| now.duration_since(last) >= DOUBT_INTERVAL) {
+            *doubted = Some(now);
+            for reader in &self.readers {
+                guard(&reader.session).iter().for_each(|session| session.give_up());
+            }
+        }
+    }
+
+    fn is_doubted(&self, session: &Session) -> bool {
+        guard(&self.doubted).is_some_and(|doubted| session.made() <= doubted)
+    }
+
     async fn reader(&self, turn: usize, until: Instant) -> Result<Arc<Session>, StoreError> {
         self.readers[turn].session(&self.way, until, &self.meter).await
     }
@@ -248,7 +304,7 @@ impl Postgres {
         loop {
             let idle = guard(pool).pop();
             match idle {
-                Some(session) if session.is_closed() => {}
+                Some(session) if session.is_closed() || self.is_doubted(&session) => {}
                 Some(session) => return Ok(session),
                 None => return self.way.connect(until, &self.meter).await.map(Arc::new),
             }
@@ -282,6 +338,8 @@ impl Reader {
         if let Some(session) = self.open() {
             return Ok(session);
         }
+        // The one that was lost is no connection any more.
+        guard(&self.session).take();
         let session = Arc::new(way.connect(until, meter).await?);
         *guard(&self.session) = Some(Arc::clone(&session));
         Ok(session)

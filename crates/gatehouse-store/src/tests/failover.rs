@@ -92,6 +92,29 @@ async fn a_frozen_database_is_told_and_left() {
 }
 
 #[tokio::test]
+async fn of_connections_that_hang_one_is_enough_to_doubt_all() {
+    let (store, cable, _) = behind_a_cable("connections_that_hang").await;
+    let name = acme();
+    let several = (0..24).map(|n| {
+        store.change_access(&name, new("c1", "u").id, move |_, _| {
+            Err::<crate::Change, _>(StoreError::Unexpected(n.to_string().into()))
+        })
+    });
+    join_all(several).await;
+    for _ in 0..8 {
+        store.ping().await.unwrap();
+    }
+    assert!(store.meter().connections.get() > 5, "there are some for writes too");
+    cable.stall();
+    assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
+    // The next ones find connections that work, all of them.
+    for n in 0..12 {
+        store.ping().await.unwrap();
+        store.create_access(&name, new("c1", &format!("u{n}"))).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_lost_commit_is_told_and_never_repeated() {
     let (store, cable, direct) = behind_a_cable("lost_commit").await;
     let beside = Store::open_postgres(&direct, Clock::machine()).await.unwrap();

@@ -4,7 +4,7 @@ use gatehouse_core::Slice;
 
 fn replica(id: u8) -> Replica {
     let (version, host, listen) = ("1.2.3".into(), format!("host-{id}"), "0.0.0.0:8080".into());
-    Replica { id: [id; 16], version, host, listen }
+    Replica { id: [id; 16], version, host, listen, key_name: "12345678".into() }
 }
 
 fn slice(rank: u32, of: u32) -> Slice {

@@ -248,6 +248,10 @@ async fn an_estate_moves_to_postgres_and_nobody_notices() {
 
     let third = from.run(&migrate(&to, &[]));
     assert!(third.status.success(), "the source is as it was: {}", said(&third));
+    let started = from.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(started.status.code(), Some(1), "two stores would part");
+    assert!(said(&started).contains("was moved to PostgreSQL"), "{}", said(&started));
+    std::fs::remove_file(from.path("gatehouse-data/moved-to-postgres")).unwrap();
     drop(from.serve());
 }
 

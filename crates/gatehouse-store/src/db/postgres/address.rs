@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 use crate::error::StoreError;
 
@@ -18,6 +18,10 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
 
 /// When a silent connection is asked whether it is still there, unless the address says otherwise.
 const SILENT_MAX: Duration = Duration::from_secs(15);
+
+/// How often it is asked in that case, and how long between.
+const SILENT_ASKED: u32 = 3;
+const SILENT_BETWEEN: Duration = Duration::from_secs(3);
 
 /// Where a PostgreSQL database is. Shows itself without its password.
 #[derive(Clone)]
@@ -41,17 +45,13 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
+        refuse_encryption(text)?;
         let attributes = target_session_attrs(text)?;
         // The driver doesn't know every word that is known elsewhere.
         let text = text.replace("target_session_attrs=primary", "target_session_attrs=read-write");
         // The parser's own words may repeat the password.
         let mut config: Config =
             text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
-        if config.get_ssl_mode() == SslMode::Require {
-            let why =
-                "sslmode=require can't be met: connections to PostgreSQL are not encrypted yet";
-            return Err(StoreError::Address(format!("{why}; use a private network or a tunnel")));
-        }
         config.target_session_attrs(attributes);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
@@ -62,12 +62,32 @@ impl FromStr for DatabaseUrl {
         if !text.contains("keepalives_idle=") {
             config.keepalives_idle(SILENT_MAX);
         }
+        if config.get_keepalives_interval().is_none() {
+            config.keepalives_interval(SILENT_BETWEEN);
+        }
+        if config.get_keepalives_retries().is_none() {
+            config.keepalives_retries(SILENT_ASKED);
+        }
         if config.get_application_name().is_none() {
             config.application_name("gatehouse");
         }
         let hosts: Arc<[Config]> = each_host(&config)?.into();
         Ok(Self { shown: without_secrets(&config), hosts })
     }
+}
+
+/// Refuses what can't be met, which would be worse than told: whoever asks for encryption must not go without.
+fn refuse_encryption(text: &str) -> Result<(), StoreError> {
+    let mut parameters = text.split(['?', '&']).skip(1);
+    let asked = parameters.find(|it| {
+        let mode = it.strip_prefix("sslmode=");
+        mode.is_some_and(|mode| !["disable", "allow", "prefer"].contains(&mode))
+            || ["sslrootcert=", "sslcert=", "sslkey="].iter().any(|name| it.starts_with(name))
+    });
+    let Some((name, _)) = asked.and_then(|it| it.split_once('=')) else { return Ok(()) };
+    Err(StoreError::Address(format!(
+        "{name} can't be met: connections to PostgreSQL are not encrypted yet; use a private network or a tunnel"
+    )))
 }
 
 /// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
@@ -156,6 +176,12 @@ fn without_hosts(config: &Config) -> Config {
 
 /// Hosts, ports and database: whatever else an address holds may be a secret, or a piece of one.
 fn without_secrets(config: &Config) -> String {
+    let hosts = shown_hosts(config);
+    format!("postgres://***@{hosts}/{}", config.get_dbname().unwrap_or_default())
+}
+
+/// Hosts and ports.
+pub(super) fn shown_hosts(config: &Config) -> String {
     let hosts = config.get_hosts().iter().enumerate().map(|(n, host)| {
         let host = match host {
             Host::Tcp(name) => name.clone(),
@@ -167,8 +193,7 @@ fn without_secrets(config: &Config) -> String {
             None => host,
         }
     });
-    let hosts = hosts.collect::<Vec<_>>().join(",");
-    format!("postgres://***@{hosts}/{}", config.get_dbname().unwrap_or_default())
+    hosts.collect::<Vec<_>>().join(",")
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -204,8 +229,11 @@ mod tests {
             let url: DatabaseUrl = text.parse().unwrap();
             assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
         }
-        let tls = "postgres://ann:s3cret@db/x?sslmode=require".parse::<DatabaseUrl>().unwrap_err();
-        assert!(tls.to_string().contains("not encrypted"), "{tls}");
+        for asked in ["sslmode=require", "sslmode=verify-full", "sslrootcert=/ca", "sslcert=/c"] {
+            let url = format!("postgres://ann:s3cret@db/x?{asked}");
+            let tls = url.parse::<DatabaseUrl>().unwrap_err();
+            assert!(tls.to_string().contains("not encrypted"), "{tls}");
+        }
         for bad in [
             "mysql://db",
             "s3cret",

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gatehouse_core::Timestamp;
+use tokio::time::Instant;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls, Row as PostgresRow, Statement};
@@ -25,6 +26,8 @@ pub(crate) struct Session {
     client: Client,
     /// `None` where nothing can be kept.
     prepared: Option<Prepared>,
+    /// When it came about.
+    made: Instant,
     /// Whether somebody has waited in vain for an answer.
     is_given_up: AtomicBool,
     _counted: Held,
@@ -49,6 +52,7 @@ impl Session {
         Self {
             client,
             prepared: (!is_pooled).then(Prepared::default),
+            made: Instant::now(),
             is_given_up: AtomicBool::new(false),
             _counted: Held::new(&meter.connections),
         }
@@ -57,6 +61,11 @@ impl Session {
     /// Whether nothing can be asked of it any more.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// When it came about.
+    pub(super) fn made(&self) -> Instant {
+        self.made
     }
 
     /// Asks nothing more of it: who still waits for an answer may go on waiting.

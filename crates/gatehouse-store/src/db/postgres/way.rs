@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
-use super::DatabaseUrl;
+use super::address::{DatabaseUrl, shown_hosts as shown};
 use super::session::Session;
 use crate::db::guard::guard;
 use crate::error::StoreError;
@@ -52,6 +52,8 @@ pub(super) struct Way {
 /// One host.
 struct Place {
     config: Config,
+    /// Its name and port.
+    shown: String,
     /// Whether it wouldn't have a connection with settings of its own.
     refuses_settings: AtomicBool,
 }
@@ -66,8 +68,11 @@ struct Trouble {
 
 impl Way {
     pub(super) fn to(url: &DatabaseUrl) -> Self {
-        let place =
-            |config: &Config| Place { config: config.clone(), refuses_settings: false.into() };
+        let place = |config: &Config| Place {
+            config: config.clone(),
+            shown: shown(config),
+            refuses_settings: false.into(),
+        };
         Self {
             hosts: url.hosts().iter().map(place).collect(),
             best: AtomicUsize::new(0),
@@ -91,6 +96,8 @@ impl Way {
                 }
                 match self.try_once(meter).await {
                     Err(StoreError::Unavailable(why)) => guard(&self.trouble).add(why.to_string()),
+                    // An operator's to mend: who waits would wait in vain.
+                    Err(StoreError::Unexpected(why)) => return Err(StoreError::Unavailable(why)),
                     other => {
                         let before = std::mem::replace(&mut *guard(&self.trouble), Trouble::none());
                         if before.n_failures > 0 && other.is_ok() {
@@ -163,10 +170,20 @@ impl Place {
     async fn reach(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
         // The driver's own limit ends with the socket; a server that is frozen takes that and then says nothing.
         let limit = self.config.get_connect_timeout().copied().unwrap_or(Duration::MAX);
-        match timeout(limit, self.connect(meter)).await {
+        let reached = match timeout(limit, self.connect(meter)).await {
             Ok(reached) => reached,
-            Err(_) => Err(StoreError::Unavailable("the host does not answer".into())),
-        }
+            Err(_) => Err(StoreError::Unavailable("it does not answer".into())),
+        };
+        // Of several hosts, which one it was.
+        reached.map_err(|error| match error {
+            StoreError::Unavailable(why) => {
+                StoreError::Unavailable(format!("{}: {why}", self.shown).into())
+            }
+            StoreError::Unexpected(why) => {
+                StoreError::Unexpected(format!("{}: {why}", self.shown).into())
+            }
+            other => other,
+        })
     }
 
     async fn connect(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
@@ -209,7 +226,8 @@ async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
     // Ends by itself when the client is dropped.
     tokio::spawn(async move {
         if let Err(cause) = connection.await {
-            tracing::warn!(%cause, "a database connection was lost");
+            let cause = StoreError::from(cause).explained();
+            tracing::warn!(cause, "a database connection was lost");
         }
     });
     Ok(client)
