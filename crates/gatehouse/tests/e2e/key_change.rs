@@ -172,6 +172,37 @@ impl Servers {
     }
 }
 
+/// In the middle of a change: one server has the former key first, the other the new one.
+#[tokio::test]
+async fn a_key_that_a_server_makes_things_with_is_not_let_go_of() {
+    let mut place = Place::postgres("makes_things_with").await;
+    give(&mut place, &[OLD, NEW]);
+    let former = place.serve();
+    let old = status(&place, 0).0;
+    let body = json!({"contractId": "payg"}).to_string();
+    let (status_code, made) = former.json(Method::POST, "/acme/access", Some(&body)).await;
+    assert_eq!(status_code, 201, "{made}");
+    let device = (text(&made, "username").to_owned(), text(&made, "password").to_owned());
+    give(&mut place, &[NEW, OLD]);
+    let newest = place.serve();
+    for server in [&newest, &former, &newest, &former] {
+        assert_eq!(verify(server, &device).await, 200);
+        assert_eq!(status(&place, 1).2[0], 0, "nobody undoes what was renewed");
+    }
+    let refusal = |arguments: &[&str], why: &str| {
+        let refused = place.run(arguments);
+        assert!(!refused.status.success() && said(&refused).contains(why), "{}", said(&refused));
+    };
+    refusal(&["key", "retire", "--force", &old], "the token key is sealed with it");
+    assert!(place.run(&["key", "reseal"]).status.success());
+    refusal(&["key", "retire", &old], "makes what is new with it");
+    former.terminate();
+    assert!(former.wait().success());
+    let retired = place.run(&["key", "retire", &old]);
+    assert!(retired.status.success(), "{}", said(&retired));
+    assert_eq!(verify(&newest, &device).await, 200);
+}
+
 #[tokio::test]
 async fn the_master_key_is_changed_one_server_after_the_other() {
     for mut place in Place::each("master_key_is_changed").await {
