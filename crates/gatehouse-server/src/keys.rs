@@ -7,6 +7,7 @@
 mod in_use;
 mod token_key;
 
+use in_use::Who;
 pub use in_use::{InUse, retire};
 pub use token_key::TokenKeyPlace;
 
@@ -120,7 +121,7 @@ pub async fn open(
         Some(keys) => keys,
         None => own_master_keys(&config.data_dir, kept.as_ref())?,
     };
-    in_use::take_up(store, &masters).await?;
+    in_use::take_up(store, &masters, Who::Server).await?;
     let vault = Arc::new(Vault::new(&masters));
     let token_place = TokenKeyPlace::new(config, store, &vault);
     let token = match token_place.read().await? {
@@ -188,7 +189,7 @@ pub async fn to_be_moved(
 /// The same for who is about to write with it: its first master key is in use from now on.
 pub async fn join_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
     let keys = kept_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
-    in_use::take_up(store, &keys).await?;
+    in_use::take_up(store, &keys, Who::Command).await?;
     Ok(Vault::new(&keys))
 }
 

@@ -16,6 +16,15 @@ const FINGERPRINTS: &str = "master-key-fingerprint";
 /// Least characters of a fingerprint that name it: those that hashes and seals carry.
 const NAME_CHARS: usize = 8;
 
+/// Who takes a key up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// One that runs from now on.
+    Server,
+    /// One that writes a little beside servers.
+    Command,
+}
+
 /// The fingerprints of the master keys that are in use: one, and several while it is being changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse(Vec<String>);
@@ -31,7 +40,7 @@ impl InUse {
         self.0.iter().any(|it| it == fingerprint)
     }
 
-    /// The fingerprints, in the order in which they came into use.
+    /// The fingerprints, in the order in which servers last started with them first.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -64,16 +73,23 @@ impl fmt::Display for InUse {
     }
 }
 
-/// Writes down that the first of these keys is in use, if all that are in use are among them.
-pub(super) async fn take_up(store: &Store, masters: &MasterKeys) -> Result<(), KeysError> {
+/// Writes down that the first of these keys is in use, if all that are in use are among them. A server also has it come
+/// last, as the newest: hashes move to the key that the server which started last has first, so to one at a time.
+pub(super) async fn take_up(
+    store: &Store,
+    masters: &MasterKeys,
+    who: Who,
+) -> Result<(), KeysError> {
     let first = masters.fingerprints().swap_remove(0);
     let mut kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
     loop {
         let mut in_use = InUse::parse(&kept);
         in_use.check(masters)?;
-        if in_use.contains(&first) {
+        let is_newest = in_use.iter().last() == Some(&first);
+        if is_newest || (who == Who::Command && in_use.contains(&first)) {
             return Ok(());
         }
+        in_use.0.retain(|it| *it != first);
         in_use.0.push(first.clone());
         if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
             tracing::info!(fingerprint = %first, "another master key is in use from now on");
@@ -152,13 +168,14 @@ mod tests {
             (&[1, 2], Ok(&[1])),
             (&[2], Err("not the one that this database")),
             (&[2, 1], Ok(&[1, 2])),
-            (&[1, 2], Ok(&[1, 2])),
+            (&[1, 2], Ok(&[2, 1])),
+            (&[2, 1], Ok(&[1, 2])),
             (&[1], Err("also written with")),
             (&[2], Err("also written with")),
             (&[3, 2], Err("also written with")),
             (&[3], Err("not the one that this database")),
         ] {
-            match (take_up(&store, &keys(given)).await, expected) {
+            match (take_up(&store, &keys(given), Who::Server).await, expected) {
                 (Ok(()), Ok(expected)) => assert_eq!(in_use(&store).await, expected, "{given:?}"),
                 (Err(why), Err(expected)) => {
                     assert!(why.to_string().contains(expected), "{given:?}: {why}");
@@ -166,7 +183,10 @@ mod tests {
                 (came, _) => panic!("{given:?}: {came:?}"),
             }
         }
-        let lacking = take_up(&store, &keys(&[1])).await.unwrap_err().to_string();
+        // A command writes beside servers, and turns nothing round.
+        take_up(&store, &keys(&[1, 2]), Who::Command).await.unwrap();
+        assert_eq!(in_use(&store).await, [1, 2]);
+        let lacking = take_up(&store, &keys(&[1]), Who::Server).await.unwrap_err().to_string();
         assert!(lacking.contains(&format!("key retire {}", print(2))), "{lacking}");
     }
 
@@ -174,19 +194,19 @@ mod tests {
     async fn a_key_that_is_let_go_of_is_needed_no_more() {
         let (_dir, store) = empty().await;
         assert!(retire(&store, &print(1)).await.is_err(), "nothing is in use yet");
-        take_up(&store, &keys(&[1])).await.unwrap();
+        take_up(&store, &keys(&[1]), Who::Server).await.unwrap();
         let why = retire(&store, &print(1)).await.unwrap_err().to_string();
         assert!(why.contains("only master key"), "{why}");
-        take_up(&store, &keys(&[2, 1])).await.unwrap();
+        take_up(&store, &keys(&[2, 1]), Who::Server).await.unwrap();
         for unknown in ["", &print(1)[..7], &print(3)] {
             let why = retire(&store, unknown).await.unwrap_err().to_string();
             assert!(why.contains(&print(1)), "{unknown}: {why}");
         }
         assert_eq!(retire(&store, &print(1)[..8]).await.unwrap(), print(1));
         assert_eq!(in_use(&store).await, [2]);
-        take_up(&store, &keys(&[2])).await.unwrap();
+        take_up(&store, &keys(&[2]), Who::Server).await.unwrap();
         // One that writes with it all the same makes it needed again.
-        take_up(&store, &keys(&[1, 2])).await.unwrap();
-        assert!(take_up(&store, &keys(&[2])).await.is_err());
+        take_up(&store, &keys(&[1, 2]), Who::Server).await.unwrap();
+        assert!(take_up(&store, &keys(&[2]), Who::Server).await.is_err());
     }
 }
