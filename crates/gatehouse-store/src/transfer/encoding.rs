@@ -32,7 +32,7 @@ fn write_long(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads values as [`write`] wrote them; `None` when they were not.
+/// Reads values as [`write()`] wrote them; `None` when they were not.
 pub(super) fn read(mut bytes: &[u8]) -> Option<Vec<Cell>> {
     let mut cells = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {
