@@ -73,9 +73,12 @@ impl Session {
         self.is_given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Has the server stop what it is at.
+    /// Has the server stop what it is at. Not behind a pooler, which would have to find out whose statement that is
+    /// by now, and PgBouncer 1.18 has ended over it: there the statement's own limit stops it.
     pub(super) async fn cancel(&self) {
-        let _ = self.client.cancel_token().cancel_query(NoTls).await;
+        if self.prepared.is_some() {
+            let _ = self.client.cancel_token().cancel_query(NoTls).await;
+        }
     }
 
     /// Whether rows can be copied in: a copy must be prepared.
