@@ -6,12 +6,13 @@
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use crate::failure::Failure;
-use crate::packages::{self, is_in_path, is_root};
+use crate::packages::{self, is_in_path};
 use crate::throwaway_postgres::{
-    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, choose_directory, find_free_port, wait_until,
+    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, choose_directory, find_free_port, keeper_command,
+    wait_until,
 };
 
 /// Called with the directory to make, the settings to put there, and the path of PgBouncer.
@@ -74,12 +75,7 @@ impl ThrowawayPgBouncer {
 
     fn spawn(program: &Path, address: SocketAddr, postgres: SocketAddr) -> Result<Self, Failure> {
         // It refuses to run as root, as PostgreSQL does.
-        let mut command = if is_root() { Command::new("runuser") } else { Command::new("sh") };
-        if is_root() {
-            command.args(["-u", "postgres", "--", "sh"]);
-        }
-        let keeper = command
-            .args(["-c", KEEPER, "keeper"])
+        let keeper = keeper_command(KEEPER)
             .arg(choose_directory("pgbouncer")?)
             .arg(settings(address, postgres))
             .arg(program)

@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// Has the server stop what it is at. Not behind a pooler, which would have to find out whose statement that is
-    /// by now, and PgBouncer 1.18 has ended over it: there the statement's own limit stops it.
+    /// by now, and PgBouncer 1.18 was seen to end in a test that did so: there the statement's own limit stops it.
     pub(super) async fn cancel(&self) {
         if self.prepared.is_some() {
             let _ = self.client.cancel_token().cancel_query(NoTls).await;
