@@ -36,14 +36,14 @@ pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<
     if status.success() { Ok(()) } else { Err(Failure::Program { name, status }) }
 }
 
-/// The absolute path of a binary that `cargo build --release` has just built.
-pub(crate) fn find_release_binary(name: &str) -> Result<PathBuf, Failure> {
-    let binary = target_directory().join("release").join(name);
+/// The absolute path of a binary that cargo has just built, into `debug` or `release`.
+pub(crate) fn find_binary(build: &str, name: &str) -> Result<PathBuf, Failure> {
+    let binary = target_directory().join(build).join(name);
     if binary.is_file() {
         Ok(binary)
     } else {
         Err(Failure::Trouble(format!(
-            "no release binary at {}; when cargo builds into another directory, set \
+            "no binary at {}; when cargo builds into another directory, set \
              CARGO_TARGET_DIR to it",
             binary.display()
         )))

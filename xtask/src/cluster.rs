@@ -106,7 +106,7 @@ impl Cluster {
     }
 
     /// The logs go with the directory, so they are shown before.
-    fn show_logs(&self) {
+    pub(crate) fn show_logs(&self) {
         for name in ["etcd.log", "haproxy.log", "n0/log", "n1/log", "n2/log"] {
             let text = fs::read_to_string(self.directory.join(name)).unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();

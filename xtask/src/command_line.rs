@@ -11,9 +11,9 @@ The project's chores.
 Usage: cargo xtask COMMAND
 
 Commands:
-  test [--long] [-- ARGS]  run all tests against a throw-away PostgreSQL and the release binary;
-                           --long also runs the tests that take minutes, ARGS go to `cargo test`,
-                           which then runs alone
+  test [--long] [-- ARGS]  run all tests against a throw-away PostgreSQL; --long also runs the tests
+                           that take minutes, and drives the release build; ARGS go to
+                           `cargo test`, which then runs alone
   test --api               run only the tests that are made from the OpenAPI document
   test --failover          run only the test that kills the primary of three PostgreSQL nodes under
                            load, behind HAProxy and without it; takes minutes

@@ -27,5 +27,9 @@ pub(crate) fn test(binary: &Path) -> Result<(), Failure> {
         ("TEST_CLUSTER_PROXY", OsStr::new(&proxy)),
     ];
     let test = ["test", "--package", "gatehouse", "--test", "failover", "--", "--nocapture"];
-    cargo::run(&test, &environment)
+    let outcome = cargo::run(&test, &environment);
+    if outcome.is_err() {
+        cluster.show_logs();
+    }
+    outcome
 }

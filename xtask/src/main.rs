@@ -43,7 +43,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
         Chore::TestApi => test_api(),
-        Chore::TestFailover => failover::test(&build_server()?),
+        Chore::TestFailover => failover::test(&build_shipped()?),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
@@ -61,22 +61,24 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
 
     let issuer = test_tools::find_or_install_issuer()?;
-    let binary = build_server()?;
     let (url, pooled_url) = (postgres.url(), pooler.url());
     let mut environment = vec![
         ("TEST_ISSUER", issuer.as_os_str()),
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
         ("TEST_PGBOUNCER_URL", OsStr::new(&pooled_url)),
-        ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
     ];
+    let shipped;
     if long {
+        shipped = build_shipped()?;
         environment.push(("TEST_LONG", OsStr::new("1")));
+        environment.push(("TEST_GATEHOUSE_BINARY", shipped.as_os_str()));
     }
     let mut arguments = vec!["test", "--workspace"];
     arguments.extend(cargo_arguments.iter().map(String::as_str));
     cargo::run(&arguments, &environment)?;
     if cargo_arguments.is_empty() {
-        api::test(&binary, &url)?;
+        // The tests of the program have built it.
+        api::test(&cargo::find_binary("debug", "gatehouse")?, &url)?;
         let version = binaries.version();
         eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     }
@@ -85,13 +87,15 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
 
 fn test_api() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
-    api::test(&build_server()?, &postgres.url())
+    cargo::run(&["build", "--package", "gatehouse"], &[])?;
+    api::test(&cargo::find_binary("debug", "gatehouse")?, &postgres.url())
 }
 
-/// Builds the program that people run: a debug build is another one to kill, to drive and to wait for.
-fn build_server() -> Result<PathBuf, Failure> {
+/// Builds the program that people run, for tests that take longer than to build it: the others drive the one that
+/// `cargo test` makes anyway, with its checks of overflow.
+fn build_shipped() -> Result<PathBuf, Failure> {
     cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
-    cargo::find_release_binary("gatehouse")
+    cargo::find_binary("release", "gatehouse")
 }
 
 fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {

@@ -39,6 +39,9 @@ END
 # One etcd is enough: what is killed here is PostgreSQL. Strict, because a write that is answered while no standby
 # has it would be lost with the primary. Without the time to start again that a dead primary has otherwise, a
 # standby takes over at once.
+#
+# A node that comes back is rewound, for which pages must be written in full, or copied anew, which begins with a
+# checkpoint: a leisurely one takes minutes.
 for node in n0 n1 n2; do
     mkdir "$node"
     cat >"$node/patroni.yaml" <<END
@@ -68,7 +71,8 @@ postgresql:
     superuser: { username: gatehouse, password: unused }
     replication: { username: replicator, password: unused }
   pg_hba: [ "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust" ]
-  parameters: { unix_socket_directories: "", fsync: "off", full_page_writes: "off" }
+  parameters: { unix_socket_directories: "", fsync: "off" }
+  basebackup: [ checkpoint: fast ]
   remove_data_directory_on_rewind_failure: true
   remove_data_directory_on_diverged_timelines: true
 END
