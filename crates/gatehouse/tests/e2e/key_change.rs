@@ -163,7 +163,7 @@ impl Servers {
     async fn change(&mut self, place: &mut Place, keys: &[&str], things: &Things) {
         give(place, keys);
         for n in 0..self.0.len() {
-            if let Some(mut former) = self.0[n].take() {
+            if let Some(former) = self.0[n].take() {
                 // One that was killed would count as there for a while.
                 former.terminate();
                 assert!(former.wait().success());
