@@ -126,6 +126,12 @@ impl Db {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
+    /// Makes transactions out of the links that the drivers give.
+    fn tx(&self) -> impl FnOnce(Link) -> Tx + Clone + Send + 'static {
+        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        move |link| Tx { link, clock, meter }
+    }
+
     /// Runs one write: all of it happens, durably, or, when it returns an error other than
     /// [`StoreError::Unsure`], nothing. PostgreSQL may have to run it more than once, until it happens.
     pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
@@ -135,18 +141,13 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        let tx = self.tx();
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
-                    db.write(Length::Short, work).await
+                    db.write(Length::Short, move |link| work(tx(Link::Sqlite(link)))).await
                 }
-                Engine::Postgres(db) => {
-                    let link = Link::Postgres;
-                    let work = move |session| work(Tx { link: link(session), clock, meter });
-                    db.write(work).await
-                }
+                Engine::Postgres(db) => db.write(move |link| work(tx(Link::Postgres(link)))).await,
             }
         };
         self.meter.watch(Kind::Write, written).await
@@ -181,17 +182,14 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        let tx = self.tx();
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
-                    db.write(Length::Long, work).await
+                    db.write(Length::Long, move |link| work(tx(Link::Sqlite(link)))).await
                 }
                 Engine::Postgres(db) => {
-                    let link = Link::Postgres;
-                    let work = move |session| work(Tx { link: link(session), clock, meter });
-                    db.write_once(limit, work).await
+                    db.write_once(limit, move |link| work(tx(Link::Postgres(link)))).await
                 }
             }
         };
@@ -199,7 +197,7 @@ impl Db {
     }
 
     /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
-    /// requests, and, where there is a limit, not for longer than that.
+    /// requests, and, where there is a limit, not for longer than that. PostgreSQL may have to run them more than once.
     pub(crate) async fn snapshot<T, Work, Run>(
         &self,
         limit: Option<Duration>,
@@ -207,20 +205,17 @@ impl Db {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        let tx = self.tx();
         let read = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    let work = move |link| work(Tx { link: Link::Sqlite(link), clock, meter });
-                    db.snapshot(limit, work).await
+                    db.snapshot(limit, move |link| work(tx(Link::Sqlite(link)))).await
                 }
                 Engine::Postgres(db) => {
-                    let link = Link::Postgres;
-                    let work = move |session| work(Tx { link: link(session), clock, meter });
-                    db.snapshot(limit, work).await
+                    db.snapshot(limit, move |link| work(tx(Link::Postgres(link)))).await
                 }
             }
         };

@@ -26,6 +26,7 @@ pub struct Listed {
 }
 
 /// A term with the running numbers that it reaches.
+#[derive(Clone)]
 pub(crate) struct Located {
     pub(crate) set: Set,
     pub(crate) interval: Interval,

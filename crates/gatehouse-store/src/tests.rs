@@ -6,6 +6,7 @@ mod catalogue;
 mod client;
 mod contract;
 mod due;
+mod encryption;
 mod ends;
 mod failover;
 mod full;

@@ -14,7 +14,8 @@ pub use dice::Dice;
 pub async fn empty_schema(name: &str) -> String {
     let url = offered("TEST_POSTGRES_URL");
     execute(&url, &format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}")).await;
-    format!("{url}?options=-c%20search_path%3D{name}")
+    // One test has the server encrypt, at some moment.
+    format!("{url}?sslmode=disable&options=-c%20search_path%3D{name}")
 }
 
 /// The address of an empty database behind a pooler, named after the test. A pooler takes no settings for a

@@ -4,11 +4,12 @@
 //! one. A write has its connection alone from BEGIN to COMMIT; one that is dropped half-way is closed,
 //! which rolls it back, and never used again.
 //!
-//! A server that goes away is a pause. Reads are asked again, and writes that were surely undone are done
+//! A server that goes away is a pause. Reads and snapshots are asked again, and writes that were surely undone are done
 //! again, both for as long as somebody who waits has [`PATIENCE`]. Only a write whose connection was lost
 //! in the middle of its COMMIT is neither done nor undone: that is told, not guessed.
 
 mod address;
+mod encryption;
 mod fault;
 mod session;
 mod way;
@@ -215,17 +216,35 @@ impl Postgres {
         }
     }
 
-    /// Reads several things at one moment, on a connection of its own.
+    /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
     pub(crate) async fn snapshot<T, Run>(
         &self,
         limit: Option<Duration>,
-        work: impl FnOnce(Arc<Session>) -> Run,
+        work: impl FnOnce(Arc<Session>) -> Run + Clone,
     ) -> Result<T, StoreError>
     where
         Run: Future<Output = Result<T, StoreError>>,
     {
         let _turn = self.snapshots.enter(limit).await?;
-        let session = self.idle(&self.lookers, Instant::now() + PATIENCE).await?;
+        let mut tries = Tries::begin();
+        loop {
+            match self.look(limit, tries.until, work.clone()).await {
+                Err(error @ StoreError::Unavailable(_)) => tries.again(error, &self.meter)?,
+                result => return result,
+            }
+        }
+    }
+
+    async fn look<T, Run>(
+        &self,
+        limit: Option<Duration>,
+        until: Instant,
+        work: impl FnOnce(Arc<Session>) -> Run,
+    ) -> Result<T, StoreError>
+    where
+        Run: Future<Output = Result<T, StoreError>>,
+    {
+        let session = self.idle(&self.lookers, until).await?;
         // The server gives up when we do: zero is no limit.
         let milliseconds = limit.map_or(0, |limit| limit.as_millis());
         let begin = format!("{BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = {milliseconds}");

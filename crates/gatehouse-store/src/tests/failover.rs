@@ -115,6 +115,17 @@ async fn of_connections_that_hang_one_is_enough_to_doubt_all() {
 }
 
 #[tokio::test]
+async fn a_look_at_one_moment_that_was_cut_off_begins_again() {
+    let (store, cable, _) = behind_a_cable("look_that_was_cut_off").await;
+    store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
+    for _ in 0..3 {
+        cable.cut_after("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        assert_eq!(total(&store).await, 1);
+        assert!(cable.has_cut());
+    }
+}
+
+#[tokio::test]
 async fn a_lost_commit_is_told_and_never_repeated() {
     let (store, cable, direct) = behind_a_cable("lost_commit").await;
     let beside = Store::open_postgres(&direct, Clock::machine()).await.unwrap();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::StoreError;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 /// Longer than anyone waits.
@@ -32,23 +33,24 @@ async fn a_snapshot_sees_one_moment() {
     for case in stores("a_snapshot_sees_one_moment").await {
         set_up(&case.store).await;
         let store = case.store.clone();
-        let (begun, has_begun) = tokio::sync::oneshot::channel();
-        let (go_on, may_go_on) = std::sync::mpsc::channel();
+        let between = Arc::new(Barrier::new(2));
+        let meet = |between: &Barrier| tokio::task::block_in_place(|| between.wait());
+        let other_side = Arc::clone(&between);
         let count = "SELECT COUNT(*) FROM access";
         let read = tokio::spawn(async move {
             store
                 .db
                 .snapshot(None, async move |tx| {
                     let before = tx.row(count, &[], |row| row.count(0)).await?;
-                    begun.send(()).unwrap();
-                    tokio::task::block_in_place(|| may_go_on.recv().unwrap());
+                    meet(&other_side);
+                    meet(&other_side);
                     Ok((before, tx.row(count, &[], |row| row.count(0)).await?))
                 })
                 .await
         });
-        has_begun.await.unwrap();
+        meet(&between);
         case.store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
-        go_on.send(()).unwrap();
+        meet(&between);
         assert_eq!(read.await.unwrap().unwrap(), (Some(0), Some(0)), "{}", case.kind);
     }
 }

@@ -5,9 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
+use super::encryption::{Encryption, Wanted};
 use crate::error::StoreError;
 
 /// How long one try to connect to one host may take, unless the address says otherwise.
@@ -27,6 +29,7 @@ const SILENT_BETWEEN: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct DatabaseUrl {
     hosts: Arc<[Config]>,
+    encryption: Encryption,
     shown: String,
 }
 
@@ -34,6 +37,11 @@ impl DatabaseUrl {
     /// How to reach each host that it names, by itself.
     pub(super) fn hosts(&self) -> &[Config] {
         &self.hosts
+    }
+
+    /// How to talk to them so that nobody else hears it, where they can.
+    pub(super) fn encryption(&self) -> &Encryption {
+        &self.encryption
     }
 }
 
@@ -45,14 +53,13 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
-        refuse_encryption(text)?;
-        let attributes = target_session_attrs(text)?;
-        // The driver doesn't know every word that is known elsewhere.
-        let text = text.replace("target_session_attrs=primary", "target_session_attrs=read-write");
+        let (text, ours) = Ours::split(text)?;
         // The parser's own words may repeat the password.
         let mut config: Config =
             text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
-        config.target_session_attrs(attributes);
+        config.target_session_attrs(ours.target_session_attrs()?);
+        let (encryption, mode) = ours.encryption.read()?;
+        config.ssl_mode(mode);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -72,35 +79,59 @@ impl FromStr for DatabaseUrl {
             config.application_name("gatehouse");
         }
         let hosts: Arc<[Config]> = each_host(&config)?.into();
-        Ok(Self { shown: without_secrets(&config), hosts })
+        Ok(Self { shown: without_secrets(&config), hosts, encryption })
     }
 }
 
-/// Refuses what can't be met, which would be worse than told: whoever asks for encryption must not go without.
-fn refuse_encryption(text: &str) -> Result<(), StoreError> {
-    let mut parameters = text.split(['?', '&']).skip(1);
-    let asked = parameters.find(|it| {
-        let mode = it.strip_prefix("sslmode=");
-        mode.is_some_and(|mode| !["disable", "allow", "prefer"].contains(&mode))
-            || ["sslrootcert=", "sslcert=", "sslkey="].iter().any(|name| it.starts_with(name))
-    });
-    let Some((name, _)) = asked.and_then(|it| it.split_once('=')) else { return Ok(()) };
-    Err(StoreError::Address(format!(
-        "{name} can't be met: connections to PostgreSQL are not encrypted yet; use a private network or a tunnel"
-    )))
+/// The parameters that the driver doesn't know, or not all words of.
+#[derive(Default)]
+struct Ours {
+    encryption: Wanted,
+    target_session_attrs: Option<String>,
 }
 
-/// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
-/// that does; the driver's own default is another.
-fn target_session_attrs(text: &str) -> Result<TargetSessionAttrs, StoreError> {
-    const NAME: &str = "target_session_attrs";
-    let word = text.split(['?', '&']).find_map(|it| it.strip_prefix(NAME)?.strip_prefix('='));
-    match word {
-        None | Some("read-write" | "primary") => Ok(TargetSessionAttrs::ReadWrite),
-        Some("any") => Ok(TargetSessionAttrs::Any),
-        Some(_) => Err(StoreError::Address(format!(
-            "{NAME} must be `read-write`, `primary` or `any`: gatehouse writes"
-        ))),
+impl Ours {
+    /// Takes them out of an address.
+    fn split(text: &str) -> Result<(String, Self), StoreError> {
+        // As the driver has it: a password ends with the first `@`, and may hold a `?`.
+        let behind_password = text.find('@').unwrap_or_default();
+        let Some(query) = text[behind_password..].find('?').map(|at| behind_password + at) else {
+            return Ok((text.to_owned(), Self::default()));
+        };
+        let (mut ours, mut others) = (Self::default(), Vec::new());
+        for parameter in text[query + 1..].split('&') {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let place = match name {
+                "sslmode" => &mut ours.encryption.mode,
+                "sslrootcert" => &mut ours.encryption.root,
+                "sslcert" => &mut ours.encryption.certificate,
+                "sslkey" => &mut ours.encryption.key,
+                "target_session_attrs" => &mut ours.target_session_attrs,
+                _ => {
+                    others.push(parameter);
+                    continue;
+                }
+            };
+            let value = percent_decode_str(value)
+                .decode_utf8()
+                .map_err(|_| StoreError::Address(format!("{name} is not UTF-8")))?;
+            *place = Some(value.into_owned());
+        }
+        let mark = if others.is_empty() { "" } else { "?" };
+        Ok((format!("{}{mark}{}", &text[..query], others.join("&")), ours))
+    }
+
+    /// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
+    /// that does; the driver's own default is another.
+    fn target_session_attrs(&self) -> Result<TargetSessionAttrs, StoreError> {
+        match self.target_session_attrs.as_deref() {
+            None | Some("read-write" | "primary") => Ok(TargetSessionAttrs::ReadWrite),
+            Some("any") => Ok(TargetSessionAttrs::Any),
+            Some(_) => Err(StoreError::Address(
+                "target_session_attrs must be `read-write`, `primary` or `any`: gatehouse writes"
+                    .into(),
+            )),
+        }
     }
 }
 
@@ -216,6 +247,8 @@ impl PartialEq for DatabaseUrl {
 
 #[cfg(test)]
 mod tests {
+    use tokio_postgres::config::SslMode;
+
     use super::*;
 
     #[test]
@@ -228,11 +261,6 @@ mod tests {
         ] {
             let url: DatabaseUrl = text.parse().unwrap();
             assert_eq!((url.to_string(), format!("{url:?}")), (shown.into(), shown.into()));
-        }
-        for asked in ["sslmode=require", "sslmode=verify-full", "sslrootcert=/ca", "sslcert=/c"] {
-            let url = format!("postgres://ann:s3cret@db/x?{asked}");
-            let tls = url.parse::<DatabaseUrl>().unwrap_err();
-            assert!(tls.to_string().contains("not encrypted"), "{tls}");
         }
         for bad in [
             "mysql://db",
@@ -261,6 +289,43 @@ mod tests {
                  &target_session_attrs=read-write"
             );
             assert_eq!(*config, alone.parse::<Config>().unwrap());
+        }
+    }
+
+    #[test]
+    fn encryption_is_asked_for_in_the_words_of_libpq() {
+        let dir = tempfile::tempdir().unwrap();
+        let empty = dir.path().join("no certificate");
+        std::fs::write(&empty, "nothing").unwrap();
+        let empty = empty.to_str().unwrap().replace(' ', "%20");
+        let parse = |query: &str| {
+            let url = format!("postgres://ann:s3cret@a,b/fleet?{query}").parse::<DatabaseUrl>();
+            url.map(|url| url.hosts()[1].get_ssl_mode()).map_err(|why| why.to_string())
+        };
+        for (query, mode) in [
+            ("", SslMode::Prefer),
+            ("sslmode=prefer", SslMode::Prefer),
+            ("sslmode=allow", SslMode::Prefer),
+            ("connect_timeout=2&sslmode=disable&application_name=x", SslMode::Disable),
+            ("sslmode=require", SslMode::Require),
+        ] {
+            assert_eq!(parse(query), Ok(mode), "{query}");
+        }
+        for (query, why) in [
+            ("sslmode=on".to_owned(), "`verify-ca` or `verify-full`"),
+            ("sslrootcert=/ca".into(), "does nothing with sslmode `prefer`"),
+            ("sslmode=verify-full&sslrootcert=/no/such/file".into(), "sslrootcert /no/such/file: "),
+            (format!("sslmode=verify-ca&sslrootcert={empty}"), "no certificate: it holds no"),
+            ("sslmode=verify-ca&sslrootcert=system".into(), "needs sslmode `verify-full`"),
+            ("sslmode=require&sslrootcert=system".into(), "needs sslmode `verify-full`"),
+            ("sslcert=/c".into(), "needs sslkey"),
+            ("sslkey=/k".into(), "needs sslcert"),
+            ("sslcert=/c&sslkey=/no/such/key".into(), "sslkey /no/such/key: "),
+            ("sslmode=disable&sslcert=/c&sslkey=/k".into(), "does nothing with sslmode `disable`"),
+            ("sslrootcert=%ff".into(), "sslrootcert is not UTF-8"),
+        ] {
+            let told = parse(&query).unwrap_err();
+            assert!(told.contains(why) && !told.contains("s3cret"), "{query}: {told}");
         }
     }
 

@@ -13,9 +13,10 @@ use gatehouse_core::Timestamp;
 use tokio::time::Instant;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row as PostgresRow, Statement};
+use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
 use super::NOW;
+use super::encryption::Encryption;
 use crate::db::guard::guard;
 use crate::db::row::{Cell, Row, Sent, Value};
 use crate::error::StoreError;
@@ -24,6 +25,7 @@ use crate::meter::{Held, StoreMeter};
 /// One connection, with the statements that were prepared on it.
 pub(crate) struct Session {
     client: Client,
+    encryption: Encryption,
     /// `None` where nothing can be kept.
     prepared: Option<Prepared>,
     /// When it came about.
@@ -48,9 +50,15 @@ enum Locking {
 
 impl Session {
     /// A connection that has come about. Behind a pooler nothing is prepared on it.
-    pub(super) fn new(client: Client, is_pooled: bool, meter: &StoreMeter) -> Self {
+    pub(super) fn new(
+        client: Client,
+        encryption: Encryption,
+        is_pooled: bool,
+        meter: &StoreMeter,
+    ) -> Self {
         Self {
             client,
+            encryption,
             prepared: (!is_pooled).then(Prepared::default),
             made: Instant::now(),
             is_given_up: AtomicBool::new(false),
@@ -77,7 +85,7 @@ impl Session {
     /// by now, and PgBouncer 1.18 was seen to end in a test that did so: there the statement's own limit stops it.
     pub(super) async fn cancel(&self) {
         if self.prepared.is_some() {
-            let _ = self.client.cancel_token().cancel_query(NoTls).await;
+            let _ = self.client.cancel_token().cancel_query(self.encryption.clone()).await;
         }
     }
 

@@ -14,9 +14,10 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
 use super::address::{DatabaseUrl, shown_hosts as shown};
+use super::encryption::Encryption;
 use super::session::Session;
 use crate::db::guard::guard;
 use crate::error::StoreError;
@@ -52,6 +53,7 @@ pub(super) struct Way {
 /// One host.
 struct Place {
     config: Config,
+    encryption: Encryption,
     /// Its name and port.
     shown: String,
     /// Whether it wouldn't have a connection with settings of its own.
@@ -70,6 +72,7 @@ impl Way {
     pub(super) fn to(url: &DatabaseUrl) -> Self {
         let place = |config: &Config| Place {
             config: config.clone(),
+            encryption: url.encryption().clone(),
             shown: shown(config),
             refuses_settings: false.into(),
         };
@@ -188,7 +191,7 @@ impl Place {
 
     async fn connect(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
         if self.refuses_settings.load(Ordering::Relaxed) {
-            return Ok(Session::new(open(&self.config).await?, true, meter));
+            return Ok(self.session(self.open(&self.config).await?, true, meter));
         }
         // A mark goes with the request for a connection. Where the server has it afterwards, the connection is one
         // to that server and stays it. A pooler refuses it, or drops it.
@@ -199,19 +202,35 @@ impl Place {
             "{given} -c {MARK}={mark} \
              -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS_MAX}s"
         ));
-        match open(&marked).await {
+        match self.open(&marked).await {
             Ok(client) => {
                 let is_ours = read_mark(&client).await?.as_deref() == Some(mark.as_str());
-                Ok(Session::new(client, !is_ours, meter))
+                Ok(self.session(client, !is_ours, meter))
             }
             Err(cause) if cause.code().is_some_and(refuses_settings) => {
-                let client = open(&self.config).await?;
+                let client = self.open(&self.config).await?;
                 tracing::info!("a pooler is before the database: statements are not prepared");
                 self.refuses_settings.store(true, Ordering::Relaxed);
-                Ok(Session::new(client, true, meter))
+                Ok(self.session(client, true, meter))
             }
             Err(cause) => Err(cause.into()),
         }
+    }
+
+    async fn open(&self, config: &Config) -> Result<Client, tokio_postgres::Error> {
+        let (client, connection) = config.connect(self.encryption.clone()).await?;
+        // Ends by itself when the client is dropped.
+        tokio::spawn(async move {
+            if let Err(cause) = connection.await {
+                let cause = StoreError::from(cause).explained();
+                tracing::warn!(cause, "a database connection was lost");
+            }
+        });
+        Ok(client)
+    }
+
+    fn session(&self, client: Client, is_pooled: bool, meter: &StoreMeter) -> Session {
+        Session::new(client, self.encryption.clone(), is_pooled, meter)
     }
 }
 
@@ -219,18 +238,6 @@ impl Place {
 fn refuses_settings(code: &SqlState) -> bool {
     *code == SqlState::PROTOCOL_VIOLATION
         || ["0A", "22", "42"].iter().any(|class| code.code().starts_with(class))
-}
-
-async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
-    // Ends by itself when the client is dropped.
-    tokio::spawn(async move {
-        if let Err(cause) = connection.await {
-            let cause = StoreError::from(cause).explained();
-            tracing::warn!(cause, "a database connection was lost");
-        }
-    });
-    Ok(client)
 }
 
 async fn read_mark(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
