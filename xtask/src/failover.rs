@@ -21,7 +21,7 @@ pub(crate) fn test(binary: &Path) -> Result<(), Failure> {
     let proxy = cluster.proxy.to_string();
     let environment = [
         ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
-        ("TEST_CLUSTER_DIRECTORY", cluster.directory.as_os_str()),
+        ("TEST_CLUSTER_DIRECTORY", cluster.directory().as_os_str()),
         ("TEST_CLUSTER_POSTGRES", OsStr::new(&postgres)),
         ("TEST_CLUSTER_PATRONI", OsStr::new(&patroni)),
         ("TEST_CLUSTER_PROXY", OsStr::new(&proxy)),

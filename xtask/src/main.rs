@@ -10,6 +10,7 @@ mod cluster;
 mod command_line;
 mod failover;
 mod failure;
+mod keeper;
 mod packages;
 mod postgres_binaries;
 mod test_tools;

@@ -1,19 +1,14 @@
 //! A PgBouncer of our own before the throw-away PostgreSQL, in transaction mode: every transaction may get
 //! another connection of the server's, so whoever relies on what a connection remembers is found out.
-//!
-//! As PostgreSQL itself it runs below a shell script that ends it when xtask ends, however that comes about.
 
+use std::ffi::OsString;
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 
 use crate::failure::Failure;
+use crate::keeper::{Keeper, find_free_ports, wait_until};
 use crate::packages::{self, is_in_path};
-use crate::throwaway_postgres::{
-    PORT_ATTEMPTS, START_LIMIT, STOP_LIMIT, choose_directory, find_free_port, keeper_command,
-    wait_until,
-};
+use crate::throwaway_postgres::{PORT_ATTEMPTS, START_LIMIT};
 
 /// Called with the directory to make, the settings to put there, and the path of PgBouncer.
 const KEEPER: &str = r#"
@@ -39,7 +34,7 @@ rm -rf "$directory"
 /// A running pooler. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPgBouncer {
-    keeper: Child,
+    keeper: Keeper,
     address: SocketAddr,
 }
 
@@ -48,12 +43,12 @@ impl ThrowawayPgBouncer {
     pub(crate) fn start(postgres: SocketAddr) -> Result<Self, Failure> {
         let program = find_or_install()?;
         for _ in 0..PORT_ATTEMPTS {
-            let address = find_free_port()?;
+            let [address] = find_free_ports()?;
             eprintln!("xtask: starting PgBouncer on {address}");
             let mut pooler = Self::spawn(&program, address, postgres)?;
             let keeper = &mut pooler.keeper;
             let started = wait_until(START_LIMIT, || {
-                let has_ended = keeper.try_wait()?.is_some();
+                let has_ended = keeper.ended()?.is_some();
                 let listens = TcpStream::connect(address).is_ok();
                 Ok((has_ended || listens).then_some(!has_ended))
             });
@@ -74,27 +69,8 @@ impl ThrowawayPgBouncer {
     }
 
     fn spawn(program: &Path, address: SocketAddr, postgres: SocketAddr) -> Result<Self, Failure> {
-        // It refuses to run as root, as PostgreSQL does.
-        let keeper = keeper_command(KEEPER)
-            .arg(choose_directory("pgbouncer")?)
-            .arg(settings(address, postgres))
-            .arg(program)
-            .process_group(0)
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| Failure::Trouble(format!("cannot start PgBouncer: {error}")))?;
-        Ok(Self { keeper, address })
-    }
-}
-
-impl Drop for ThrowawayPgBouncer {
-    fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        if !matches!(wait_until(STOP_LIMIT, || self.keeper.try_wait()), Ok(Some(_))) {
-            eprintln!("xtask: PgBouncer is still stopping; look after {}", self.keeper.id());
-        }
+        let arguments = [OsString::from(settings(address, postgres)), program.into()];
+        Ok(Self { keeper: Keeper::start("PgBouncer", KEEPER, arguments)?, address })
     }
 }
 

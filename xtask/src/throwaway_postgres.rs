@@ -1,30 +1,20 @@
 //! A PostgreSQL server of our own for the duration of one chore: fresh data in a temporary
 //! directory, a free port on the loopback interface, nothing left behind.
-//!
-//! The server does not run below xtask directly but below a small shell script, the keeper,
-//! which waits for the end of its standard input. That is a pipe whose other end only xtask
-//! holds, so its closing is the one signal to stop. The kernel gives it however xtask ends:
-//! normally, by panic, by Ctrl-C or by `kill -9`.
 
+use std::ffi::OsString;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::packages::is_root;
+use crate::keeper::{Keeper, find_free_ports, wait_until};
 use crate::postgres_binaries::PostgresBinaries;
 
 /// Creating the data takes a second or two; a busy machine gets much longer.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(120);
-
-/// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown.
-pub(crate) const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// How many ports are tried when others take the free ones first.
 pub(crate) const PORT_ATTEMPTS: u32 = 5;
@@ -57,7 +47,7 @@ then
     exit 1
 fi
 
-"$@" 3<&- >"$directory/log" 2>&1 &
+"$@" -D "$directory/data" 3<&- >"$directory/log" 2>&1 &
 server=$!
 {
     read -r _ <&3
@@ -86,8 +76,7 @@ exit "$code"
 /// A running server. Dropping it stops the server and removes its data.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPostgres {
-    keeper: Child,
-    directory: PathBuf,
+    keeper: Keeper,
     address: SocketAddr,
 }
 
@@ -107,12 +96,13 @@ impl ThrowawayPostgres {
         commits: Commits,
     ) -> Result<ThrowawayPostgres, Failure> {
         for _ in 0..PORT_ATTEMPTS {
-            let mut postgres = ThrowawayPostgres::spawn(binaries, commits, find_free_port()?)?;
+            let [address] = find_free_ports()?;
+            let mut postgres = ThrowawayPostgres::spawn(binaries, commits, address)?;
             eprintln!(
                 "xtask: starting PostgreSQL {} on {}, with its data in {}",
                 binaries.version(),
                 postgres.address,
-                postgres.directory.display()
+                postgres.keeper.directory().display()
             );
             match postgres.wait_until_ready()? {
                 Start::Ready => return Ok(postgres),
@@ -147,38 +137,19 @@ impl ThrowawayPostgres {
         commits: Commits,
         address: SocketAddr,
     ) -> Result<Self, Failure> {
-        let directory = choose_directory("postgres")?;
-        let data = directory.join("data");
-        let keeper = keeper_command(KEEPER)
-            .arg(&directory)
-            .arg(binaries.path("initdb"))
-            .arg(binaries.path("postgres"))
-            .arg("-D")
-            .arg(&data)
-            .args(server_settings(address, commits).iter().flat_map(|setting| ["-c", setting]))
-            // Ctrl-C is for xtask; the keeper hears of it through the pipe and cleans up.
-            .process_group(0)
-            // The user `postgres` may not be allowed into the current directory.
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            // The output of `cargo xtask postgres` is for the export line alone.
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| {
-                Failure::Trouble(format!(
-                    "cannot start PostgreSQL's keeper: {error}; install sh and, to run as root, \
-                     runuser"
-                ))
-            })?;
-        Ok(ThrowawayPostgres { keeper, directory, address })
+        let settings = server_settings(address, commits);
+        let settings = settings.iter().flat_map(|it| ["-c".into(), OsString::from(it)]);
+        let programs = [binaries.path("initdb"), binaries.path("postgres")].map(OsString::from);
+        let keeper = Keeper::start("PostgreSQL", KEEPER, programs.into_iter().chain(settings))?;
+        Ok(ThrowawayPostgres { keeper, address })
     }
 
     fn wait_until_ready(&mut self) -> Result<Start, Failure> {
-        let status_file = self.directory.join("data/postmaster.pid");
+        let status_file = self.keeper.directory().join("data/postmaster.pid");
         let address = self.address;
         let keeper = &mut self.keeper;
         let start = wait_until(START_LIMIT, || {
-            if let Some(status) = keeper.try_wait()? {
+            if let Some(status) = keeper.ended()? {
                 return Ok(Some(Start::Ended(status)));
             }
             // A connection alone could be to somebody else's server on the same port.
@@ -195,42 +166,11 @@ impl ThrowawayPostgres {
     }
 }
 
-impl Drop for ThrowawayPostgres {
-    fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        // Waiting is a courtesy: when the chore is over, so is its server. The keeper also
-        // finishes alone.
-        match wait_until(STOP_LIMIT, || self.keeper.try_wait()) {
-            Ok(Some(_)) => {}
-            Ok(None) => eprintln!(
-                "xtask: PostgreSQL is still stopping; look after process {} and {}",
-                self.keeper.id(),
-                self.directory.display()
-            ),
-            Err(error) => eprintln!("xtask: cannot watch PostgreSQL stop: {error}"),
-        }
-    }
-}
-
 /// How starting a server can turn out.
 #[derive(Debug)]
 enum Start {
     Ready,
     Ended(ExitStatus),
-}
-
-/// The keeper's command up to its own arguments. PostgreSQL refuses to run as root, so below
-/// root all of it, the directory included, belongs to the user of PostgreSQL's package.
-pub(crate) fn keeper_command(script: &str) -> Command {
-    let mut command = if is_root() {
-        let mut command = Command::new("runuser");
-        command.args(["-u", "postgres", "--", "sh"]);
-        command
-    } else {
-        Command::new("sh")
-    };
-    command.args(["-c", script, "keeper"]);
-    command
 }
 
 fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
@@ -246,25 +186,6 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
     ]
 }
 
-/// A directory name that nothing else uses. The keeper creates it, so that there is no moment
-/// in which it exists and nobody would remove it.
-pub(crate) fn choose_directory(what: &str) -> Result<PathBuf, Failure> {
-    let random = RandomState::new().hash_one(std::process::id());
-    let directory = std::env::temp_dir().join(format!("gatehouse-{what}-{random:016x}"));
-    std::path::absolute(directory).map_err(|error| {
-        Failure::Trouble(format!("no temporary directory: {error}; set TMPDIR to a full path"))
-    })
-}
-
-/// A port that is free now. Somebody may take it before PostgreSQL does, hence the attempts.
-pub(crate) fn find_free_port() -> Result<SocketAddr, Failure> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).map_err(
-        |error| {
-            Failure::Trouble(format!("no free port on 127.0.0.1: {error}; bring up the loopback"))
-        },
-    )
-}
-
 /// The eighth line of PostgreSQL's pid file is its state.
 fn says_ready(status_file: &Path) -> bool {
     fs::read_to_string(status_file)
@@ -273,25 +194,4 @@ fn says_ready(status_file: &Path) -> bool {
 
 fn watching_failed(error: io::Error) -> Failure {
     Failure::Trouble(format!("cannot watch PostgreSQL start: {error}; try again"))
-}
-
-/// Asks `condition` again and again until it gives something, or `limit` has passed.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one pause between two looks at a condition that other processes fulfil"
-)]
-pub(crate) fn wait_until<T>(
-    limit: Duration,
-    mut condition: impl FnMut() -> io::Result<Option<T>>,
-) -> io::Result<Option<T>> {
-    let start = Instant::now();
-    loop {
-        if let Some(value) = condition()? {
-            return Ok(Some(value));
-        }
-        if start.elapsed() > limit {
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
 }
