@@ -114,10 +114,12 @@ impl Line {
         secrets: Vec<Zeroizing<String>>,
     ) -> Self {
         let n_permits = (limits.calls_at_once.max(1) as usize).min(Semaphore::MAX_PERMITS);
-        let slice = outside.slice().get();
-        let bucket = limits
-            .calls_per_second
-            .map(|rate| Bucket::new(rate, limits.burst, slice, Instant::now()));
+        let bucket = limits.calls_per_second.map(|rate| {
+            // What has become this server's a moment ago may just have been used by others.
+            let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
+            let slice = outside.slice().narrowest_for(filled_within.unwrap_or(Duration::MAX));
+            Bucket::new(rate, limits.burst, slice, Instant::now())
+        });
         let host = base.host_and_port();
         let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);
         Self {

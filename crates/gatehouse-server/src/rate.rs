@@ -16,6 +16,9 @@ use gatehouse_store::{Store, StoreError};
 /// How long a tenant's own limit is taken to be what it was.
 const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
 
+/// How long an empty bucket takes to be full.
+const FILLED_WITHIN: Duration = Duration::from_secs(1);
+
 /// The limits of all tenants, and what they have left.
 pub(crate) struct Rates {
     /// What is allowed where a tenant has no limit of its own; 0 for any number.
@@ -67,8 +70,11 @@ impl Rates {
         let Some(found) = store.tenant(tenant).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants();
-        let known = tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, slice, now));
-        known.look(limit, slice, now);
+        // What has become this server's a moment ago may just have been used by others.
+        let narrowest = self.slice.narrowest_for(FILLED_WITHIN);
+        let known =
+            tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, narrowest, now));
+        known.look(limit, narrowest, now);
         Ok(known.take(slice, now))
     }
 

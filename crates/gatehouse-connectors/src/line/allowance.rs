@@ -100,7 +100,8 @@ impl Allowances {
 
 impl Allowance {
     fn new(quota: Quota, slice: CurrentSlice) -> Self {
-        let tally = Mutex::new(Tally::new(&quota, slice.get(), Instant::now()));
+        let past = slice.past().into_iter().map(|(began, it)| (Instant::from_std(began), it));
+        let tally = Mutex::new(Tally::after(&quota, &past.collect::<Vec<_>>(), Instant::now()));
         Self { quota, slice, turn: tokio::sync::Mutex::default(), tally }
     }
 

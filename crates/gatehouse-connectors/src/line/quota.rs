@@ -38,6 +38,17 @@ impl Tally {
         Self { whole, calls_max, per, inherited: 0, inherited_at: now, made }
     }
 
+    /// Of no calls yet, on a server that had these slices since these moments: it is made as late as somebody asks, and
+    /// others may have used what has become this server's meanwhile.
+    pub(super) fn after(quota: &Quota, slices: &[(Instant, Slice)], now: Instant) -> Self {
+        let (began, first) = slices.first().copied().unwrap_or((now, Slice::WHOLE));
+        let mut tally = Self::new(quota, first, began);
+        for (began, slice) in slices {
+            tally.settle(*slice, *began);
+        }
+        tally
+    }
+
     /// Counts a call, which is made now.
     pub(super) fn count(&mut self, now: Instant) {
         self.made.push_back(now);

@@ -74,3 +74,26 @@ proptest! {
         prop_assert!(rate(more) <= rate(fewer) * (1.0 + 1e-9));
     }
 }
+
+#[test]
+fn what_a_place_was_is_remembered_for_a_while() {
+    let (long, none) = (Duration::from_secs(3600), Duration::ZERO);
+    let place = CurrentSlice::default();
+    place.set(Slice::new(2, 3).unwrap());
+    place.set(Slice::new(2, 3).unwrap());
+    place.set(Slice::new(1, 2).unwrap());
+    place.set(Slice::WHOLE);
+    let past: Vec<_> = place.clone().past().into_iter().map(|(_, slice)| slice).collect();
+    assert_eq!(
+        past,
+        [Slice::WHOLE, Slice::new(2, 3).unwrap(), Slice::new(1, 2).unwrap(), Slice::WHOLE]
+    );
+    assert_eq!(
+        (place.narrowest_for(long), place.narrowest_for(none)),
+        (Slice::new(2, 3).unwrap(), Slice::WHOLE)
+    );
+    for n in 0..200 {
+        place.set(Slice::new(0, 1 + n % 2).unwrap());
+    }
+    assert!(place.past().len() == PAST_MAX && place.past().last().unwrap().1 == place.get());
+}

@@ -248,3 +248,21 @@ proptest::proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn a_tally_that_is_made_late_leaves_others_what_they_may_have_used() {
+    let (start, per) = (Instant::now(), Duration::from_secs(600));
+    let left = start + Duration::from_secs(60);
+    let quota = Quota { calls: 10, per, of: Vec::new(), scope: QuotaScope::Account };
+    let slices = [(start, Slice::WHOLE), (start, slice(1, 2)), (left, Slice::WHOLE)];
+    let now = left + Duration::from_secs(3);
+    let mut tally = Tally::after(&quota, &slices, now);
+    assert_eq!(tally.drain(Slice::WHOLE, now), 5, "the other one may have made five");
+    assert_eq!(tally.drain(Slice::WHOLE, left + per - Duration::from_secs(1)), 0);
+    assert_eq!(tally.drain(Slice::WHOLE, left + per), 5);
+
+    let mut much_later = Tally::after(&quota, &slices, left + per);
+    assert_eq!(much_later.drain(Slice::WHOLE, left + per), 10);
+    let mut alone = Tally::after(&quota, &slices[..1], now);
+    assert_eq!(alone.drain(Slice::WHOLE, now), 10);
+}
