@@ -141,13 +141,36 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
+        self.write_again(Line::Requests, work).await
+    }
+
+    /// The same for a server that says that it is there, which waits for nobody else's writes.
+    pub(crate) async fn write_beat<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.write_again(Line::Beats, work).await
+    }
+
+    async fn write_again<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
         let tx = self.tx();
         let written = async {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     db.write(Length::Short, move |link| work(tx(Link::Sqlite(link)))).await
                 }
-                Engine::Postgres(db) => db.write(move |link| work(tx(Link::Postgres(link)))).await,
+                Engine::Postgres(db) => {
+                    db.write(line, move |link| work(tx(Link::Postgres(link)))).await
+                }
             }
         };
         self.meter.watch(Kind::Write, written).await
@@ -268,6 +291,15 @@ impl Db {
             Engine::Postgres(db) => db.close(),
         }
     }
+}
+
+/// Where a write waits for its turn. SQLite has one line for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// With everyone else's.
+    Requests,
+    /// With a server's own signs of life.
+    Beats,
 }
 
 /// Whether a write may take long.

@@ -154,6 +154,12 @@ impl Store {
         self.db.ping().await
     }
 
+    /// The protocol by which PostgreSQL's connections are encrypted, as it sees them itself; `None` where they aren't.
+    pub async fn encryption(&self) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT MAX(version) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
+        Ok(self.db.row(sql, &[], |row| row.optional_text(0)).await?.flatten())
+    }
+
     /// Copies the embedded store, as it is at one moment, into this file, which is empty.
     pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
         self.db.copy_to(file).await

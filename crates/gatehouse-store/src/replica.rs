@@ -55,7 +55,7 @@ impl Store {
     pub async fn beat(&self, replica: &Replica) -> Result<Slice, StoreError> {
         let own = replica.clone();
         self.db
-            .write(async move |tx| {
+            .write_beat(async move |tx| {
                 let now = tx.now().await?;
                 let said = "INSERT INTO replica \
                             (id, joined_at, seen_at, version, host, listen, key_name) \

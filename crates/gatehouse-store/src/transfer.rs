@@ -112,7 +112,10 @@ pub enum NotMoved {
         newest: i64,
     },
     /// Two are at it.
-    #[error("another `gatehouse migrate` is at work on this target: let one of them finish")]
+    #[error(
+        "the target is not where this `gatehouse migrate` left it: another one is at work on it, or PostgreSQL has \
+         crashed and lost the last rows; let the other one finish, or give the command again"
+    )]
     Overtaken,
     /// A text that PostgreSQL has no room for.
     #[error(

@@ -24,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::Line;
 use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
@@ -37,6 +38,9 @@ const READERS: usize = 4;
 /// Transactions at the same time.
 const WRITERS: usize = 12;
 
+/// Transactions beside those by which a server says that it is there: whoever fills the others must not silence it.
+const BEATS: usize = 1;
+
 /// Snapshots at the same time.
 const SNAPSHOTS: usize = 4;
 
@@ -49,8 +53,9 @@ const DOUBT_INTERVAL: Duration = Duration::from_secs(5);
 /// How often something is tried in all.
 const TRIES_MAX: u32 = 4;
 
-/// How long one statement that reads may take: it finds its rows by their keys.
-const READ_MAX: Duration = Duration::from_secs(5);
+/// How long one statement that reads may take: it finds its rows by their keys. Shorter than anyone's patience, since
+/// it may only wait behind another on its connection.
+const READ_MAX: Duration = Duration::from_secs(3);
 
 /// How long a transaction may take before its COMMIT.
 const WRITE_MAX: Duration = Duration::from_secs(15);
@@ -77,9 +82,12 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 pub(crate) struct Postgres {
     way: Way,
     readers: [Reader; READERS],
+    /// For `ping` alone: what others wait for says nothing about the database.
+    pinged: Reader,
     next_reader: AtomicUsize,
     writers: Mutex<Vec<Arc<Session>>>,
     writers_free: Semaphore,
+    beats_free: Semaphore,
     lookers: Mutex<Vec<Arc<Session>>>,
     snapshots: Lane,
     /// Connections that came about before this may hang: one of them did.
@@ -99,9 +107,11 @@ impl Postgres {
         Self {
             way: Way::to(url),
             readers: Default::default(),
+            pinged: Reader::default(),
             next_reader: AtomicUsize::new(0),
             writers: Mutex::default(),
             writers_free: Semaphore::new(WRITERS),
+            beats_free: Semaphore::new(BEATS),
             lookers: Mutex::default(),
             snapshots: Lane::new(SNAPSHOTS),
             doubted: Mutex::default(),
@@ -120,29 +130,35 @@ impl Postgres {
         loop {
             let session = self.reader(turn, tries.until).await?;
             let error = match timeout(READ_MAX, session.rows(sql, values, read)).await {
-                Ok(Err(error @ StoreError::Unavailable(_))) => error,
-                Ok(result) => return result,
+                Ok(Err(error)) => cancelled(error),
+                Ok(Ok(rows)) => return Ok(rows),
                 Err(_) => {
-                    // The others who wait on this connection will see for themselves.
                     session.give_up();
                     self.doubt();
                     StoreError::Unavailable("the database does not answer".into())
                 }
             };
+            if !matches!(error, StoreError::Unavailable(_)) {
+                return Err(error);
+            }
             tries.again(error, &self.meter)?;
         }
     }
 
     /// Runs a write, and runs it again where it has surely not happened and may happen now.
-    pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    pub(crate) async fn write<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
     where
         E: Failure,
         Work: FnOnce(Arc<Session>) -> Run + Clone,
         Run: Future<Output = Result<T, E>>,
     {
+        let turns = match line {
+            Line::Requests => &self.writers_free,
+            Line::Beats => &self.beats_free,
+        };
         let mut tries = Tries::begin();
         loop {
-            match self.transact(tries.until, WRITE_MAX, work.clone()).await {
+            match self.transact(turns, tries.until, WRITE_MAX, work.clone()).await {
                 Err(error) if is_passing(&error) => tries.again(error, &self.meter)?,
                 result => return result,
             }
@@ -159,11 +175,12 @@ impl Postgres {
         E: Failure,
         Run: Future<Output = Result<T, E>>,
     {
-        self.transact(Instant::now() + PATIENCE, limit, work).await
+        self.transact(&self.writers_free, Instant::now() + PATIENCE, limit, work).await
     }
 
     async fn transact<T, E, Run>(
         &self,
+        turns: &Semaphore,
         until: Instant,
         limit: Duration,
         work: impl FnOnce(Arc<Session>) -> Run,
@@ -173,7 +190,7 @@ impl Postgres {
         Run: Future<Output = Result<T, E>>,
     {
         let slow = |what: &str| StoreError::Unavailable(what.into());
-        let turn = timeout(limit, self.writers_free.acquire()).await;
+        let turn = timeout_at(until, turns.acquire()).await;
         let _turn = turn
             .map_err(|_| slow("too many transactions are under way"))?
             .map_err(|_| StoreError::gone())?;
@@ -187,16 +204,25 @@ impl Postgres {
             result
         };
         let result = timeout(limit, run).await.map_err(|_| {
+            session.give_up();
             self.doubt();
             slow("a transaction took longer than it may")
         });
         let value = match result? {
             Ok(value) => value,
             Err(error) => {
-                if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
+                if session.is_given_up() {
+                    // The others may lead to the same server.
+                    self.doubt();
+                } else if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
                     guard(&self.writers).push(session);
                 }
-                return Err(error);
+                let is_cancelled = matches!(error.of_store(), Some(StoreError::TooSlow));
+                return Err(if is_cancelled {
+                    cancelled(StoreError::TooSlow).into()
+                } else {
+                    error
+                });
             }
         };
         match timeout(COMMIT_MAX, session.commit()).await {
@@ -210,6 +236,7 @@ impl Postgres {
             }
             Ok(Err(cause)) => Err(StoreError::Unsure(cause.into()).into()),
             Err(_) => {
+                session.give_up();
                 self.doubt();
                 Err(StoreError::Unsure("the COMMIT was not answered in time".into()).into())
             }
@@ -257,7 +284,7 @@ impl Postgres {
                 Ok(result) => result,
                 Err(_) => {
                     // The server would work on for nothing, and for longer than its turn.
-                    let _ = timeout(READ_MAX, session.cancel()).await;
+                    session.give_up();
                     return Err(StoreError::TooSlow);
                 }
             },
@@ -272,13 +299,15 @@ impl Postgres {
     /// Whether the database answers, takes writes and has our tables, within this time.
     pub(crate) async fn ping(&self, limit: Duration) -> Result<(), StoreError> {
         let until = Instant::now() + limit;
-        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
         loop {
-            let session = self.reader(turn, until).await?;
+            let session = self.pinged.session(&self.way, until, &self.meter).await?;
             let read = |row: &Row<'_>| row.integer(0);
             match timeout_at(until, session.rows(TAKES_WRITES, &[], &read)).await {
                 Ok(Ok(rows)) if rows.first() == Some(&1) => return Ok(()),
                 Ok(Ok(_)) => {
+                    // Another host may.
+                    session.give_up();
+                    self.doubt();
                     let why = "the database takes no writes, or holds no store";
                     return Err(StoreError::Unavailable(why.into()));
                 }
@@ -301,10 +330,15 @@ impl Postgres {
         let now = Instant::now();
         if doubted.is_none_or(|last| now.duration_since(last) >= DOUBT_INTERVAL) {
             *doubted = Some(now);
-            for reader in &self.readers {
+            for reader in self.shared() {
                 guard(&reader.session).iter().for_each(|session| session.give_up());
             }
         }
+    }
+
+    /// The connections that many use at the same time.
+    fn shared(&self) -> impl Iterator<Item = &Reader> {
+        self.readers.iter().chain([&self.pinged])
     }
 
     fn is_doubted(&self, session: &Session) -> bool {
@@ -332,9 +366,10 @@ impl Postgres {
 
     pub(crate) fn close(&self) {
         self.writers_free.close();
+        self.beats_free.close();
         guard(&self.writers).clear();
         guard(&self.lookers).clear();
-        for reader in &self.readers {
+        for reader in self.shared() {
             guard(&reader.session).take();
         }
     }
@@ -352,8 +387,7 @@ impl Reader {
         }
         // One connects, the others wait for it.
         let connecting = timeout_at(until, self.connecting.lock()).await;
-        let _connecting = connecting
-            .map_err(|_| StoreError::Unavailable("no connection has come about in time".into()))?;
+        let _connecting = connecting.map_err(|_| way.trouble())?;
         if let Some(session) = self.open() {
             return Ok(session);
         }
@@ -388,6 +422,14 @@ impl Tries {
         self.n += 1;
         meter.retries.inc();
         Ok(())
+    }
+}
+
+/// Something short that the database was told to stop, by whomever: it may be asked again.
+fn cancelled(error: StoreError) -> StoreError {
+    match error {
+        StoreError::TooSlow => StoreError::Unavailable("the database has cancelled it".into()),
+        other => other,
     }
 }
 

@@ -230,3 +230,74 @@ async fn a_host_that_takes_no_writes_is_not_used() {
     let store = Store::attach_postgres(&any.parse().unwrap(), Clock::machine()).await.unwrap();
     assert!(store.is_none(), "it is connected, and finds nothing there");
 }
+
+/// Somebody beside us, with a transaction of theirs.
+async fn somebody(url: &str, sql: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(sql).await.unwrap();
+    client
+}
+
+#[tokio::test]
+async fn who_has_waited_for_a_lock_in_vain_leaves_nobody_waiting_in_the_database() {
+    let url = gatehouse_testing::empty_schema("store_waited_in_vain").await;
+    let ours = format!("{url}&application_name=waited-in-vain");
+    let store = Store::open_postgres(&ours.parse().unwrap(), Clock::machine()).await.unwrap();
+    set_up(&store).await;
+    let locked = "BEGIN; SELECT * FROM contract FOR UPDATE; SELECT * FROM counter FOR UPDATE";
+    let other = somebody(&url, locked).await;
+    let name = acme();
+    let tries = (0..16).map(|n| store.create_access(&name, new("c1", &format!("u{n}"))));
+    let replica = crate::Replica {
+        id: [7; 16],
+        version: String::new(),
+        host: String::new(),
+        listen: String::new(),
+        key_name: String::new(),
+    };
+    let beside = async {
+        assert!(store.beat(&replica).await.is_ok(), "a server says that it is there all the same");
+        assert!(store.ping().await.is_ok(), "and nothing is wrong with the database");
+    };
+    let (tries, ()) = tokio::join!(join_all(tries), beside);
+    assert!(tries.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))), "{tries:?}");
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity \
+                   WHERE application_name = 'waited-in-vain' AND wait_event_type = 'Lock'";
+    while other.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) > 0 {}
+    other.batch_execute("ROLLBACK").await.unwrap();
+    store.create_access(&name, new("c1", "free")).await.unwrap().unwrap();
+    assert_eq!(total(&store).await, 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_takes_no_writes_any_more_is_left() {
+    let (store, _cable, _) = behind_a_cable("takes_no_writes_any_more").await;
+    for n in 0..3 {
+        let demoted: Result<(), StoreError> = store
+            .db
+            .write(async |tx| tx.script("SET default_transaction_read_only = on").await)
+            .await;
+        demoted.unwrap();
+        store.create_access(&acme(), new("c1", &format!("u{n}"))).await.unwrap().unwrap();
+    }
+    assert_eq!(total(&store).await, 3);
+}
+
+#[tokio::test]
+async fn what_others_wait_for_says_nothing_about_the_database() {
+    let url = gatehouse_testing::empty_schema("store_what_others_wait_for").await;
+    let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
+    set_up(&store).await;
+    let other = somebody(&url, "BEGIN; LOCK TABLE contract IN ACCESS EXCLUSIVE MODE").await;
+    let (name, contract) = (acme(), "c1".parse().unwrap());
+    let reads = join_all((0..8).map(|_| store.contract(&name, &contract, day(0))));
+    let beside = async {
+        for _ in 0..50 {
+            store.ping().await.unwrap();
+        }
+        other.batch_execute("ROLLBACK").await.unwrap();
+    };
+    let (reads, ()) = tokio::join!(reads, beside);
+    assert!(reads.iter().all(|it| matches!(it, Ok(Some(_)))), "{reads:?}");
+}

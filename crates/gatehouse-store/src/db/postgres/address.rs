@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 use super::encryption::{Encryption, Wanted};
 use crate::error::StoreError;
@@ -39,6 +39,11 @@ impl DatabaseUrl {
         &self.hosts
     }
 
+    /// Whether a server must prove with a certificate who it is.
+    pub fn checks_server(&self) -> bool {
+        self.encryption.is_checked()
+    }
+
     /// How to talk to them so that nobody else hears it, where they can.
     pub(super) fn encryption(&self) -> &Encryption {
         &self.encryption
@@ -57,7 +62,7 @@ impl FromStr for DatabaseUrl {
         // The parser's own words may repeat the password.
         let mut config: Config =
             text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
-        config.target_session_attrs(ours.target_session_attrs()?);
+        ours.apply(&mut config)?;
         let (encryption, mode) = ours.encryption.read()?;
         config.ssl_mode(mode);
         if config.get_connect_timeout().is_none() {
@@ -79,15 +84,50 @@ impl FromStr for DatabaseUrl {
             config.application_name("gatehouse");
         }
         let hosts: Arc<[Config]> = each_host(&config)?.into();
-        Ok(Self { shown: without_secrets(&config), hosts, encryption })
+        let mut shown = without_secrets(&config);
+        if let Some(mode) = &ours.encryption.mode {
+            shown += &format!("?sslmode={mode}");
+        }
+        Ok(Self { shown, hosts, encryption })
     }
 }
 
-/// The parameters that the driver doesn't know, or not all words of.
+/// The parameters that the driver reads as libpq does.
+const PASSED_ON: [&str; 14] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "options",
+    "password",
+    "port",
+    "sslnegotiation",
+    "user",
+];
+
+/// The parameters that the driver doesn't know, not all words of, or by other units.
+const OURS: [&str; 7] = [
+    "keepalives_count",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "target_session_attrs",
+    "tcp_user_timeout",
+];
+
+/// What an address says by those.
 #[derive(Default)]
 struct Ours {
     encryption: Wanted,
     target_session_attrs: Option<String>,
+    keepalives_count: Option<String>,
+    tcp_user_timeout: Option<String>,
 }
 
 impl Ours {
@@ -98,8 +138,10 @@ impl Ours {
         let Some(query) = text[behind_password..].find('?').map(|at| behind_password + at) else {
             return Ok((text.to_owned(), Self::default()));
         };
+        // Otherwise that may be the rest of a password that was not encoded.
+        let is_query = text.matches('@').count() <= 1;
         let (mut ours, mut others) = (Self::default(), Vec::new());
-        for parameter in text[query + 1..].split('&') {
+        for parameter in text[query + 1..].split('&').filter(|it| !it.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let place = match name {
                 "sslmode" => &mut ours.encryption.mode,
@@ -107,6 +149,9 @@ impl Ours {
                 "sslcert" => &mut ours.encryption.certificate,
                 "sslkey" => &mut ours.encryption.key,
                 "target_session_attrs" => &mut ours.target_session_attrs,
+                "keepalives_count" => &mut ours.keepalives_count,
+                "tcp_user_timeout" => &mut ours.tcp_user_timeout,
+                _ if is_query && !PASSED_ON.contains(&name) => return Err(unknown(name)),
                 _ => {
                     others.push(parameter);
                     continue;
@@ -119,6 +164,22 @@ impl Ours {
         }
         let mark = if others.is_empty() { "" } else { "?" };
         Ok((format!("{}{mark}{}", &text[..query], others.join("&")), ours))
+    }
+
+    fn apply(&self, config: &mut Config) -> Result<(), StoreError> {
+        let number = |name: &str, text: &str| {
+            let bad = |_| StoreError::Address(format!("{name} must be a number"));
+            text.parse::<u32>().map_err(bad)
+        };
+        config.target_session_attrs(self.target_session_attrs()?);
+        if let Some(count) = &self.keepalives_count {
+            config.keepalives_retries(number("keepalives_count", count)?);
+        }
+        if let Some(milliseconds) = &self.tcp_user_timeout {
+            let milliseconds = number("tcp_user_timeout, in milliseconds,", milliseconds)?;
+            config.tcp_user_timeout(Duration::from_millis(milliseconds.into()));
+        }
+        Ok(())
     }
 
     /// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
@@ -135,6 +196,18 @@ impl Ours {
     }
 }
 
+/// Names a parameter, unless it could be anything else.
+fn unknown(name: &str) -> StoreError {
+    let is_name = name.len() <= 40 && name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    let shown = if is_name { format!("`{name}`") } else { "something".to_owned() };
+    let mut known = [&PASSED_ON[..], &OURS].concat();
+    known.sort_unstable();
+    StoreError::Address(format!(
+        "{shown} is no parameter of a database URL that is known here: take it out; those that are are {}",
+        known.join(", ")
+    ))
+}
+
 /// The same address for each of its hosts alone, so that they can be tried side by side.
 fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
     let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
@@ -148,15 +221,24 @@ fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
         let why = "the database URL needs as many ports (and hostaddr) as hosts, or one for all";
         return Err(StoreError::Address(why.into()));
     }
+    // What stands there may be the end of a password, and is not repeated.
+    if hosts.iter().any(|it| matches!(it, Host::Tcp(name) if name.contains('@'))) {
+        let why = "an `@` in the user or the password of a database URL is written `%40`";
+        return Err(StoreError::Address(why.into()));
+    }
     let alone = (0..n_hosts).map(|n| {
         let mut one = without_hosts(config);
         match hosts.get(n) {
             Some(Host::Tcp(name)) => drop(one.host(name)),
-            Some(Host::Unix(path)) => drop(one.host_path(path)),
+            // Nobody else can listen there, and nobody encrypts.
+            Some(Host::Unix(path)) => drop(one.host_path(path).ssl_mode(SslMode::Disable)),
             None => {}
         }
         if let Some(address) = addresses.get(n) {
             one.hostaddr(*address);
+            if hosts.is_empty() {
+                one.host(address.to_string());
+            }
         }
         if let Some(port) = ports.get(n).or(ports.first()) {
             one.port(*port);
@@ -200,8 +282,7 @@ fn without_hosts(config: &Config) -> Config {
         .keepalives(config.get_keepalives())
         .keepalives_idle(config.get_keepalives_idle())
         .target_session_attrs(config.get_target_session_attrs())
-        .channel_binding(config.get_channel_binding())
-        .load_balance_hosts(config.get_load_balance_hosts());
+        .channel_binding(config.get_channel_binding());
     one
 }
 
@@ -247,8 +328,6 @@ impl PartialEq for DatabaseUrl {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::config::SslMode;
-
     use super::*;
 
     #[test]
@@ -267,7 +346,6 @@ mod tests {
             "s3cret",
             "postgres://ann:s3cret@db:port/x",
             "postgres://ann:p@db?s3cret=x@db/f",
-            "postgres://ann@db/x?s3cret=red",
         ] {
             let error = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
             assert!(error.contains("postgres://user") && !error.contains("s3cret"), "{error}");
@@ -277,8 +355,8 @@ mod tests {
     #[test]
     fn each_host_is_reached_by_itself_with_all_that_the_address_says() {
         let url = "postgres://ann:s3cret@a:1,b:2,c:3/fleet?options=-c%20search_path%3Dx\
-                   &application_name=here&connect_timeout=7&tcp_user_timeout=9&keepalives=0\
-                   &keepalives_idle=11&keepalives_interval=12&keepalives_retries=13";
+                   &application_name=here&connect_timeout=7&tcp_user_timeout=9000&keepalives=0\
+                   &keepalives_idle=11&keepalives_interval=12&keepalives_count=13";
         let url: DatabaseUrl = url.parse().unwrap();
         assert_eq!(url.hosts().len(), 3);
         for (config, (host, port)) in url.hosts().iter().zip([("a", 1), ("b", 2), ("c", 3)]) {
@@ -289,6 +367,37 @@ mod tests {
                  &target_session_attrs=read-write"
             );
             assert_eq!(*config, alone.parse::<Config>().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_socket_of_the_machine_is_not_encrypted_and_an_address_is_a_name() {
+        let mode = |url: &str| {
+            let url: DatabaseUrl = url.parse().unwrap();
+            let [config] = url.hosts() else { panic!("{url}") };
+            (config.get_ssl_mode(), shown_hosts(config))
+        };
+        let socket = "postgres:///fleet?host=/run/pg&port=5433&sslmode=require";
+        assert_eq!(mode(socket), (SslMode::Disable, "/run/pg:5433".into()));
+        let address = "postgres:///fleet?hostaddr=127.0.0.1&port=5433";
+        assert_eq!(mode(address), (SslMode::Prefer, "127.0.0.1:5433".into()));
+        let told = "postgres://ann:s3@cret@db/fleet".parse::<DatabaseUrl>().unwrap_err();
+        assert!(told.to_string().contains("%40") && !told.to_string().contains("cret"), "{told}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_parameter_is_said() {
+        for (query, why) in [
+            ("sslmod=require", "`sslmod` is no parameter"),
+            ("s3cret%41=red", "something is no parameter"),
+            ("load_balance_hosts=random", "target_session_attrs, tcp_user_timeout, user"),
+            ("tcp_user_timeout=10s", "in milliseconds, must be a number"),
+            ("keepalives_count=-1", "keepalives_count must be a number"),
+            ("connect_timeout=soon", "unreadable"),
+        ] {
+            let told = format!("postgres://ann:s3cret@db/x?{query}").parse::<DatabaseUrl>();
+            let told = told.unwrap_err().to_string();
+            assert!(told.contains(why) && !told.contains("s3cret"), "{query}: {told}");
         }
     }
 

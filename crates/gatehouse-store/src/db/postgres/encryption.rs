@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use ::aws_lc_rs::digest;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
@@ -23,7 +24,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
-    ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore,
+    SignatureScheme,
 };
 
 use crate::error::StoreError;
@@ -40,7 +42,8 @@ pub(super) struct Wanted {
 /// Whom the other side must prove to be.
 #[derive(Debug)]
 enum Trust {
-    /// Nobody: what is sent can't be read on the way, and may be sent to anyone.
+    /// Nobody: what is sent can't be read on the way, and may be sent to anyone. Nothing of the certificate is looked
+    /// at, since one that is odd is as good as any other.
     Anyone,
     /// Somebody with a certificate of these authorities.
     Known {
@@ -62,6 +65,7 @@ struct Own {
 #[derive(Clone)]
 pub(super) struct Encryption {
     config: Arc<ClientConfig>,
+    is_checked: bool,
 }
 
 impl Wanted {
@@ -77,7 +81,7 @@ impl Wanted {
             "verify-full" => (SslMode::Require, true, true),
             _ => {
                 return Err(bad(
-                    "sslmode must be `disable`, `prefer`, `require`, `verify-ca` or `verify-full`",
+                    "sslmode must be `disable`, `allow`, `prefer`, `require`, `verify-ca` or `verify-full`",
                 ));
             }
         };
@@ -137,8 +141,10 @@ impl Wanted {
 impl Encryption {
     fn new(trust: Trust, own: Option<Own>) -> Result<Self, StoreError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
+        let is_checked = matches!(trust, Trust::Known { .. });
         let verifier = Verifier { trust, provider: Arc::clone(&provider) };
-        let unusable = |why: TlsError| bad(format!("sslcert and sslkey can't be used: {why}"));
+        let unusable =
+            |why: TlsError| bad(format!("sslcert and sslkey can't be used: {}", told(&why)));
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(unusable)?
@@ -151,12 +157,59 @@ impl Encryption {
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = vec![b"postgresql".to_vec()];
-        Ok(Self { config: Arc::new(config) })
+        Ok(Self { config: Arc::new(config), is_checked })
+    }
+
+    /// Whether the other side must prove who it is.
+    pub(super) fn is_checked(&self) -> bool {
+        self.is_checked
     }
 }
 
 fn bad(why: impl Into<String>) -> StoreError {
     StoreError::Address(why.into())
+}
+
+/// What went wrong, and what to do where that is known.
+fn told(error: &TlsError) -> String {
+    let is_other = |name: &str| match error {
+        TlsError::InvalidCertificate(CertificateError::Other(other)) => {
+            format!("{other:?}").contains(name)
+        }
+        _ => false,
+    };
+    let what_to_do = match error {
+        TlsError::InconsistentKeys(_) => "the key is another certificate's",
+        TlsError::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "name the file with its authority by sslrootcert"
+        }
+        TlsError::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => {
+            "use a name that it is for, or another certificate, with this one in its subjectAltName"
+        }
+        _ if is_other("UnsupportedCertVersion") => {
+            "the certificate is of version 1; make one of version 3, with a subjectAltName"
+        }
+        _ if is_other("CaUsedAsEndEntity") => "name this very certificate by sslrootcert",
+        _ => return error.to_string(),
+    };
+    format!("{error}: {what_to_do}")
+}
+
+/// Why both sides didn't agree on how to encrypt.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", match .0.get_ref().and_then(|why| why.downcast_ref()) {
+    Some(why) => told(why),
+    None => .0.to_string(),
+})]
+pub(super) struct NoAgreement(io::Error);
+
+impl NoAgreement {
+    /// Whether that is why a connection didn't come about.
+    pub(super) fn is_in(error: &tokio_postgres::Error) -> bool {
+        std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
+    }
 }
 
 fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, StoreError> {
@@ -176,9 +229,9 @@ where
 {
     type Stream = Encrypted<S>;
     type TlsConnect = Handshake;
-    type Error = io::Error;
+    type Error = NoAgreement;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, io::Error> {
+    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, NoAgreement> {
         Ok(Handshake { connector: Arc::clone(&self.config).into(), host: host.to_owned() })
     }
 }
@@ -194,13 +247,14 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     type Stream = Encrypted<S>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
+    type Error = NoAgreement;
+    type Future = Pin<Box<dyn Future<Output = Result<Encrypted<S>, NoAgreement>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
-            let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
-            Ok(Encrypted(self.connector.connect(name, stream).await?))
+            let no_name = |why| NoAgreement(io::Error::other(why));
+            let name = ServerName::try_from(self.host).map_err(no_name)?;
+            Ok(Encrypted(self.connector.connect(name, stream).await.map_err(NoAgreement)?))
         })
     }
 }
@@ -209,10 +263,45 @@ where
 pub(super) struct Encrypted<S>(TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Encrypted<S> {
-    /// Passwords are proven without it: it is for those who don't check certificates, and can.
     fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
+        let certificates = self.0.get_ref().1.peer_certificates();
+        match certificates.and_then(|them| them.first()).and_then(|own| end_point(own)) {
+            Some(hash) => ChannelBinding::tls_server_end_point(hash),
+            None => ChannelBinding::none(),
+        }
     }
+}
+
+/// A server's certificate as both sides name it when a password is proven (RFC 5929): hashed by the function of its
+/// signature, or by SHA-256 where that is a weaker one.
+fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
+    const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+    const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
+    let (whole, _) = element(certificate)?;
+    let (_contents, rest) = element(whole)?;
+    let (algorithm, _) = element(rest)?;
+    let (name, _) = element(algorithm)?;
+    let hash = match (name.strip_prefix(RSA), name.strip_prefix(ECDSA)) {
+        (Some([4 | 5 | 11]), _) | (_, Some([1] | [3, 2])) => &digest::SHA256,
+        (Some([12]), _) | (_, Some([3, 3])) => &digest::SHA384,
+        (Some([13]), _) | (_, Some([3, 4])) => &digest::SHA512,
+        _ => return None,
+    };
+    Some(digest::digest(hash, certificate).as_ref().to_vec())
+}
+
+/// What the first element of a piece of DER holds, and what is behind it.
+fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&[_tag, first], rest) = der.split_first_chunk()?;
+    let (n_bytes, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81..=0x84 => {
+            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
+        }
+        _ => return None,
+    };
+    rest.split_at_checked(n_bytes)
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
@@ -284,6 +373,9 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
+        if matches!(self.trust, Trust::Anyone) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signed, algorithms)
     }
@@ -294,11 +386,42 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
+        if matches!(self.trust, Trust::Anyone) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_named_by_the_hash_of_its_signature() {
+        for (algorithm, hash) in [
+            (&PKCS_ECDSA_P256_SHA256, Some(&digest::SHA256)),
+            (&PKCS_ECDSA_P384_SHA384, Some(&digest::SHA384)),
+            (&PKCS_ED25519, None),
+        ] {
+            let key = KeyPair::generate_for(algorithm).unwrap();
+            let params = CertificateParams::new(vec!["db".to_owned()]).unwrap();
+            let certificate = params.self_signed(&key).unwrap();
+            let der = certificate.der();
+            let expected = hash.map(|hash| digest::digest(hash, der).as_ref().to_vec());
+            assert_eq!(end_point(der), expected, "{algorithm:?}");
+            for n_bytes in 0..der.len() {
+                end_point(&der[..n_bytes]);
+            }
+        }
     }
 }

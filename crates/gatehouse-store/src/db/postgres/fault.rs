@@ -27,6 +27,11 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
+/// Whether another connection would do better: the server takes no writes any more, or doesn't know what was prepared.
+pub(super) fn is_of_connection(code: &SqlState) -> bool {
+    [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INVALID_SQL_STATEMENT_NAME].contains(code)
+}
+
 /// Whether a COMMIT that ended like this has surely undone everything.
 ///
 /// Few of its ends are so clear. A server that is told to stop while it waits for its standbys says that it was told
@@ -46,7 +51,6 @@ fn chain(cause: &dyn std::error::Error) -> String {
 /// connection doesn't know any more.
 fn is_passing(code: &SqlState) -> bool {
     ["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
-        || *code == SqlState::READ_ONLY_SQL_TRANSACTION
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-        || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+        || is_of_connection(code)
 }

@@ -8,24 +8,31 @@ use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use gatehouse_core::Timestamp;
-use tokio::time::Instant;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
-use super::NOW;
 use super::encryption::Encryption;
+use super::{NOW, fault};
 use crate::db::guard::guard;
 use crate::db::row::{Cell, Row, Sent, Value};
 use crate::error::StoreError;
 use crate::meter::{Held, StoreMeter};
 
+/// How long it is tried to have a server stop what it is at.
+const CANCEL_MAX: Duration = Duration::from_secs(5);
+
 /// One connection, with the statements that were prepared on it.
 pub(crate) struct Session {
     client: Client,
     encryption: Encryption,
+    /// What carries the bytes.
+    carrier: AbortHandle,
     /// `None` where nothing can be kept.
     prepared: Option<Prepared>,
     /// When it came about.
@@ -49,9 +56,9 @@ enum Locking {
 }
 
 impl Session {
-    /// A connection that has come about. Behind a pooler nothing is prepared on it.
+    /// A connection that has come about, and what carries its bytes. Behind a pooler nothing is prepared on it.
     pub(super) fn new(
-        client: Client,
+        (client, carrier): (Client, AbortHandle),
         encryption: Encryption,
         is_pooled: bool,
         meter: &StoreMeter,
@@ -59,6 +66,7 @@ impl Session {
         Self {
             client,
             encryption,
+            carrier,
             prepared: (!is_pooled).then(Prepared::default),
             made: Instant::now(),
             is_given_up: AtomicBool::new(false),
@@ -68,7 +76,12 @@ impl Session {
 
     /// Whether nothing can be asked of it any more.
     pub(super) fn is_closed(&self) -> bool {
-        self.client.is_closed() || self.is_given_up.load(Ordering::Relaxed)
+        self.client.is_closed() || self.is_given_up()
+    }
+
+    /// Whether it was closed from this side, because it was of no use.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
     }
 
     /// When it came about.
@@ -76,17 +89,39 @@ impl Session {
         self.made
     }
 
-    /// Asks nothing more of it: who still waits for an answer may go on waiting.
+    /// Closes it at once, and has the server stop what it is at: left alone, it would wait for its locks for as long as
+    /// they are held, with nobody there to answer. Who else waits for an answer on it is told that it is gone.
     pub(super) fn give_up(&self) {
-        self.is_given_up.store(true, Ordering::Relaxed);
+        if self.is_given_up.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.carrier.abort();
+        let cancel = self.cancel();
+        tokio::spawn(async move {
+            let _ = timeout(CANCEL_MAX, cancel).await;
+        });
     }
 
     /// Has the server stop what it is at. Not behind a pooler, which would have to find out whose statement that is
-    /// by now, and PgBouncer 1.18 was seen to end in a test that did so: there the statement's own limit stops it.
-    pub(super) async fn cancel(&self) {
-        if self.prepared.is_some() {
-            let _ = self.client.cancel_token().cancel_query(self.encryption.clone()).await;
+    /// by now, and PgBouncer 1.18 was seen to end in a test that did so: it ends what it carries for whoever is gone.
+    pub(super) fn cancel(&self) -> impl Future<Output = ()> + Send + 'static {
+        let token = self.client.cancel_token();
+        let encryption = self.encryption.clone();
+        let is_pooled = self.prepared.is_none();
+        async move {
+            if !is_pooled {
+                let _ = token.cancel_query(encryption).await;
+            }
         }
+    }
+
+    /// What went wrong, in the store's words. A connection that leads to a server which takes no writes any more, or
+    /// that knows its statements no more, is of no use for longer.
+    fn told(&self, cause: tokio_postgres::Error) -> StoreError {
+        if cause.code().is_some_and(fault::is_of_connection) {
+            self.give_up();
+        }
+        cause.into()
     }
 
     /// Whether rows can be copied in: a copy must be prepared.
@@ -120,7 +155,8 @@ impl Session {
         values: &[Value<'_>],
         read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await?;
+        let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
+        let rows = rows.map_err(|cause| self.told(cause))?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
@@ -139,13 +175,14 @@ impl Session {
         locking: Locking,
         values: &[&dyn Sent],
     ) -> Result<Vec<PostgresRow>, StoreError> {
-        Ok(match &self.prepared {
+        let found = match &self.prepared {
             Some(prepared) => {
                 let statement = self.statement(prepared, sql, locking).await?;
-                self.client.query(&statement, &plain(values)).await?
+                self.client.query(&statement, &plain(values)).await
             }
-            None => self.client.query_typed(&text(sql, locking), &typed(values)).await?,
-        })
+            None => self.client.query_typed(&text(sql, locking), &typed(values)).await,
+        };
+        found.map_err(|cause| self.told(cause))
     }
 
     pub(crate) async fn execute(
@@ -154,13 +191,14 @@ impl Session {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         let values = sent(values);
-        Ok(match &self.prepared {
+        let done = match &self.prepared {
             Some(prepared) => {
                 let statement = self.statement(prepared, sql, Locking::No).await?;
-                self.client.execute(&statement, &plain(&values)).await?
+                self.client.execute(&statement, &plain(&values)).await
             }
-            None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await?,
-        })
+            None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await,
+        };
+        done.map_err(|cause| self.told(cause))
     }
 
     /// Copies rows into a table, in the binary format; `sql` says into which columns, which are of `types`.
@@ -214,7 +252,7 @@ impl Session {
     }
 
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
-        Ok(self.client.batch_execute(sql).await?)
+        self.client.batch_execute(sql).await.map_err(|cause| self.told(cause))
     }
 
     /// Makes everything durable. The driver's own error, because what it means is for the caller to judge.
@@ -240,7 +278,8 @@ impl Session {
         if let Some(statement) = guard(prepared).get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(&text(sql, locking)).await?;
+        let statement = self.client.prepare(&text(sql, locking)).await;
+        let statement = statement.map_err(|cause| self.told(cause))?;
         guard(prepared).insert(sql, statement.clone());
         Ok(statement)
     }

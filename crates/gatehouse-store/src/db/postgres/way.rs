@@ -12,12 +12,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
 use super::address::{DatabaseUrl, shown_hosts as shown};
-use super::encryption::Encryption;
+use super::encryption::{Encryption, NoAgreement};
 use super::session::Session;
 use crate::db::guard::guard;
 use crate::error::StoreError;
@@ -38,6 +40,12 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// How long a server may keep a transaction open for a client that says nothing: one that was frozen, or cut off.
 /// What it has locked is everyone else's again after that.
 const IDLE_IN_TRANSACTION_SECONDS_MAX: u64 = 10;
+
+/// How long a server may work, or wait for a lock, for a client that is gone.
+const GONE_SECONDS_MAX: u64 = 2;
+
+/// How many causes of one outage are told.
+const TOLD_MAX: usize = 8;
 
 /// The setting by which a connection is recognised as one's own.
 const MARK: &str = "gatehouse.session";
@@ -60,12 +68,17 @@ struct Place {
     refuses_settings: AtomicBool,
 }
 
+/// A connection, and what carries its bytes.
+type Opened = (Client, AbortHandle);
+
 /// What the last tries have shown.
 struct Trouble {
     n_failures: u32,
     /// Nobody tries before that.
     quiet_until: Instant,
     why: String,
+    /// What was told of it, to tell nothing twice.
+    told: Vec<String>,
 }
 
 impl Way {
@@ -113,8 +126,13 @@ impl Way {
         };
         match timeout_at(until, trying).await {
             Ok(result) => result,
-            Err(_) => Err(StoreError::Unavailable(guard(&self.trouble).why.clone().into())),
+            Err(_) => Err(self.trouble()),
         }
+    }
+
+    /// Why there is no connection, as far as is known.
+    pub(super) fn trouble(&self) -> StoreError {
+        StoreError::Unavailable(guard(&self.trouble).why.clone().into())
     }
 
     fn quiet_until(&self) -> Option<Instant> {
@@ -152,12 +170,13 @@ impl Way {
 impl Trouble {
     fn none() -> Self {
         let why = "no connection has come about in time".into();
-        Self { n_failures: 0, quiet_until: Instant::now(), why }
+        Self { n_failures: 0, quiet_until: Instant::now(), why, told: Vec::new() }
     }
 
     fn add(&mut self, why: String) {
-        if self.n_failures == 0 {
+        if self.told.len() < TOLD_MAX && !self.told.contains(&why) {
             tracing::warn!(cause = why, "the database can't be reached; it is tried again");
+            self.told.push(why.clone());
         }
         let longest = PAUSE_FIRST.saturating_mul(2u32.saturating_pow(self.n_failures));
         // Anything from half of it, so that servers which lost it together don't come back together.
@@ -200,37 +219,49 @@ impl Place {
         let given = self.config.get_options().unwrap_or_default();
         marked.options(format!(
             "{given} -c {MARK}={mark} \
-             -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS_MAX}s"
+             -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS_MAX}s \
+             -c client_connection_check_interval={GONE_SECONDS_MAX}s"
         ));
         match self.open(&marked).await {
-            Ok(client) => {
-                let is_ours = read_mark(&client).await?.as_deref() == Some(mark.as_str());
-                Ok(self.session(client, !is_ours, meter))
+            Ok(opened) => {
+                let is_ours = read_mark(&opened.0).await?.as_deref() == Some(mark.as_str());
+                Ok(self.session(opened, !is_ours, meter))
             }
             Err(cause) if cause.code().is_some_and(refuses_settings) => {
-                let client = self.open(&self.config).await?;
+                let opened = self.open(&self.config).await?;
                 tracing::info!("a pooler is before the database: statements are not prepared");
                 self.refuses_settings.store(true, Ordering::Relaxed);
-                Ok(self.session(client, true, meter))
+                Ok(self.session(opened, true, meter))
             }
             Err(cause) => Err(cause.into()),
         }
     }
 
-    async fn open(&self, config: &Config) -> Result<Client, tokio_postgres::Error> {
+    /// Encrypted where that is wanted; where it is only preferred, also without.
+    async fn open(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
+        match self.open_as_told(config).await {
+            Err(cause) if config.get_ssl_mode() == SslMode::Prefer && is_for_encryption(&cause) => {
+                let plain = config.clone().ssl_mode(SslMode::Disable).clone();
+                self.open_as_told(&plain).await.map_err(|_| cause)
+            }
+            opened => opened,
+        }
+    }
+
+    async fn open_as_told(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
         let (client, connection) = config.connect(self.encryption.clone()).await?;
-        // Ends by itself when the client is dropped.
-        tokio::spawn(async move {
+        // Ends by itself when the client is dropped, and nothing is under way any more.
+        let carrier = tokio::spawn(async move {
             if let Err(cause) = connection.await {
                 let cause = StoreError::from(cause).explained();
                 tracing::warn!(cause, "a database connection was lost");
             }
         });
-        Ok(client)
+        Ok((client, carrier.abort_handle()))
     }
 
-    fn session(&self, client: Client, is_pooled: bool, meter: &StoreMeter) -> Session {
-        Session::new(client, self.encryption.clone(), is_pooled, meter)
+    fn session(&self, opened: Opened, is_pooled: bool, meter: &StoreMeter) -> Session {
+        Session::new(opened, self.encryption.clone(), is_pooled, meter)
     }
 }
 
@@ -238,6 +269,12 @@ impl Place {
 fn refuses_settings(code: &SqlState) -> bool {
     *code == SqlState::PROTOCOL_VIOLATION
         || ["0A", "22", "42"].iter().any(|class| code.code().starts_with(class))
+}
+
+/// Whether a connection might come about without encryption: a server may refuse either.
+fn is_for_encryption(cause: &tokio_postgres::Error) -> bool {
+    NoAgreement::is_in(cause)
+        || cause.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
 }
 
 async fn read_mark(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
