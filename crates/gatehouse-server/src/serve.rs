@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::http::{Door, Gate};
 use crate::keys::{self, KeysError};
-use crate::transfer;
+use crate::transfer::{Left, refuse_left};
 use crate::work::{Presence, Workers};
 use listener::{Listener, Setup};
 use open_files::OpenFiles;
@@ -64,13 +64,9 @@ pub enum StartError {
         .0.display()
     )]
     InUse(PathBuf),
-    /// Two stores that go on from the same would part.
-    #[error(
-        "the store in this data directory was moved to PostgreSQL, as {} says: give that database's \
-         address (database_url); to go on with what was left behind here, remove that file",
-        .0.display()
-    )]
-    Moved(PathBuf),
+    /// The store is elsewhere now.
+    #[error(transparent)]
+    Left(#[from] Left),
     /// The database says no.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
@@ -268,10 +264,7 @@ pub async fn open_store(
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
-    let moved = path.join(transfer::MOVED_FILE);
-    if moved.exists() {
-        return Err(StartError::Moved(moved));
-    }
+    refuse_left(config)?;
     let store = Store::open_sqlite(&config.database_file(), clock).await?;
     Ok((store, Some(lock)))
 }

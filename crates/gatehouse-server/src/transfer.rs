@@ -42,8 +42,23 @@ pub enum TransferError {
     NotMoved(#[from] NotMoved),
 }
 
-/// What lies in a data directory whose store was moved. No server starts there.
-pub(crate) const MOVED_FILE: &str = "moved-to-postgres";
+/// What lies in a data directory whose store was moved. Nothing is written there any more.
+const MOVED_FILE: &str = "moved-to-postgres";
+
+/// A data directory is given whose store is elsewhere now.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the store in this data directory was moved to PostgreSQL, as {} says: give that database's address \
+     (database_url); to go on with what was left behind here, remove that file",
+    .0.display()
+)]
+pub struct Left(PathBuf);
+
+/// Refuses settings that name such a directory.
+pub fn refuse_left(config: &Config) -> Result<(), Left> {
+    let path = config.data_dir.join(MOVED_FILE);
+    if config.database_url.is_none() && path.exists() { Err(Left(path)) } else { Ok(()) }
+}
 
 /// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
 /// Nothing changes in the store, but a schema that is older is brought up to date; when all is moved, a file beside it

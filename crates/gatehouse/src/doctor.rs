@@ -10,7 +10,8 @@ use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::serve::{Validity, check_tls};
-use gatehouse_store::{Clock, Replica, SeenReplica, Store, StoreError};
+use gatehouse_server::transfer::refuse_left;
+use gatehouse_store::{Clock, DatabaseUrl, Replica, SeenReplica, Store, StoreError};
 
 use crate::serve::Settings;
 
@@ -86,6 +87,9 @@ impl Doctor {
         examine_connectors(config, findings);
         let clock = Clock::machine();
         examine_issuers(config, &clock, findings).await;
+        if let Err(why) = refuse_left(config) {
+            findings.wrong(&why.to_string());
+        }
         let place = place(config);
         let store = match &config.database_url {
             Some(url) => Store::attach_postgres(url, clock.clone()).await,
@@ -118,7 +122,13 @@ impl Doctor {
             Ok(_) => findings.good("the master key is the one that the store was written with"),
             Err(why) => findings.wrong(&why.to_string()),
         }
-        if let Err(why) = self.examine_store(&store, &place, findings).await {
+        let examined = async {
+            if let Some(url) = &config.database_url {
+                tell_encryption(url, &store, findings).await?;
+            }
+            self.examine_store(&store, &place, findings).await
+        };
+        if let Err(why) = examined.await {
             findings.wrong(&advice(&place, &why));
         }
         if self.deep
@@ -172,6 +182,27 @@ impl Doctor {
         }
         Ok(())
     }
+}
+
+/// Who could listen between here and PostgreSQL. That may be nobody, so nothing of it is wrong.
+async fn tell_encryption(
+    url: &DatabaseUrl,
+    store: &Store,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    match store.encryption().await? {
+        Some(protocol) if url.checks_server() => findings.good(&format!(
+            "connections to PostgreSQL are encrypted ({protocol}), and its certificate is checked"
+        )),
+        Some(protocol) => findings.good(&format!(
+            "connections to PostgreSQL are encrypted ({protocol}); whose they are is not checked, which \
+             sslmode=verify-full does"
+        )),
+        None => findings.good(
+            "connections to PostgreSQL are not encrypted, which sslmode=verify-full does",
+        ),
+    }
+    Ok(())
 }
 
 /// Whether the operator's own connectors can be used, where there are any.

@@ -58,6 +58,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    end_quietly_with_the_reader();
     let outcome = match CommandLine::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
@@ -78,3 +79,19 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Whoever reads what we print may have seen enough, as `head` does. That is their end of it, and no bug of ours to
+/// report.
+fn end_quietly_with_the_reader() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
+            std::process::exit(BROKEN_PIPE);
+        }
+        report(panic);
+    }));
+}
+
+/// How a shell knows programs that end like this.
+const BROKEN_PIPE: i32 = 128 + 13;

@@ -15,6 +15,7 @@ async fn a_doctor_finds_a_healthy_house_healthy_while_it_works() {
         let is_told =
             said(&quick).contains("server 1 of 1: ") && said(&quick).contains(server.address());
         assert_eq!(is_told, place.kind == "PostgreSQL", "{}", said(&quick));
+        assert_eq!(said(&quick).contains("are not encrypted"), place.kind == "PostgreSQL");
         assert!(!said(&quick).contains("tenant acme"));
         let deep = place.run(&["doctor", "--deep"]);
         assert!(deep.status.success(), "{}: {}", place.kind, said(&deep));
@@ -162,4 +163,13 @@ async fn a_doctor_opens_every_account() {
                         again, with its credentials";
         assert!(shown.contains(expected), "{}: {shown}", place.kind);
     }
+}
+
+#[test]
+fn who_has_read_enough_ends_a_command_quietly() {
+    let place = Place::sqlite();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = place.command(&["doctor"]).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(141), ""));
 }

@@ -251,6 +251,15 @@ async fn an_estate_moves_to_postgres_and_nobody_notices() {
     let started = from.run(&["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(started.status.code(), Some(1), "two stores would part");
     assert!(said(&started).contains("was moved to PostgreSQL"), "{}", said(&started));
+    for left in [
+        &["client", "create", "--tenant", "acme", "--scope", "access:verify"][..],
+        &["key", "reseal"],
+        &["doctor"],
+    ] {
+        let refused = from.run(left);
+        assert_eq!(refused.status.code(), Some(1), "{left:?}: nobody would ever know of it");
+        assert!(said(&refused).contains("was moved to PostgreSQL"), "{}", said(&refused));
+    }
     std::fs::remove_file(from.path("gatehouse-data/moved-to-postgres")).unwrap();
     drop(from.serve());
 }
