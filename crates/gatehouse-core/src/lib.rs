@@ -11,6 +11,7 @@ pub mod bucket;
 pub mod client;
 pub mod contract;
 pub mod credential;
+pub mod current_slice;
 pub mod filter;
 pub mod identifier;
 pub mod ids;
@@ -32,6 +33,7 @@ pub use access::{Access, Status};
 pub use account::Account;
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
+pub use current_slice::CurrentSlice;
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
     AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, OfferingId,
@@ -39,7 +41,7 @@ pub use ids::{
 };
 pub use page::{Page, PageRequest};
 pub use product::{Connection, Product, ProductId};
-pub use slice::{CurrentSlice, Slice};
+pub use slice::Slice;
 pub use task::{Task, TaskState};
 pub use tenant::Tenant;
 pub use time::Timestamp;

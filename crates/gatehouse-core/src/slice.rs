@@ -4,11 +4,8 @@
 //! it may do of a limit, so that what all of them do is the limit, and nobody asks anybody for leave. The
 //! arithmetic is here; who is there is for the store to say.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A server's place among those that share a limit: a rank, counted from zero, of so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,73 +62,6 @@ impl Slice {
 }
 
 const NANOSECONDS: u128 = 1_000_000_000;
-
-/// How many changes of a place are remembered.
-const PAST_MAX: usize = 64;
-
-/// This server's place as it is known now, and as it was. Cheap to clone and to look at; all clones are one.
-#[derive(Clone, Debug)]
-pub struct CurrentSlice(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    now: AtomicU64,
-    /// Each place and when it began, the oldest first; never empty.
-    past: Mutex<VecDeque<(Instant, Slice)>>,
-}
-
-impl Default for CurrentSlice {
-    fn default() -> Self {
-        let past = Mutex::new(VecDeque::from([(Instant::now(), Slice::WHOLE)]));
-        Self(Arc::new(Inner { now: AtomicU64::new(packed(Slice::WHOLE)), past }))
-    }
-}
-
-impl CurrentSlice {
-    /// What it is now.
-    pub fn get(&self) -> Slice {
-        let packed = self.0.now.load(Ordering::Relaxed);
-        let (rank, of) = ((packed >> 32) as u32, packed as u32);
-        Slice::new(rank, of).unwrap_or(Slice::WHOLE)
-    }
-
-    /// Makes it another, for whoever looks next.
-    pub fn set(&self, slice: Slice) {
-        let mut past = self.lock();
-        if past.back().is_none_or(|(_, last)| *last != slice) {
-            past.push_back((Instant::now(), slice));
-        }
-        if past.len() > PAST_MAX {
-            past.pop_front();
-        }
-        self.0.now.store(packed(slice), Ordering::Relaxed);
-    }
-
-    /// What it was, the oldest first and what it is now last, each with the moment from which on. For those who begin
-    /// to count only now: others may have used what has become this server's since.
-    pub fn past(&self) -> Vec<(Instant, Slice)> {
-        self.lock().iter().copied().collect()
-    }
-
-    /// The one that left least of a rate in this time before now.
-    pub fn narrowest_for(&self, time: Duration) -> Slice {
-        let now = Instant::now();
-        let past = self.past();
-        // A place lasts until the next one begins.
-        let ends = past.iter().skip(1).map(|(began, _)| *began).chain([now]);
-        let lasted = past.iter().zip(ends).filter(|(_, end)| now.duration_since(*end) < time);
-        lasted.fold(self.get(), |narrowest, ((_, slice), _)| narrowest.narrower(*slice))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Slice)>> {
-        self.0.past.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Both numbers in one, so that nobody sees half of a change.
-fn packed(slice: Slice) -> u64 {
-    (u64::from(slice.rank) << 32) | u64::from(slice.of())
-}
 
 #[cfg(test)]
 mod tests;

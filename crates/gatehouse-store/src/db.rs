@@ -9,7 +9,6 @@
 //! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
 
 mod checkpoint;
-mod guard;
 mod lane;
 mod postgres;
 mod row;

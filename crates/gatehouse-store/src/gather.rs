@@ -6,7 +6,7 @@
 //! ours, so that each transaction carries all who came until then. SQLite's writer does this by itself.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use gatehouse_core::{Access, TenantName};
 use tokio::sync::oneshot;
@@ -17,6 +17,7 @@ use crate::counter;
 use crate::creation::{CreateRefused, NewAccess, create_numbered};
 use crate::db::Db;
 use crate::error::StoreError;
+use crate::guard::guard;
 use crate::meter::{Held, Kind};
 
 /// Creations in one transaction.
@@ -151,11 +152,6 @@ impl Gather {
     fn lock(&self) -> MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
         guard(&self.waiting)
     }
-}
-
-/// Nothing that is kept here is ever half done.
-fn guard<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Working for a tenant. Should that panic, those who wait are let go rather than kept for ever.

@@ -26,6 +26,7 @@ mod ends;
 mod error;
 mod execution;
 mod gather;
+mod guard;
 mod item;
 mod keyed;
 mod list;

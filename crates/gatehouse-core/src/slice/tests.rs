@@ -25,17 +25,6 @@ fn what_does_not_divide_evenly_goes_to_the_first() {
     assert_eq!(Slice::new(0, u32::MAX).unwrap().calls(1, Duration::MAX).1.as_secs(), u64::MAX);
 }
 
-#[test]
-fn what_is_known_now_is_the_same_for_all_who_look() {
-    let current = CurrentSlice::default();
-    let other = current.clone();
-    assert_eq!(other.get(), Slice::WHOLE);
-    for slice in all(3).chain([Slice::new(u32::MAX - 1, u32::MAX).unwrap()]) {
-        current.set(slice);
-        assert_eq!(other.get(), slice);
-    }
-}
-
 proptest! {
     #[test]
     fn parts_of_calls_add_up_exactly(calls in 1u32..100_000, of in 1u32..200, seconds in 1u64..100_000) {
@@ -73,27 +62,4 @@ proptest! {
         };
         prop_assert!(rate(more) <= rate(fewer) * (1.0 + 1e-9));
     }
-}
-
-#[test]
-fn what_a_place_was_is_remembered_for_a_while() {
-    let (long, none) = (Duration::from_secs(3600), Duration::ZERO);
-    let place = CurrentSlice::default();
-    place.set(Slice::new(2, 3).unwrap());
-    place.set(Slice::new(2, 3).unwrap());
-    place.set(Slice::new(1, 2).unwrap());
-    place.set(Slice::WHOLE);
-    let past: Vec<_> = place.clone().past().into_iter().map(|(_, slice)| slice).collect();
-    assert_eq!(
-        past,
-        [Slice::WHOLE, Slice::new(2, 3).unwrap(), Slice::new(1, 2).unwrap(), Slice::WHOLE]
-    );
-    assert_eq!(
-        (place.narrowest_for(long), place.narrowest_for(none)),
-        (Slice::new(2, 3).unwrap(), Slice::WHOLE)
-    );
-    for n in 0..200 {
-        place.set(Slice::new(0, 1 + n % 2).unwrap());
-    }
-    assert!(place.past().len() == PAST_MAX && place.past().last().unwrap().1 == place.get());
 }

@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::guard::guard;
 use crate::error::StoreError;
+use crate::guard::guard;
 
 /// A log of so many pages is worth moving: 4 MB.
 const PAGES_WORTH_MOVING: i32 = 1000;

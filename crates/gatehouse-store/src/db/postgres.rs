@@ -25,10 +25,10 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Line;
-use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::{Failure, StoreError};
+use crate::guard::guard;
 use crate::meter::StoreMeter;
 use way::Way;
 
@@ -38,7 +38,7 @@ const READERS: usize = 4;
 /// Transactions at the same time.
 const WRITERS: usize = 12;
 
-/// Transactions beside those by which a server says that it is there: whoever fills the others must not silence it.
+/// Transactions by which a server says that it is there, beside the others: whoever fills those must not silence it.
 const BEATS: usize = 1;
 
 /// Snapshots at the same time.
@@ -130,17 +130,15 @@ impl Postgres {
         loop {
             let session = self.reader(turn, tries.until).await?;
             let error = match timeout(READ_MAX, session.rows(sql, values, read)).await {
-                Ok(Err(error)) => cancelled(error),
-                Ok(Ok(rows)) => return Ok(rows),
+                Ok(Err(StoreError::TooSlow)) => cancelled(),
+                Ok(Err(error @ StoreError::Unavailable(_))) => error,
+                Ok(result) => return result,
                 Err(_) => {
                     session.give_up();
                     self.doubt();
                     StoreError::Unavailable("the database does not answer".into())
                 }
             };
-            if !matches!(error, StoreError::Unavailable(_)) {
-                return Err(error);
-            }
             tries.again(error, &self.meter)?;
         }
     }
@@ -217,11 +215,9 @@ impl Postgres {
                 } else if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
                     guard(&self.writers).push(session);
                 }
-                let is_cancelled = matches!(error.of_store(), Some(StoreError::TooSlow));
-                return Err(if is_cancelled {
-                    cancelled(StoreError::TooSlow).into()
-                } else {
-                    error
+                return Err(match error.of_store() {
+                    Some(StoreError::TooSlow) => cancelled().into(),
+                    _ => error,
                 });
             }
         };
@@ -425,12 +421,9 @@ impl Tries {
     }
 }
 
-/// Something short that the database was told to stop, by whomever: it may be asked again.
-fn cancelled(error: StoreError) -> StoreError {
-    match error {
-        StoreError::TooSlow => StoreError::Unavailable("the database has cancelled it".into()),
-        other => other,
-    }
+/// The database was told to stop something short, by whomever: it may be asked again.
+fn cancelled() -> StoreError {
+    StoreError::Unavailable("the database has cancelled it".into())
 }
 
 fn is_passing(error: &impl Failure) -> bool {

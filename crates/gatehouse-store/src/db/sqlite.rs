@@ -20,10 +20,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Length;
 use super::checkpoint;
-use super::guard::guard;
 use super::lane::Lane;
 use super::row::{Row, Value};
 use crate::error::StoreError;
+use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 
 /// Writes that may wait for the writer; those after them wait to be let in.

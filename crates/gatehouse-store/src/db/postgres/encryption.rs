@@ -1,33 +1,26 @@
 //! Encrypted connections to PostgreSQL: what an address asks for, in libpq's words, and how rustls meets it.
 
-use std::fmt;
+mod end_point;
+mod verifier;
+
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ::aws_lc_rs::digest;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::client::danger::{
-    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-};
-use tokio_rustls::rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
-use tokio_rustls::rustls::crypto::{
-    CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature,
-};
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use tokio_rustls::rustls::server::ParsedCertificate;
-use tokio_rustls::rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore,
-    SignatureScheme,
-};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as TlsError, RootCertStore};
 
+use self::end_point::end_point;
+use self::verifier::{Trust, Verifier};
 use crate::error::StoreError;
 
 /// What an address says about encryption.
@@ -37,22 +30,6 @@ pub(super) struct Wanted {
     pub(super) root: Option<String>,
     pub(super) certificate: Option<String>,
     pub(super) key: Option<String>,
-}
-
-/// Whom the other side must prove to be.
-#[derive(Debug)]
-enum Trust {
-    /// Nobody: what is sent can't be read on the way, and may be sent to anyone. Nothing of the certificate is looked
-    /// at, since one that is odd is as good as any other.
-    Anyone,
-    /// Somebody with a certificate of these authorities.
-    Known {
-        roots: RootCertStore,
-        /// The certificates themselves: one may be the server's own, without an authority.
-        given: Vec<CertificateDer<'static>>,
-        /// Whether the certificate must be for the host of the address.
-        by_name: bool,
-    },
 }
 
 /// By what we prove to be who we are, where that is asked for.
@@ -106,11 +83,14 @@ impl Wanted {
                 roots.add_parsable_certificates(given.iter().cloned());
                 given
             }
-            of_system => {
-                if of_system.is_some() && !by_name {
-                    // Anybody can have a certificate of theirs.
-                    return Err(bad("sslrootcert=system needs sslmode `verify-full`"));
-                }
+            _ if !by_name => {
+                // Anybody can have a certificate of the authorities that machines trust.
+                return Err(bad(
+                    "the machine's authorities prove nothing without a name: use sslmode `verify-full`, or name a \
+                     file of your own authority by sslrootcert",
+                ));
+            }
+            _ => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
                 if roots.is_empty() {
                     return Err(bad(
@@ -213,9 +193,9 @@ impl NoAgreement {
 }
 
 fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, StoreError> {
-    let path = PathBuf::from(path);
+    let path = Path::new(path);
     let unread = |why: String| bad(format!("{parameter} {}: {why}", path.display()));
-    let read = CertificateDer::pem_file_iter(&path).map_err(|why| unread(why.to_string()))?;
+    let read = CertificateDer::pem_file_iter(path).map_err(|why| unread(why.to_string()))?;
     let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|why| unread(why.to_string()))?;
     if read.is_empty() {
         return Err(unread("it holds no certificate in PEM".into()));
@@ -272,38 +252,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Encry
     }
 }
 
-/// A server's certificate as both sides name it when a password is proven (RFC 5929): hashed by the function of its
-/// signature, or by SHA-256 where that is a weaker one.
-fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
-    const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
-    const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
-    let (whole, _) = element(certificate)?;
-    let (_contents, rest) = element(whole)?;
-    let (algorithm, _) = element(rest)?;
-    let (name, _) = element(algorithm)?;
-    let hash = match (name.strip_prefix(RSA), name.strip_prefix(ECDSA)) {
-        (Some([4 | 5 | 11]), _) | (_, Some([1] | [3, 2])) => &digest::SHA256,
-        (Some([12]), _) | (_, Some([3, 3])) => &digest::SHA384,
-        (Some([13]), _) | (_, Some([3, 4])) => &digest::SHA512,
-        _ => return None,
-    };
-    Some(digest::digest(hash, certificate).as_ref().to_vec())
-}
-
-/// What the first element of a piece of DER holds, and what is behind it.
-fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (&[_tag, first], rest) = der.split_first_chunk()?;
-    let (n_bytes, rest) = match first {
-        0..=0x7f => (usize::from(first), rest),
-        0x81..=0x84 => {
-            let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-            (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
-        }
-        _ => return None,
-    };
-    rest.split_at_checked(n_bytes)
-}
-
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -329,99 +277,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(context)
-    }
-}
-
-/// Looks at a server's certificate.
-struct Verifier {
-    trust: Trust,
-    provider: Arc<CryptoProvider>,
-}
-
-impl fmt::Debug for Verifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Verifier")
-    }
-}
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        own: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        _ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, TlsError> {
-        let Trust::Known { roots, given, by_name } = &self.trust else {
-            return Ok(ServerCertVerified::assertion());
-        };
-        let parsed = ParsedCertificate::try_from(own)?;
-        if !given.contains(own) {
-            let algorithms = self.provider.signature_verification_algorithms.all;
-            verify_server_cert_signed_by_trust_anchor(&parsed, roots, between, now, algorithms)?;
-        }
-        if *by_name {
-            verify_server_name(&parsed, name)?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        if matches!(self.trust, Trust::Anyone) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        if matches!(self.trust, Trust::Anyone) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rcgen::{
-        CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519,
-    };
-
-    use super::*;
-
-    #[test]
-    fn a_certificate_is_named_by_the_hash_of_its_signature() {
-        for (algorithm, hash) in [
-            (&PKCS_ECDSA_P256_SHA256, Some(&digest::SHA256)),
-            (&PKCS_ECDSA_P384_SHA384, Some(&digest::SHA384)),
-            (&PKCS_ED25519, None),
-        ] {
-            let key = KeyPair::generate_for(algorithm).unwrap();
-            let params = CertificateParams::new(vec!["db".to_owned()]).unwrap();
-            let certificate = params.self_signed(&key).unwrap();
-            let der = certificate.der();
-            let expected = hash.map(|hash| digest::digest(hash, der).as_ref().to_vec());
-            assert_eq!(end_point(der), expected, "{algorithm:?}");
-            for n_bytes in 0..der.len() {
-                end_point(&der[..n_bytes]);
-            }
-        }
     }
 }

@@ -19,9 +19,9 @@ use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
 use super::encryption::Encryption;
 use super::{NOW, fault};
-use crate::db::guard::guard;
 use crate::db::row::{Cell, Row, Sent, Value};
 use crate::error::StoreError;
+use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 
 /// How long it is tried to have a server stop what it is at.

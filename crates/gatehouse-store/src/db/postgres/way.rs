@@ -21,8 +21,8 @@ use tokio_postgres::{Client, Config, SimpleQueryMessage};
 use super::address::{DatabaseUrl, shown_hosts as shown};
 use super::encryption::{Encryption, NoAgreement};
 use super::session::Session;
-use crate::db::guard::guard;
 use crate::error::StoreError;
+use crate::guard::guard;
 use crate::meter::StoreMeter;
 
 /// Connections that come about at the same time.
