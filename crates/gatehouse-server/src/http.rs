@@ -52,6 +52,7 @@ mod summary;
 mod task;
 mod tenant;
 mod verify;
+mod yardstick;
 
 pub use account::AccountBody;
 pub use address::SEGMENT;
@@ -73,6 +74,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use body::LargeBodies;
 use idempotency::UnderWay;
+use resource::Resource;
 use routes::Routes;
 use site::Site;
 use slots::Slots;
@@ -87,7 +89,17 @@ pub struct Gate {
 impl Gate {
     /// Puts the API in front of the service.
     pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
-        let routes = Routes::of(routes::table());
+        Self::with_routes(app, auth, config, routes::table())
+    }
+
+    /// The same, and answers that others can be compared with.
+    pub fn with_yardsticks(app: App, auth: Auth, config: &crate::Config) -> Self {
+        let routes = routes::table().into_iter().chain(yardstick::table());
+        Self::with_routes(app, auth, config, routes.collect())
+    }
+
+    fn with_routes(app: App, auth: Auth, config: &crate::Config, resources: Vec<Resource>) -> Self {
+        let routes = Routes::of(resources);
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
             metrics: Metrics::new(&app, &auth),

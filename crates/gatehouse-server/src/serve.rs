@@ -106,6 +106,15 @@ fn tell_of(own: &OwnManifest) {
     }
 }
 
+/// What a server has to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// What is documented.
+    Api,
+    /// And answers that need no work, to compare others with.
+    ApiAndYardsticks,
+}
+
 /// A server that listens.
 pub struct Server {
     gate: Gate,
@@ -120,7 +129,11 @@ pub struct Server {
 
 impl Server {
     /// Opens store and keys, applies the estate, and begins to listen.
-    pub async fn start(config: &Config, estate: Option<&Estate>) -> Result<Self, StartError> {
+    pub async fn start(
+        config: &Config,
+        estate: Option<&Estate>,
+        offer: Offer,
+    ) -> Result<Self, StartError> {
         // What can fail without touching anything comes first: a start that fails leaves no trace.
         let given = keys::given_master_keys(config)?;
         let issuers = Issuer::all(&config.auth)?;
@@ -152,7 +165,10 @@ impl Server {
         let auth = Auth::new(keys.token, config.auth.audience.clone())
             .trusting(issuers)
             .looking_in(keys.token_place, app.clock.clone());
-        let gate = Gate::new(app.clone(), auth, config);
+        let gate = match offer {
+            Offer::Api => Gate::new(app.clone(), auth, config),
+            Offer::ApiAndYardsticks => Gate::with_yardsticks(app.clone(), auth, config),
+        };
         let setup = |door, capacity, tls| Setup {
             gate: gate.clone(),
             clock: app.clock.clone(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
-use gatehouse_server::serve::{STOP_TIMEOUT, Server, raise_open_files};
+use gatehouse_server::serve::{Offer, STOP_TIMEOUT, Server, raise_open_files};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
@@ -75,6 +75,9 @@ pub(crate) struct Serve {
     /// Show the settings without secrets, and stop
     #[arg(long)]
     print_config: bool,
+    /// Also answer requests that need no work, which the bench compares others with
+    #[arg(long, hide = true)]
+    yardsticks: bool,
 }
 
 impl Serve {
@@ -111,7 +114,9 @@ impl Serve {
         };
         // Before anything is answered: a signal that comes early must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
-        let server = Server::start(config, estate.as_ref()).await.map_err(|why| why.to_string())?;
+        let offer = if self.yardsticks { Offer::ApiAndYardsticks } else { Offer::Api };
+        let server = Server::start(config, estate.as_ref(), offer).await;
+        let server = server.map_err(|why| why.to_string())?;
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");

@@ -88,6 +88,15 @@ impl Sink {
         Ok(())
     }
 
+    /// Adds bytes that are there for good. Where nothing is compressed they are not copied.
+    pub(crate) async fn send_static(&mut self, bytes: &'static [u8]) -> Result<(), Cut> {
+        if self.gzip.is_some() {
+            return self.write(bytes).await;
+        }
+        self.flush().await?;
+        self.send(Piece::Data(Bytes::from_static(bytes))).await
+    }
+
     /// Lets the client have what was written so far: before waiting for something else, say.
     pub(crate) async fn flush(&mut self) -> Result<(), Cut> {
         if self.gathered.is_empty() {

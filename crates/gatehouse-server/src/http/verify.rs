@@ -45,7 +45,9 @@ async fn check(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::json(StatusCode::OK, &verified))
 }
 
-fn read_credentials(mut body: Reader<'_>) -> impl FnOnce() -> (Username, Password) + use<> {
+pub(super) fn read_credentials(
+    mut body: Reader<'_>,
+) -> impl FnOnce() -> (Username, Password) + use<> {
     let username = body.required("username", parsed);
     let password = body.required("password", password);
     body.finish();

@@ -1,0 +1,95 @@
+//! `/{tenantName}/yardstick`: answers that are there already. Only a server that was asked for it has them.
+//!
+//! They pass through everything that others do (connection, token, log, figures) and need nothing from the store,
+//! so what another operation costs beside them is its own work. The bench compares with them.
+
+use bytes::Bytes;
+use gatehouse_core::rights::Scope;
+use http::{StatusCode, header};
+
+use super::call::Call;
+use super::conditional;
+use super::media::JSON;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, BodyKind, Need, Operation, Resource, Served, Thing};
+use super::verify;
+use crate::reader::shortened;
+
+/// What is sent, again and again: letters in a JSON text would be, too.
+static BLOCK: [u8; 32 << 10] = [b'x'; 32 << 10];
+
+/// Longer answers are sent piece by piece, as those of others are.
+const WHOLE_BYTES_MAX: usize = BLOCK.len();
+
+/// As long as an answer of any other kind may be.
+const BYTES_MAX: usize = 1 << 30;
+
+const BYTES: &str = "bytes";
+
+/// What a server has that was asked for yardsticks.
+pub(super) fn table() -> Vec<Resource> {
+    vec![Resource {
+        path: "/{tenantName}/yardstick",
+        thing: Thing::Tenant,
+        served: Served::Main,
+        operations: vec![SEND, CHECK],
+    }]
+}
+
+const SEND: Operation = Operation {
+    method: "GET",
+    id: "sendBytes",
+    summary: "Sends as many bytes as are asked for",
+    is_listed: false,
+    need: Need::Scope(Scope::AccessRead),
+    query: &[BYTES],
+    answers: &[Answer { what: "The bytes", schema: Some("Access"), ..Answer::BASE }],
+    run: |call| Box::pin(send(call)),
+    ..Operation::BASE
+};
+
+const CHECK: Operation = Operation {
+    method: "POST",
+    id: "readCredentials",
+    summary: "Reads credentials and looks nothing up",
+    is_listed: false,
+    need: Need::Scope(Scope::AccessVerify),
+    query: &[BYTES],
+    body: Some(BodyKind { schema: "Credentials", ..BodyKind::BASE }),
+    answers: &[Answer { what: "The bytes", schema: Some("Verified"), ..Answer::BASE }],
+    run: |call| Box::pin(check(call)),
+    ..Operation::BASE
+};
+
+async fn send(mut call: Call) -> Result<Reply, Problem> {
+    let n_bytes = wanted(&mut call)?;
+    if n_bytes <= WHOLE_BYTES_MAX {
+        let reply = Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes]));
+        return Ok(reply.with(header::ETAG, &conditional::etag(1)));
+    }
+    Ok(Reply::streamed(StatusCode::OK, JSON, async move |mut sink| {
+        for sent in (0..n_bytes).step_by(BLOCK.len()) {
+            sink.send_static(&BLOCK[..BLOCK.len().min(n_bytes - sent)]).await?;
+        }
+        sink.finish().await
+    }))
+}
+
+async fn check(mut call: Call) -> Result<Reply, Problem> {
+    let credentials = call.object(verify::read_credentials)?;
+    let _read = credentials();
+    let n_bytes = wanted(&mut call)?.min(WHOLE_BYTES_MAX);
+    Ok(Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes])))
+}
+
+fn wanted(call: &mut Call) -> Result<usize, Problem> {
+    let text = call.query.value(BYTES).unwrap_or_default().to_owned();
+    let wanted = text.parse().ok().filter(|wanted| (1..=BYTES_MAX).contains(wanted));
+    if wanted.is_none() {
+        let reason = format!("must be from 1 to {BYTES_MAX}, not `{}`", shortened(&text));
+        call.query.fault(BYTES, reason);
+    }
+    call.query.check()?;
+    Ok(wanted.unwrap_or_default())
+}
