@@ -1,4 +1,4 @@
-//! What batches cost: how long they take beside rows that are merely inserted, and what they do to those
+//! Case 9, what batches cost: how long they take beside rows that are merely inserted, and what they do to those
 //! who ask for something else meanwhile.
 //!
 //! Everything is compared within one run, on equally filled stores: a copy of a filled store serves the
@@ -6,21 +6,21 @@
 
 mod bare;
 pub(crate) mod batch;
+mod derivation;
 mod hashing;
 pub(crate) mod load;
 
 use std::time::{Duration, Instant};
 
-use self::bare::Bare;
 use self::batch::Caller;
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
-use crate::fleet::Fleet;
-use crate::lines::Line;
-use crate::measure::{micros, percentile};
+use crate::line::Line;
 use crate::options::Options;
-use crate::server::{Place, Server};
-use crate::{Database, FilledStore};
+use crate::quantiles::Waits;
+use crate::stage::Stage;
+
+pub(crate) use self::bare::Bare;
 
 /// Accesses in a batch: as many as the server takes at once.
 const N_CREATIONS: u32 = 100_000;
@@ -36,55 +36,59 @@ const GOAL_P50: f64 = 2.0;
 /// Nine tenths of the machine's full speed.
 const GOAL_HASHES: f64 = 1.11;
 
+/// What deriving and hashing may be of a batch's CPU.
+const GOAL_SECRETS: f64 = 0.05;
+
+/// How often those are watched who make accesses beside a batch.
+const OTHERS_ROUNDS: usize = 3;
+
 /// Clients that make accesses one by one while a batch is worked off.
 const N_CLIENTS: [usize; 2] = [4, 16];
 
 /// How long others are watched while there is no batch.
 const CALM: Duration = Duration::from_secs(4);
 
-/// Measures everything, with so many chosen passwords.
-pub(crate) fn run(
-    database: &Database,
-    options: Options,
-    n_passwords: u32,
-) -> Result<Vec<Line>, Failure> {
-    let (binary, shelf) = crate::find_binary_and_shelf()?;
-    let FilledStore { fleet, place } =
-        crate::fill_store(database, &binary, &shelf, options.large_rows)?;
-    let (place, mut bare) = bare::copies(database, &shelf, &place, options.large_rows)?;
-    let (server, family) = (place.serve()?, database.process_id());
-    let token = place.issue_token("access:read access:write access:verify")?;
-    let caller = Caller { address: server.address().to_owned(), token };
+/// Chosen passwords in a batch: some twenty seconds of hashing on two cores.
+const N_PASSWORDS: u32 = 2000;
+const N_PASSWORDS_QUICK: u32 = 200;
 
-    let mut lines = creations(&place, &server, family, &caller, &mut bare, fleet, options)?;
-    for n_clients in N_CLIENTS {
-        lines.extend(others(&caller, n_clients, options.n_rounds)?);
+/// Measures everything; bare rows go into a store of their own, which is as full as that of the server.
+pub(crate) fn measure(
+    stage: &Stage,
+    bare: &mut Bare<'_>,
+    options: &Options,
+) -> Result<Vec<Line>, Failure> {
+    let address = stage.server.address().to_owned();
+    let caller = Caller { address, token: stage.token.clone() };
+    let mut lines = creations(stage, &caller, bare, options.rounds(5, 1))?;
+    if !options.quick {
+        for n_clients in N_CLIENTS {
+            lines.extend(others(&caller, n_clients, OTHERS_ROUNDS)?);
+        }
     }
+    let n_passwords = if options.quick { N_PASSWORDS_QUICK } else { N_PASSWORDS };
     lines.extend(passwords(&caller, n_passwords)?);
-    server.stop()?;
     Ok(lines)
 }
 
 /// A batch of creations beside the same rows bare, in turns.
 fn creations(
-    place: &Place,
-    server: &Server,
-    family: Option<i32>,
+    stage: &Stage,
     caller: &Caller,
     bare: &mut Bare<'_>,
-    fleet: Fleet,
-    options: Options,
+    n_rounds: usize,
 ) -> Result<Vec<Line>, Failure> {
-    let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
-    for round in 0..options.n_rounds {
-        eprintln!("bench: {N_CREATIONS} creations, round {} of {}", round + 1, options.n_rounds);
+    let family = stage.database_process_id;
+    let (mut seconds, mut cpu_seconds, mut derived) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..n_rounds {
+        eprintln!("bench: {N_CREATIONS} creations, round {} of {n_rounds}", round + 1);
         let n_before = round as u64 * u64::from(N_CREATIONS);
-        let (job, accesses) = fleet.batch(n_before, N_CREATIONS.into());
-        let mut of_rows =
-            || watch(std::process::id().cast_signed(), family, || bare.insert(job, &accesses));
+        let (job, accesses) = stage.fleet.batch(n_before, N_CREATIONS.into());
+        let own = std::process::id().cast_signed();
+        let mut of_rows = || watch(own, family, || bare.insert(job, &accesses));
         let of_batch = || {
-            watch(server.process_id(), family, || {
-                caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS)
+            watch(stage.server.process_id(), family, || {
+                caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS).map(|made| made.took)
             })
         };
         // Whoever goes first has the disk as others left it.
@@ -95,14 +99,19 @@ fn creations(
             let made = of_batch()?;
             (of_rows()?, made)
         };
+        let secrets = watch(own, None, || Ok(derivation::derive(N_CREATIONS)))?;
         eprintln!("bench: {:.2} s beside {:.2} s", made.seconds, rows.seconds);
         seconds.push((made.seconds, rows.seconds));
         cpu_seconds.push((made.cpu_seconds, rows.cpu_seconds));
+        derived.push((secrets.cpu_seconds, made.cpu_seconds));
     }
-    let goal = if place.database_url.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE };
+    let goal = if family.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE };
+    let cpu = "the same, CPU of all who work for them";
     Ok(vec![
-        Line::new("100,000 creations, beside the bare rows", "s", seconds, Some(goal)),
-        Line::new("the same, CPU of all who work for them", "s", cpu_seconds, None),
+        Line::new("100,000 creations, beside the bare rows", "s", seconds).at_most(goal),
+        Line::new(cpu, "s", cpu_seconds).cpu(),
+        Line::new("deriving and hashing, as a part of that CPU", "s", derived)
+            .at_most(GOAL_SECRETS),
     ])
 }
 
@@ -127,9 +136,9 @@ fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line
     }
     let what = |what| format!("{n_clients} clients make accesses: {what}");
     Ok(vec![
-        Line::new(&what("p50 during a batch"), "µs", p50, None),
-        Line::new(&what("p99 during a batch"), "µs", p99, Some(GOAL_P99)),
-        Line::new(&what("the batch's, beside theirs"), "1/s", per_second, None),
+        Line::new(&what("p50 during a batch"), "µs", p50),
+        Line::new(&what("p99 during a batch"), "µs", p99).at_most(GOAL_P99),
+        Line::new(&what("the batch's, beside theirs"), "1/s", per_second),
     ])
 }
 
@@ -152,19 +161,21 @@ fn passwords(caller: &Caller, n_passwords: u32) -> Result<Vec<Line>, Failure> {
     let beside = busy.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
 
     let seconds = 1.0 / speed;
-    let mut lines = vec![Line::new(
-        "a chosen password, beside the machine's full speed",
-        "ms",
-        vec![(seconds * 1e3, 1e3 / full_speed)],
-        Some(GOAL_HASHES),
-    )];
+    let mut lines = vec![
+        Line::new(
+            "a chosen password, beside the machine's full speed",
+            "ms",
+            vec![(seconds * 1e3, 1e3 / full_speed)],
+        )
+        .at_most(GOAL_HASHES),
+    ];
     for ((kind, beside), alone) in ["generated", "remembered chosen"].iter().zip(beside).zip(alone)
     {
         let what = |which| format!("checks of {kind} passwords: {which} during that");
         let p50 = vec![(beside.p50_us, alone.p50_us)];
-        lines.push(Line::new(&what("p50"), "µs", p50, Some(GOAL_P50)));
+        lines.push(Line::new(&what("p50"), "µs", p50).at_most(GOAL_P50));
         let p99 = vec![(beside.p99_us, alone.p99_us)];
-        lines.push(Line::new(&what("p99"), "µs", p99, Some(GOAL_P99)));
+        lines.push(Line::new(&what("p99"), "µs", p99).at_most(GOAL_P99));
     }
     Ok(lines)
 }
@@ -181,35 +192,13 @@ fn watch(
     family: Option<i32>,
     work: impl FnOnce() -> Result<Duration, Failure>,
 ) -> Result<Taken, Failure> {
-    let unreadable =
-        |cause: std::io::Error| Failure::Trouble(format!("no account of the CPU used: {cause}"));
     let look = || {
         let database = family.map(CpuReading::of_family).transpose()?;
         Ok((CpuReading::of_process(process_id)?, database.unwrap_or_default()))
     };
-    let before = look().map_err(unreadable)?;
+    let before = look().map_err(Failure::without_account)?;
     let took = work()?;
-    let after = look().map_err(unreadable)?;
+    let after = look().map_err(Failure::without_account)?;
     let used = after.0.since(&before.0) + after.1.since(&before.1);
     Ok(Taken { seconds: took.as_secs_f64(), cpu_seconds: used.as_secs_f64() })
-}
-
-/// How long clients waited.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
-    pub(crate) p50_us: f64,
-    pub(crate) p99_us: f64,
-    pub(crate) per_second: f64,
-}
-
-impl Waits {
-    pub(crate) fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
-        let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
-        waits.sort();
-        Self {
-            p50_us: micros(percentile(&waits, 50)),
-            p99_us: micros(percentile(&waits, 99)),
-            per_second: waits.len() as f64 / seen.as_secs_f64(),
-        }
-    }
 }

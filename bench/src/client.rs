@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::failure::Failure;
 
 /// A request that takes longer than this has hung.
@@ -15,6 +17,9 @@ const ANSWER_BYTES_MAX: usize = 4 << 20;
 
 /// Room for an answer at first; there may be a thousand connections.
 const ANSWER_BYTES: usize = 16 << 10;
+
+/// Room for the pieces of an answer that are let go.
+const STREAM_BYTES: usize = 256 << 10;
 
 /// A connection to a server.
 pub(crate) struct Client {
@@ -53,6 +58,16 @@ impl Client {
         self.receive()
     }
 
+    /// Asks for something that is answered in JSON, with this status.
+    pub(crate) fn ask_for_json(&mut self, request: &[u8], status: u16) -> Result<Value, Failure> {
+        let answer = self.ask(request)?;
+        let body = || String::from_utf8_lossy(answer.body).into_owned();
+        if answer.status != status {
+            return Err(Failure::WrongAnswer(format!("{} {}", answer.status, body())));
+        }
+        serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
+    }
+
     /// Sends a request, whole.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), Failure> {
         self.sent_at = Instant::now();
@@ -64,6 +79,30 @@ impl Client {
     /// Waits for the answer to what was sent.
     pub(crate) fn receive(&mut self) -> Result<Answer<'_>, Failure> {
         self.read_answer().map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
+    }
+
+    /// Waits for an answer that comes in pieces of unknown number, and lets them go; looks around between them.
+    pub(crate) fn receive_streamed(&mut self, look: impl FnMut()) -> Result<Streamed, Failure> {
+        self.read_streamed(look).map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
+    }
+
+    fn read_streamed(&mut self, mut look: impl FnMut()) -> io::Result<Streamed> {
+        self.buffer.resize(STREAM_BYTES, 0);
+        let mut n_read = 0;
+        let (status, n_head) = loop {
+            n_read += self.read_more(n_read)?;
+            if let Some(head) = read_streamed_head(&self.buffer[..n_read])? {
+                break head;
+            }
+        };
+        let mut chunks = Chunks::default();
+        chunks.take(&self.buffer[n_head..n_read])?;
+        while !chunks.is_over {
+            n_read = self.read_more(0)?;
+            chunks.take(&self.buffer[..n_read])?;
+            look();
+        }
+        Ok(Streamed { status, n_bytes: chunks.n_bytes, latency: self.sent_at.elapsed() })
     }
 
     fn read_answer(&mut self) -> io::Result<Answer<'_>> {
@@ -94,6 +133,61 @@ impl Client {
     }
 }
 
+/// An answer that came in pieces.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Streamed {
+    pub(crate) status: u16,
+    /// Of its body.
+    pub(crate) n_bytes: u64,
+    pub(crate) latency: Duration,
+}
+
+/// The chunks of a body, which are counted and not kept.
+#[derive(Debug, Default)]
+struct Chunks {
+    /// Bytes so far.
+    n_bytes: u64,
+    /// Bytes of the chunk at hand that have yet to come, with the line end behind it.
+    n_left: usize,
+    /// What has come of the line that says how long the next chunk is.
+    line: Vec<u8>,
+    /// Whether the last chunk has come. What may follow it is of no interest.
+    is_over: bool,
+}
+
+impl Chunks {
+    fn take(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() && !self.is_over {
+            if self.n_left > 0 {
+                let n = self.n_left.min(bytes.len());
+                self.n_left -= n;
+                bytes = &bytes[n..];
+                continue;
+            }
+            let (byte, rest) = (bytes[0], &bytes[1..]);
+            bytes = rest;
+            if byte != b'\n' {
+                self.line.push(byte);
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            let digits = std::str::from_utf8(&line).unwrap_or_default().trim();
+            let length = usize::from_str_radix(digits, 16);
+            let length = length.map_err(|_| io::Error::other("the answer has no chunks"))?;
+            self.n_bytes += length as u64;
+            self.n_left = length + 2;
+            self.is_over = length == 0;
+        }
+        Ok(())
+    }
+}
+
+/// The same request with one more header.
+pub(crate) fn with_header(request: &[u8], header: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(request);
+    text.replacen("\r\n\r\n", &format!("\r\n{header}\r\n\r\n"), 1).into()
+}
+
 /// A GET request as it goes over the wire.
 pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\r\n").into()
@@ -116,6 +210,19 @@ fn with_body(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
          Content-Type: application/json\r\nContent-Length: {n_bytes}\r\n\r\n{body}"
     )
     .into()
+}
+
+/// Status and length of the head that these bytes begin with, once it is complete.
+fn read_streamed_head(bytes: &[u8]) -> io::Result<Option<(u16, usize)>> {
+    let Some(n_bytes) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(&bytes[..n_bytes]).to_ascii_lowercase();
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+    match status.filter(|_| text.contains("transfer-encoding: chunked")) {
+        Some(status) => Ok(Some((status, n_bytes + 4))),
+        None => Err(io::Error::other(format!("the answer is not streamed: {text}"))),
+    }
 }
 
 /// What the head of an answer tells.

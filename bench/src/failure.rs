@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     WrongAnswer(String),
     /// With `--strict`: the answers were right, and this many goals were missed.
     MissedGoals(usize),
+    /// With `--check`: what uses more than it did when the results were kept.
+    Regressions(Vec<String>),
 }
 
 impl Failure {
@@ -22,6 +24,11 @@ impl Failure {
         what: impl fmt::Display,
     ) -> impl FnOnce(Box<dyn std::error::Error>) -> Self {
         move |cause| Self::Trouble(format!("{what}: {}", with_sources(cause.as_ref())))
+    }
+
+    /// What the kernel keeps account of can't be read.
+    pub(crate) fn without_account(cause: std::io::Error) -> Self {
+        Self::Trouble(format!("no account of what was used: {cause}"))
     }
 
     /// Tells the person what happened and gives the exit code for it.
@@ -41,6 +48,12 @@ impl Failure {
             }
             Self::MissedGoals(n) => {
                 eprintln!("bench: {n} goals are missed; the table marks them");
+                ExitCode::FAILURE
+            }
+            Self::Regressions(all) => {
+                for one in all {
+                    eprintln!("bench: more than before: {one}");
+                }
                 ExitCode::FAILURE
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A filled embedded store stays in the target directory. A marker, written last, says what it is; one
 //! of another schema, another fleet or too long ago is filled anew. PostgreSQL lives no longer than the
-//! chore that started it, and is filled every time.
+//! chore that started it, and is filled once in every run. Who changes a store works on a copy of it.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,12 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill;
 use crate::fleet::{DAY_MS, FLEET_VERSION, Fleet, NO_END_BEFORE_MS};
 use crate::server::Place;
+use crate::stage::Workshop;
 
 /// A store with its accesses in it.
 #[derive(Debug)]
@@ -78,10 +80,17 @@ pub(crate) fn postgres(
     runtime: &tokio::runtime::Runtime,
 ) -> Result<FilledStore, Failure> {
     let name = database_name(n_accesses);
+    let directory = shelf.join(format!("postgres-{n_accesses}"));
+    let found = runtime
+        .block_on(fill::postgres::find_database(cluster_url, &name))
+        .map_err(Failure::during("looking for a database"))?;
+    if let Some((url, latest_at)) = found {
+        let place = Place { binary: binary.to_owned(), directory, database_url: Some(url) };
+        return Ok(FilledStore { fleet: Fleet { n_accesses, latest_at }, place });
+    }
     let url = runtime
         .block_on(fill::postgres::make_database(cluster_url, &name))
         .map_err(Failure::during("making a database"))?;
-    let directory = shelf.join(format!("postgres-{n_accesses}"));
     let place = Place { binary: binary.to_owned(), directory, database_url: Some(url.clone()) };
     place.found()?;
     let fleet = Fleet { n_accesses, latest_at: now };
@@ -90,12 +99,64 @@ pub(crate) fn postgres(
             .block_on(fill::postgres::fill(&url, fleet))
             .map_err(Failure::during("filling PostgreSQL"))
     })?;
+    runtime
+        .block_on(fill::postgres::mark_database(cluster_url, &name, now))
+        .map_err(Failure::during("marking a database"))?;
     Ok(FilledStore { fleet, place })
 }
 
+/// A copy of a filled store, which nobody may have open, in place of an older one of this name.
+pub(crate) fn copy(
+    workshop: &Workshop,
+    database: &Database,
+    store: &FilledStore,
+    name: &str,
+) -> Result<FilledStore, Failure> {
+    let directory = workshop.shelf.join(format!("{}-{name}", database.kind().as_str()));
+    remove(&directory)?;
+    copy_files(&store.place.directory, &directory)?;
+    let database_url = match database {
+        Database::Sqlite => None,
+        Database::Postgres { url, runtime, .. } => {
+            let (from, to) = (database_name(store.fleet.n_accesses), format!("bench_{name}"));
+            let copied = runtime.block_on(fill::postgres::copy_database(url, &from, &to));
+            Some(copied.map_err(Failure::during("copying a database"))?)
+        }
+    };
+    let place = Place { directory, database_url, ..store.place.clone() };
+    Ok(FilledStore { fleet: store.fleet, place })
+}
+
+/// A store with the tenant and its contracts, and without accesses.
+pub(crate) fn empty(workshop: &Workshop, database: &Database) -> Result<Place, Failure> {
+    let directory = workshop.shelf.join(format!("{}-empty", database.kind().as_str()));
+    remove(&directory)?;
+    let database_url = match database {
+        Database::Sqlite => None,
+        Database::Postgres { url, runtime, .. } => {
+            let made = runtime.block_on(fill::postgres::make_database(url, "bench_empty"));
+            Some(made.map_err(Failure::during("making a database"))?)
+        }
+    };
+    let place = Place { binary: workshop.binary.clone(), directory, database_url };
+    place.found()?;
+    Ok(place)
+}
+
 /// The database that a fleet of this size lies in.
-pub(crate) fn database_name(n_accesses: u64) -> String {
+fn database_name(n_accesses: u64) -> String {
     format!("bench_{n_accesses}")
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<(), Failure> {
+    let copied = fs::create_dir_all(to).and_then(|()| fs::read_dir(from)).and_then(|entries| {
+        for entry in entries {
+            let entry = entry?;
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+        Ok(())
+    });
+    copied.map_err(|cause| trouble_with(to, &cause))
 }
 
 fn time_filling(

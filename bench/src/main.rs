@@ -1,235 +1,215 @@
-//! The bench: what lists cost on a running server, with few accesses and with very many; how long batches
-//! take, and what they do to others; what many clients get on one server and on several; and what is added to the time that platforms take for their products.
+//! The bench: what requests cost on a running server, each case beside its yardstick in the same run.
 //!
-//! This file is the whole course of measuring lists; `cases.rs` says what is measured, `docs/performance.md`
-//! why it is done so. `batches.rs`, `creations.rs` and `products.rs` are the courses of the others. `cargo xtask bench` builds
-//! everything and starts it.
+//! This file is the whole course; `cases.rs` lists what is measured, and `docs/performance.md` says why and how.
+//! `cargo xtask bench` builds everything and starts it.
 
 mod batches;
 mod cases;
+mod check;
 mod client;
 mod cpu;
 mod creations;
+mod database;
 mod failure;
 mod fill;
 mod filled;
+mod filters;
 mod fleet;
-mod lines;
-mod measure;
+mod line;
+mod lists;
+mod memory;
 mod options;
+mod plot;
 mod products;
+mod quantiles;
+mod read;
+mod regression;
 mod report;
+mod results;
 mod server;
-mod summary;
+mod stage;
+mod start;
+mod storm;
+mod table;
+mod task;
+mod turns;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, fs, io, thread};
+use std::{env, thread};
 
+use batches::Bare;
+use database::Database;
 use failure::Failure;
-use filled::FilledStore;
-use measure::Stage;
-use options::{Options, SMALL_ROWS, StoreKind, Subject};
-use report::Report;
-use serde_json::Value;
-
-/// Where `cargo xtask bench` has started PostgreSQL.
-const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";
+use line::Line;
+use options::{Options, SMALL_ROWS, StoreKind};
+use regression::Comparison;
+use report::Chapter;
+use results::Results;
+use stage::{Stage, Workshop};
+use table::with_commas;
 
 fn main() -> ExitCode {
-    match options::parse(env::args().skip(1)).and_then(run) {
+    let mut words = env::args().skip(1).peekable();
+    let done = match words.next_if(|word| word == creations::sqlite::DRIVE) {
+        Some(_) => creations::sqlite::drive_here(words),
+        None => options::parse(words).and_then(run),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
 fn run(options: Options) -> Result<(), Failure> {
-    let database = Database::find(options.store)?;
-    match options.subject {
-        Subject::Lists => measure_lists(&database, options),
-        Subject::Batches { n_passwords } => {
-            let lines = batches::run(&database, options, n_passwords)?;
-            let report = lines::Report { about: about(&database, options), lines };
-            let name = format!("batches-{}", options.store.as_str());
-            publish(&name, &report.markdown(), &report.json(), options)?;
-            conclude(report.n_missed(), options)
-        }
-        Subject::Creations => {
-            let lines = creations::run(&database, options)?;
-            let report = lines::Report { about: about(&database, options), lines };
-            publish("creations-postgres", &report.markdown(), &report.json(), options)?;
-            conclude(report.n_missed(), options)
-        }
-        Subject::Products => {
-            let lines = products::run(options)?;
-            let report = lines::Report { about: products::about(options), lines };
-            let name = format!("products-{}", options.store.as_str());
-            publish(&name, &report.markdown(), &report.json(), options)?;
-            conclude(report.n_missed(), options)
+    let workshop = Workshop::find(options.clone())?;
+    let mut results = Results::open(&options)?;
+    for kind in options.stores() {
+        let database = Database::find(kind)?;
+        measure_usual(&workshop, &database, &mut results)?;
+        measure_creations(&workshop, &database, &mut results)?;
+        measure_large(&workshop, &database, &mut results)?;
+        if options.want(11, kind) {
+            let n_rounds = options.rounds(15, 3);
+            let lines = products::measure(&workshop, n_rounds)?;
+            results.put(chapter(11, &database, products::about(n_rounds), lines))?;
         }
     }
+    print!("{}", results.measured().markdown());
+    conclude(&results, &options)
 }
 
-fn measure_lists(database: &Database, options: Options) -> Result<(), Failure> {
-    let stages = [options.large_rows, SMALL_ROWS]
-        .into_iter()
-        .map(|n_accesses| set_stage(database, n_accesses))
-        .collect::<Result<Vec<Stage>, Failure>>()?;
-    let samples = measure::run(&stages, options.n_rounds)?;
-
-    let small = samples.last().map(Vec::as_slice);
-    let stores = stages.iter().zip(&samples).map(|(stage, samples)| {
-        let small = small.filter(|_| stage.n_accesses != SMALL_ROWS);
-        (stage.n_accesses, summary::sum_up(&stage.cases, samples, small))
-    });
-    let report = Report {
-        database: database.version(),
-        n_cores: thread::available_parallelism().map_or(1, usize::from),
-        n_rounds: options.n_rounds,
-        stores: stores.collect(),
-    };
-    for stage in stages {
-        stage.server.stop()?;
-    }
-    let name = format!("lists-{}", options.store.as_str());
-    publish(&name, &report.markdown(), &report.json(), options)?;
-    conclude(report.n_missed(), options)
-}
-
-/// What the accesses are kept in.
-enum Database {
-    Sqlite,
-    Postgres { url: String, cluster: fill::postgres::Cluster, runtime: tokio::runtime::Runtime },
-}
-
-impl Database {
-    fn find(kind: StoreKind) -> Result<Self, Failure> {
-        if kind == StoreKind::Sqlite {
-            return Ok(Self::Sqlite);
-        }
-        let url = env::var(POSTGRES_URL).map_err(|_| {
-            Failure::Usage(format!(
-                "--store postgres needs {POSTGRES_URL}; use `cargo xtask bench`"
-            ))
-        })?;
-        let runtime = tokio::runtime::Runtime::new()
-            .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
-        let cluster = runtime
-            .block_on(fill::postgres::examine(&url))
-            .map_err(Failure::during("looking at PostgreSQL"))?;
-        Ok(Self::Postgres { url, cluster, runtime })
-    }
-
-    /// A process of the database's own, by which its others can be found.
-    fn process_id(&self) -> Option<i32> {
-        match self {
-            Self::Sqlite => None,
-            Self::Postgres { cluster, .. } => Some(cluster.process_id),
-        }
-    }
-
-    fn version(&self) -> String {
-        match self {
-            // The bench and the server are built from the same lock file.
-            Self::Sqlite => format!("SQLite {}", rusqlite::version()),
-            Self::Postgres { cluster, .. } => format!("PostgreSQL {}", cluster.version),
-        }
-    }
-}
-
-/// Fills a store, or finds a filled one, and starts a server on it.
-fn set_stage(database: &Database, n_accesses: u64) -> Result<Stage, Failure> {
-    let (binary, shelf) = find_binary_and_shelf()?;
-    let FilledStore { fleet, place } = fill_store(database, &binary, &shelf, n_accesses)?;
-    let database_process_id = database.process_id();
-    let server = place.serve()?;
-    let token = place.issue_token("access:read")?;
-    Ok(Stage { n_accesses, cases: cases::all(fleet), server, token, database_process_id })
-}
-
-fn fill_store(
+/// Everything that is done to one server with the usual number of accesses, and what it has for itself afterwards.
+fn measure_usual(
+    workshop: &Workshop,
     database: &Database,
-    binary: &Path,
-    shelf: &Path,
-    n_accesses: u64,
-) -> Result<FilledStore, Failure> {
-    match database {
-        Database::Sqlite => filled::sqlite(binary, shelf, n_accesses, now()),
-        Database::Postgres { url, runtime, .. } => {
-            filled::postgres(binary, shelf, url, n_accesses, now(), runtime)
+    results: &mut Results,
+) -> Result<(), Failure> {
+    let (options, kind) = (&workshop.options, database.kind());
+    if !options.want_any(&[1, 2, 3, 9, 10, 12, 13], kind) {
+        return Ok(());
+    }
+    let n_accesses = options.usual_rows();
+    let filled = workshop.fill(database, n_accesses)?;
+    let stage = Stage::set(database, filled::copy(workshop, database, &filled, "usual")?)?;
+    let mut put = |case: u8, n_rounds: usize, lines: Vec<Line>| {
+        let about = about(database, n_accesses, n_rounds);
+        results.put(chapter(case, database, about, lines))
+    };
+    let n_rounds = options.rounds(21, 5);
+    type Measure = fn(&Stage, usize) -> Result<Vec<Line>, Failure>;
+    let short: [(u8, Measure); 3] =
+        [(1, read::measure), (2, check::measure_generated), (3, check::measure_chosen)];
+    for (case, measure) in short {
+        if options.want(case, kind) {
+            put(case, n_rounds, measure(&stage, n_rounds)?)?;
         }
     }
-}
-
-/// What was measured on, in a sentence.
-fn about(database: &Database, options: Options) -> String {
-    let n_cores = thread::available_parallelism().map_or(1, usize::from);
-    let (version, n_rounds) = (database.version(), options.n_rounds);
-    format!(
-        "{version}, {n_cores} cores for the server, its database and the clients; {} accesses before; \
-         medians of {n_rounds} rounds.",
-        report::with_commas(options.large_rows)
-    )
-}
-
-/// The server's program, which cargo puts beside this one, and a directory for filled stores.
-fn find_binary_and_shelf() -> Result<(PathBuf, PathBuf), Failure> {
-    let own = env::current_exe()
-        .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
-    let binary = own.with_file_name("gatehouse");
-    let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
-    if binary.is_file() {
-        Ok((binary, target.join("bench")))
-    } else {
-        let binary = binary.display();
-        Err(Failure::Usage(format!("no server at {binary}; use `cargo xtask bench`")))
+    if options.want(9, kind) {
+        let bare = filled::copy(workshop, database, &filled, "bare")?;
+        let mut bare = Bare::open(database, &bare.place)?;
+        put(9, options.rounds(5, 1), batches::measure(&stage, &mut bare, options)?)?;
     }
+    if options.want(10, kind) {
+        let n_rounds = options.rounds(9, 3);
+        put(10, n_rounds, task::measure(&stage, n_rounds)?)?;
+    }
+    if options.want(12, kind) {
+        put(12, options.rounds(5, 1), storm::measure(&stage, options)?)?;
+    }
+    if options.want(13, kind) {
+        put(13, 1, memory::measure(&stage.server)?)?;
+    }
+    stage.strike()
 }
 
-/// Shows the results and puts them where they are kept.
-fn publish(name: &str, markdown: &str, json: &Value, options: Options) -> Result<(), Failure> {
-    println!("{markdown}");
-
-    // `cargo run` says where the package is now; what was compiled in serves a direct start.
-    let package = env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    let results = package.join("results");
-    write(&results.join(format!("{name}.md")), markdown)?;
-    write(&results.join(format!("{name}.json")), &format!("{json:#}\n"))?;
-    if !options.quick {
-        let page = package.with_file_name("docs").join("performance.md");
-        let text = fs::read_to_string(&page).map_err(|cause| trouble_with(&page, &cause))?;
-        let text = report::replace_section(&text, name, markdown).ok_or_else(|| {
-            Failure::Trouble(format!("{} has no place for {name}", page.display()))
-        })?;
-        write(&page, &text)?;
+fn measure_creations(
+    workshop: &Workshop,
+    database: &Database,
+    results: &mut Results,
+) -> Result<(), Failure> {
+    let (options, kind) = (&workshop.options, database.kind());
+    let (case, n_rounds) = match kind {
+        StoreKind::Sqlite => (7, options.rounds(5, 1)),
+        StoreKind::Postgres => (8, options.rounds(7, 1)),
+    };
+    if !options.want(case, kind) {
+        return Ok(());
     }
-    eprintln!("bench: the table and its JSON are in {}", results.display());
+    let lines = match kind {
+        StoreKind::Sqlite => creations::sqlite::measure(workshop, database, n_rounds),
+        StoreKind::Postgres => creations::postgres::measure(workshop, database, n_rounds),
+    };
+    results.put(chapter(case, database, about(database, options.usual_rows(), n_rounds), lines?))
+}
+
+/// Everything that is about very many accesses.
+fn measure_large(
+    workshop: &Workshop,
+    database: &Database,
+    results: &mut Results,
+) -> Result<(), Failure> {
+    let (options, kind) = (&workshop.options, database.kind());
+    let n_accesses = options.large_rows;
+    let mut put = |case: u8, n_rounds: usize, lines: Vec<Line>| {
+        let about = about(database, n_accesses, n_rounds);
+        results.put(chapter(case, database, about, lines))
+    };
+    if options.want_any(&[4, 5, 6], kind) {
+        let large = Stage::set(database, workshop.fill(database, n_accesses)?)?;
+        if options.want_any(&[4, 5], kind) {
+            let n_rounds = options.rounds(15, 2);
+            let small = Stage::set(database, workshop.fill(database, SMALL_ROWS)?)?;
+            let measured = lists::measure(&large, &small, n_rounds)?;
+            put(4, n_rounds, measured.beside_first)?;
+            put(5, n_rounds, measured.beside_small)?;
+            small.strike()?;
+        }
+        if options.want(6, kind) {
+            let n_rounds = options.rounds(5, 1);
+            put(6, n_rounds, filters::measure(&large, n_rounds)?)?;
+        }
+        large.strike()?;
+    }
+    if options.want(14, kind) {
+        let n_rounds = options.rounds(9, 3);
+        put(14, n_rounds, start::measure(workshop, database, n_rounds)?)?;
+    }
     Ok(())
 }
 
-fn conclude(n_missed: usize, options: Options) -> Result<(), Failure> {
-    match n_missed {
-        n if n > 0 && options.strict => Err(Failure::MissedGoals(n)),
-        _ => Ok(()),
+fn chapter(case: u8, database: &Database, about: String, lines: Vec<Line>) -> Chapter {
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let about = format!("{} on {n_cores} cores; {about}", database.version());
+    Chapter { case, store: database.kind(), about, lines }
+}
+
+fn about(database: &Database, n_accesses: u64, n_rounds: usize) -> String {
+    let beside = match database.kind() {
+        StoreKind::Sqlite => "with the clients",
+        StoreKind::Postgres => "with the database and the clients",
+    };
+    let n_accesses = with_commas(n_accesses);
+    match n_rounds {
+        1 => format!("shared {beside}; {n_accesses} accesses; one round."),
+        n => format!("shared {beside}; {n_accesses} accesses; medians of {n} rounds."),
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let directory = path.parent().map_or(Ok(()), fs::create_dir_all);
-    directory.and_then(|()| fs::write(path, text)).map_err(|cause| trouble_with(path, &cause))
-}
-
-fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
-    Failure::Trouble(format!("{}: {cause}", path.display()))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one look at the clock: creations are dated back from now"
-)]
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or_default()
+/// Says whether all is as it is to be.
+fn conclude(results: &Results, options: &Options) -> Result<(), Failure> {
+    if let Some(kept) = results.kept() {
+        let Comparison { n_compared, regressions } = regression::compare(kept, results.measured());
+        if n_compared == 0 {
+            let why = "nothing was measured that the results which are kept have, too";
+            return Err(Failure::Trouble(why.to_owned()));
+        }
+        eprintln!("bench: {n_compared} ratios of CPU were compared with those that are kept");
+        if !regressions.is_empty() {
+            return Err(Failure::Regressions(regressions));
+        }
+    }
+    match results.measured().n_missed() {
+        n if n > 0 && options.strict => Err(Failure::MissedGoals(n)),
+        _ => Ok(()),
+    }
 }

@@ -1,4 +1,4 @@
-//! What products cost: how much is added to the time that the platforms take, and what the server does for
+//! Case 11, what products cost: how much is added to the time that the platforms take, and what the server does for
 //! each product.
 //!
 //! The platforms are simulated in a process of their own and hold every answer back for the same time. So
@@ -13,7 +13,6 @@ mod search;
 mod simulation;
 mod usage;
 
-use std::thread;
 use std::time::Duration;
 
 use self::asking::{Asker, Page, ask};
@@ -23,11 +22,11 @@ use crate::client::Client;
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
 use crate::filled;
-use crate::lines::Line;
-use crate::options::Options;
-use crate::report::with_commas;
+use crate::line::Line;
+use crate::quantiles::median;
 use crate::server::{Place, Server};
-use crate::summary::median;
+use crate::stage::Workshop;
+use crate::table::with_commas;
 
 /// Accounts of each tenant, each at a platform of its own.
 const N_ACCOUNTS: usize = 10;
@@ -44,19 +43,19 @@ const SHARE: u32 = (PAGE_SIZE / N_ACCOUNTS) as u32;
 const N_PAGES: u64 = 10;
 
 /// Measures everything.
-pub(crate) fn run(options: Options) -> Result<Vec<Line>, Failure> {
-    let (binary, shelf) = crate::find_binary_and_shelf()?;
+pub(crate) fn measure(workshop: &Workshop, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+    let Workshop { options, binary, shelf } = workshop;
+    let binary = binary.clone();
     let simulation = Simulation::start(&binary, &wanted_platforms())?;
     let (mixed, numbered) = simulation.platforms.split_at(N_ACCOUNTS);
 
     let place = Place { binary, directory: shelf.join("products"), database_url: None };
     filled::remove(&place.directory)?;
-    place.found_with(&estate(mixed, numbered, options.n_rounds))?;
+    place.found_with(&estate(mixed, numbered, n_rounds))?;
     let server = place.serve()?;
     let token = place.issue_token_for("*", "product:read")?;
     let asker = Asker { address: server.address().to_owned(), token };
 
-    let n_rounds = options.n_rounds;
     let mut lines = vec![one_page::measure(&asker, mixed, n_rounds)?];
     for (tenant, platforms, how) in
         [(NUMBERED, numbered, "page numbers"), (MIXED, mixed, "three with known marks")]
@@ -65,7 +64,10 @@ pub(crate) fn run(options: Options) -> Result<Vec<Line>, Failure> {
     }
     lines.push(rush::measure_without_marks(&asker, n_rounds)?);
     lines.extend(search::measure(&asker, &simulation, mixed, n_rounds)?);
-    lines.extend(hanging::measure(&asker, mixed, n_rounds)?);
+    // Each of its rounds takes twenty seconds.
+    if !options.quick {
+        lines.extend(hanging::measure(&asker, mixed, n_rounds)?);
+    }
     simulation.set_latency(Duration::ZERO)?;
     lines.extend(usage::measure(&asker, &server, n_rounds)?);
     server.stop()?;
@@ -73,14 +75,11 @@ pub(crate) fn run(options: Options) -> Result<Vec<Line>, Failure> {
 }
 
 /// What was measured on, in a sentence.
-pub(crate) fn about(options: Options) -> String {
-    let n_cores = thread::available_parallelism().map_or(1, usize::from);
-    let (n_rounds, latency) = (options.n_rounds, ROUND_TRIP.as_millis());
+pub(crate) fn about(n_rounds: usize) -> String {
+    let latency = ROUND_TRIP.as_millis();
     format!(
-        "SQLite {}, {n_cores} cores for the server, the platforms and the client; {N_ACCOUNTS} accounts at as \
-         many platforms that take {latency} ms for every answer, {} connections each; medians of {n_rounds} \
-         rounds.",
-        rusqlite::version(),
+        "{N_ACCOUNTS} accounts at as many platforms that take {latency} ms for every answer, {} connections \
+         each; medians of {n_rounds} rounds.",
         with_commas(N_CONNECTIONS.into())
     )
 }
@@ -122,8 +121,7 @@ fn tenant(name: &str, platforms: &[Platform]) -> String {
 
 /// What the server has used so far.
 fn used_by(server: &Server) -> Result<CpuReading, Failure> {
-    CpuReading::of_process(server.process_id())
-        .map_err(|cause| Failure::Trouble(format!("no account of the CPU used: {cause}")))
+    CpuReading::of_process(server.process_id()).map_err(Failure::without_account)
 }
 
 fn page(tenant: &str, number: u64) -> Page<'_> {

@@ -1,58 +1,154 @@
-//! The results, for people (a table) and for programs (JSON), and their place in the documentation.
+//! The results: chapter by chapter for people, all of them for programs, and their places in the documentation.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::summary::{Comparison, Line};
+use crate::cases::{CASES, Case};
+use crate::line::Line;
+use crate::options::StoreKind;
+use crate::table::{figure, layout};
 
-/// All that is known when the measurements are done.
-#[derive(Debug)]
+/// All that was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// The database, with its version.
-    pub(crate) database: String,
-    pub(crate) n_cores: usize,
-    pub(crate) n_rounds: usize,
-    /// Each store, by the number of its accesses. The largest is first.
-    pub(crate) stores: Vec<(u64, Vec<Line>)>,
+    /// By case, and by store.
+    pub(crate) chapters: Vec<Chapter>,
+}
+
+/// A case on one store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Chapter {
+    pub(crate) case: u8,
+    pub(crate) store: StoreKind,
+    /// What was measured on.
+    pub(crate) about: String,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// The line that comes closest to a goal, or misses it most, of all that have the same goal in a chapter.
+#[derive(Clone, Debug)]
+pub(crate) struct Closest<'a> {
+    pub(crate) case: &'static Case,
+    pub(crate) store: StoreKind,
+    pub(crate) line: &'a Line,
+    /// How much of what is allowed it takes.
+    pub(crate) share: f64,
+    pub(crate) n_lines: usize,
 }
 
 impl Report {
+    /// Takes a chapter in, in place of an older one.
+    pub(crate) fn put(&mut self, chapter: Chapter) {
+        let key = |it: &Chapter| (it.case, it.store);
+        self.chapters.retain(|it| key(it) != key(&chapter));
+        self.chapters.push(chapter);
+        self.chapters.sort_by_key(key);
+    }
+
     /// How many goals were missed.
     pub(crate) fn n_missed(&self) -> usize {
-        self.stores.iter().flat_map(|(_, lines)| lines).map(Line::n_missed).sum()
+        let lines = self.chapters.iter().flat_map(|chapter| &chapter.lines);
+        lines.filter(|line| line.is_missed()).count()
     }
 
-    /// Everything in Markdown that is also readable as it is.
+    /// Everything, for people.
     pub(crate) fn markdown(&self) -> String {
-        let cores =
-            if self.n_cores == 1 { "1 core".into() } else { format!("{} cores", self.n_cores) };
-        let mut text = format!(
-            "{}, {cores} for the server, its database and the client; medians of {} rounds.\n",
-            self.database, self.n_rounds
-        );
-        let small = self.stores.iter().map(|(n_accesses, _)| *n_accesses).min().unwrap_or_default();
-        for (n_accesses, lines) in &self.stores {
-            let table = layout(&table(lines, small));
-            text += &format!("\n**{} accesses**\n\n{table}", with_commas(*n_accesses));
-        }
-        match self.n_missed() {
-            0 => text += "\nEvery goal is met.\n",
-            n => text += &format!("\nGoals that are missed, in bold: {n}.\n"),
-        }
-        text
+        let chapters = CASES.iter().filter_map(|case| {
+            let text = self.chapter(case.number)?;
+            let beside = match case.yardstick {
+                "" => String::new(),
+                yardstick => format!("\n\nBeside: {yardstick}."),
+            };
+            Some(format!("## {}. {}{beside}\n\n{text}\n", case.number, case.title))
+        });
+        format!("{}## All goals\n\n{}", chapters.collect::<String>(), self.summary())
     }
 
-    /// The same, for programs.
-    pub(crate) fn json(&self) -> Value {
-        let stores = self.stores.iter().map(|(n_accesses, lines)| {
-            json!({"accesses": n_accesses, "cases": lines.iter().map(line_json).collect::<Vec<_>>()})
+    /// A case on every store that it was measured on.
+    pub(crate) fn chapter(&self, case: u8) -> Option<String> {
+        let chapters = self.chapters.iter().filter(|it| it.case == case);
+        let texts: Vec<String> = chapters.map(Chapter::markdown).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// How close every goal was.
+    pub(crate) fn summary(&self) -> String {
+        let head = ["case", "what", "store", "measured", "taken"].map(str::to_owned).to_vec();
+        let rows = self.closest().into_iter().map(|it| {
+            let of_several = match it.n_lines {
+                1 => String::new(),
+                n => format!(" (the closest of {n})"),
+            };
+            vec![
+                format!("{}. {}", it.case.number, it.case.title),
+                format!("{}{of_several}", it.line.what),
+                it.store.name().to_owned(),
+                it.line.shown(),
+                format!("{:.0} %", it.share * 100.0),
+            ]
         });
-        json!({
-            "database": self.database,
-            "cores": self.n_cores,
-            "rounds": self.n_rounds,
-            "missed": self.n_missed(),
-            "stores": stores.collect::<Vec<_>>(),
-        })
+        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+        let end = match self.n_missed() {
+            0 => "Every goal is met.".to_owned(),
+            n => format!("Goals that are missed, in bold: {n}."),
+        };
+        format!("{}\n{end}\n", layout(&rows, 3))
+    }
+
+    /// The lines that the summary and the plot show.
+    pub(crate) fn closest(&self) -> Vec<Closest<'_>> {
+        let mut all: Vec<Closest<'_>> = Vec::new();
+        for chapter in &self.chapters {
+            let Some(case) = CASES.iter().find(|case| case.number == chapter.case) else {
+                continue;
+            };
+            let first = all.len();
+            for line in &chapter.lines {
+                let Some(goal) = line.goal else { continue };
+                let share = goal.share(line.compared());
+                let same = all[first..]
+                    .iter_mut()
+                    .find(|it| it.line.goal == line.goal && it.line.unit == line.unit);
+                match same {
+                    None => {
+                        all.push(Closest { case, store: chapter.store, line, share, n_lines: 1 });
+                    }
+                    Some(closest) => {
+                        closest.n_lines += 1;
+                        if share > closest.share {
+                            (closest.line, closest.share) = (line, share);
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Chapter {
+    /// What was measured on, and a table with the columns that there are figures for.
+    fn markdown(&self) -> String {
+        type Column = (&'static str, fn(&Line) -> Option<f64>);
+        const MORE: [Column; 4] = [
+            ("p50 µs", |line| line.p50_us),
+            ("p99 µs", |line| line.p99_us),
+            ("requests/s", |line| line.per_second),
+            ("database CPU µs", |line| line.database_us),
+        ];
+        let is_there = |column: &&Column| self.lines.iter().any(|line| column.1(line).is_some());
+        let more: Vec<&Column> = MORE.iter().filter(is_there).collect();
+        let mut head = vec!["what", "unit", "measured", "yardstick", "ratio"];
+        head.extend(more.iter().map(|(name, _)| name));
+        let head = head.into_iter().map(str::to_owned).collect();
+        let rows = self.lines.iter().map(|line| {
+            let mut row = vec![line.what.clone(), line.unit.clone(), figure(line.measured)];
+            row.push(line.yardstick.map(figure).unwrap_or_default());
+            row.push(line.shown());
+            row.extend(more.iter().map(|(_, of)| of(line).map(figure).unwrap_or_default()));
+            row
+        });
+        let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+        format!("{}\n\n{}", self.about, layout(&rows, 2))
     }
 }
 
@@ -62,120 +158,7 @@ pub(crate) fn replace_section(page: &str, name: &str, text: &str) -> Option<Stri
     let opening = format!("<!-- bench:{name} -->\n");
     let (before, rest) = page.split_once(&opening)?;
     let (_, after) = rest.split_once("<!-- /bench -->")?;
-    Some(format!("{before}{opening}\n{text}\n<!-- /bench -->{after}"))
-}
-
-fn table(lines: &[Line], small: u64) -> Vec<Vec<String>> {
-    let on_large = lines.iter().any(|line| line.beside_small.is_some());
-    let with_database = lines.iter().any(|line| line.typical.database_cpu_us.is_some());
-    let head = ["list", "page", "accesses", "CPU µs", "÷ first page"].map(str::to_owned);
-    let mut head = head.to_vec();
-    if on_large {
-        head.push(format!("÷ {}", with_commas(small)));
-    }
-    if with_database {
-        head.push("database CPU µs".to_owned());
-    }
-    head.extend(["p50 µs", "p99 µs", "requests/s"].map(str::to_owned));
-
-    let rows = lines.iter().map(|line| {
-        let typical = &line.typical;
-        let mut row = vec![
-            line.list.to_owned(),
-            line.page.to_owned(),
-            with_commas(line.total),
-            rounded(typical.cpu_us),
-            show(&line.beside_first),
-        ];
-        if on_large {
-            row.push(line.beside_small.as_ref().map(show).unwrap_or_default());
-        }
-        if with_database {
-            row.push(typical.database_cpu_us.map(rounded).unwrap_or_default());
-        }
-        row.extend([typical.p50_us, typical.p99_us, typical.requests_per_second].map(rounded));
-        row
-    });
-    std::iter::once(head).chain(rows).collect()
-}
-
-/// A Markdown table whose columns stand under each other; texts to the left, figures to the right.
-pub(crate) fn layout(rows: &[Vec<String>]) -> String {
-    /// List and page.
-    const N_TEXT_COLUMNS: usize = 2;
-    let Some((head, body)) = rows.split_first() else { return String::new() };
-    let n_chars = |text: &String| text.chars().count();
-    let widths: Vec<usize> = (0..head.len())
-        .map(|column| rows.iter().map(|row| n_chars(&row[column])).max().unwrap_or_default().max(3))
-        .collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            if column < N_TEXT_COLUMNS {
-                format!(" {cell:<width$} |")
-            } else {
-                format!(" {cell:>width$} |")
-            }
-        });
-        format!("|{}\n", cells.collect::<String>())
-    };
-    let rule = widths.iter().enumerate().map(|(column, width)| {
-        if column < N_TEXT_COLUMNS {
-            format!("{}|", "-".repeat(width + 2))
-        } else {
-            format!("{}:|", "-".repeat(width + 1))
-        }
-    });
-    let rule = format!("|{}\n", rule.collect::<String>());
-    line(head) + &rule + &body.iter().map(line).collect::<String>()
-}
-
-/// The ratio, beside its goal where there is one.
-pub(crate) fn show(comparison: &Comparison) -> String {
-    let Comparison { ratio, goal } = comparison;
-    // A goal is shown as it is written in code: 1.5, 2.0, 1.15.
-    match goal {
-        None => format!("{ratio:.2}"),
-        Some(goal) if comparison.is_missed() => format!("**{ratio:.2} > {goal:?}**"),
-        Some(goal) => format!("{ratio:.2} ≤ {goal:?}"),
-    }
-}
-
-fn line_json(line: &Line) -> Value {
-    let comparison = |it: &Comparison| json!({"ratio": hundredths(it.ratio), "goal": it.goal});
-    json!({
-        "list": line.list,
-        "page": line.page,
-        "total": line.total,
-        "cpu_us": hundredths(line.typical.cpu_us),
-        "database_cpu_us": line.typical.database_cpu_us.map(hundredths),
-        "beside_first_page": comparison(&line.beside_first),
-        "beside_small_store": line.beside_small.as_ref().map(comparison),
-        "p50_us": hundredths(line.typical.p50_us),
-        "p99_us": hundredths(line.typical.p99_us),
-        "requests_per_second": hundredths(line.typical.requests_per_second),
-    })
-}
-
-/// More digits would be noise.
-pub(crate) fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-fn rounded(value: f64) -> String {
-    with_commas(value.round() as u64)
-}
-
-/// 10,000,000 rather than 10000000.
-pub(crate) fn with_commas(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.char_indices() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    Some(format!("{before}{opening}\n{}\n\n<!-- /bench -->{after}", text.trim_end()))
 }
 
 #[cfg(test)]

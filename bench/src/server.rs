@@ -38,12 +38,17 @@ impl Place {
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| std::fs::write(&estate, text))
             .map_err(|cause| Failure::Trouble(format!("{}: {cause}", self.directory.display())))?;
-        self.start(Some(&estate))?.stop()
+        self.start(Some(&estate), None)?.stop()
     }
 
     /// Starts a server on what is there.
     pub(crate) fn serve(&self) -> Result<Server, Failure> {
-        self.start(None)
+        self.serve_with(None)
+    }
+
+    /// The same, with something more in its environment.
+    pub(crate) fn serve_with(&self, more: Option<(&str, &PathBuf)>) -> Result<Server, Failure> {
+        self.start(None, more)
     }
 
     /// A token for the tenant's accesses, with these scopes.
@@ -64,12 +69,17 @@ impl Place {
         }
     }
 
-    fn start(&self, estate: Option<&Path>) -> Result<Server, Failure> {
+    fn start(
+        &self,
+        estate: Option<&Path>,
+        more: Option<(&str, &PathBuf)>,
+    ) -> Result<Server, Failure> {
         let log = self.directory.join("log");
         let file = File::create(&log)
             .map_err(|cause| Failure::Trouble(format!("{}: {cause}", log.display())))?;
         let mut command = self.command("serve");
-        command.args(["--listen", "127.0.0.1:0"]);
+        command.envs(more);
+        command.args(["--listen", "127.0.0.1:0", "--yardsticks"]);
         if let Some(estate) = estate {
             command.arg("--estate").arg(estate);
         }

@@ -17,13 +17,12 @@ Commands:
   test --api               run only the tests that are made from the OpenAPI document
   test --failover          run only the test that kills the primary of three PostgreSQL nodes under
                            load, behind HAProxy and without it; takes minutes
-  bench [OPTIONS]          measure what lists cost, with 10,000 and with 10,000,000 accesses;
-                           --quick takes fewer accesses and rounds, --rows N so many accesses,
-                           --store sqlite or postgres, --strict fails where a goal is missed;
-                           --batches measures batches instead, with --passwords N chosen ones;
-                           --creations measures accesses that clients make one by one, on one server
-                           and on three, with PostgreSQL;
-                           --products measures products of simulated platforms instead
+  bench [OPTIONS]          measure what requests cost, each beside its yardstick, and keep the results;
+                           --quick takes fewer accesses and rounds, and less than three minutes;
+                           --check compares with the results that are kept, and fails where CPU has
+                           grown by more than a quarter; --strict fails where a goal is missed;
+                           --only 1,2,12 measures these cases, --store sqlite or postgres on one
+                           store, --rows N lists among so many accesses
   fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
                            needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
@@ -31,7 +30,7 @@ Commands:
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or later is needed for test, postgres, ci and bench --store postgres or --creations; test,
+PostgreSQL 15 or later is needed for test, postgres, ci and bench, but for bench --store sqlite; test,
 postgres and ci also need PgBouncer, test and ci Node.js and Python 3.10 or later, test --failover Patroni,
 etcd and HAProxy. What is missing is installed with apt-get, and what the tests
 take from npm and PyPI goes below target/.
@@ -120,17 +119,17 @@ fn parse_test(words: &[String]) -> Result<Chore, Failure> {
 fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     let wrong =
         |what: &str, right: &str| Failure::Usage(format!("{what}: cargo xtask bench {right}"));
-    let mut with_postgres = false;
+    let (mut store, mut only) = (None, None);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         match word.as_str() {
-            "--quick" | "--strict" | "--batches" | "--products" => {}
-            "--creations" => with_postgres = true,
-            "--passwords" => {
-                let n = rest.next().and_then(|n| n.parse::<u32>().ok());
-                n.filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-                    wrong("`--passwords` is 1 to 100000", "--batches --passwords 10000")
-                })?;
+            "--quick" | "--strict" | "--check" => {}
+            "--only" => {
+                let cases = rest.next().map(|cases| cases.split(',').map(str::parse::<u8>));
+                let cases = cases.and_then(|cases| cases.collect::<Result<Vec<u8>, _>>().ok());
+                let cases = cases.filter(|cases| cases.iter().all(|n| (1..=14).contains(n)));
+                let why = "`--only` takes cases from 1 to 14";
+                only = Some(cases.ok_or_else(|| wrong(why, "--only 1,2,12"))?);
             }
             "--rows" => {
                 let rows = rest.next().and_then(|rows| rows.parse::<u64>().ok());
@@ -142,29 +141,25 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
                 })?;
             }
             "--store" => match rest.next().map(String::as_str) {
-                Some("sqlite") => with_postgres = false,
-                Some("postgres") => with_postgres = true,
+                Some(name @ ("sqlite" | "postgres")) => store = Some(name),
                 _ => return Err(wrong("`--store` is sqlite or postgres", "--store postgres")),
             },
             unknown => {
                 return Err(Failure::Usage(format!(
-                    "`bench` has no option `{unknown}`; use --quick, --rows N, --store sqlite, \
-                     --store postgres, --batches, --passwords N, --creations, --products or --strict"
+                    "`bench` has no option `{unknown}`; use --quick, --check, --strict, --only 1,2,12, \
+                     --store sqlite, --store postgres or --rows N"
                 )));
             }
         }
     }
-    let is_there = |option: &str| words.iter().any(|word| word == option);
-    if is_there("--products") && ["--batches", "--rows", "--store"].into_iter().any(is_there) {
-        let why = "`--products` goes without `--batches`, `--rows` and `--store`";
-        return Err(wrong(why, "--products"));
-    }
-    if is_there("--creations") && ["--batches", "--products", "--store"].into_iter().any(is_there) {
-        let why = "`--creations` goes without `--batches`, `--products` and `--store`";
-        return Err(wrong(why, "--creations"));
-    }
+    let is_on_postgres = |case: &u8| !CASES_OF_SQLITE.contains(case);
+    let with_postgres =
+        store != Some("sqlite") && only.is_none_or(|cases| cases.iter().any(is_on_postgres));
     Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
+
+/// The cases of the bench that are measured without PostgreSQL.
+const CASES_OF_SQLITE: [u8; 2] = [7, 11];
 
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
     let seconds = match words {
@@ -226,13 +221,13 @@ mod tests {
     #[test]
     fn options_of_the_bench_are_passed_on_and_tell_whether_postgres_is_needed() {
         for (line, with_postgres) in [
-            ("bench", false),
-            ("bench --quick --strict", false),
+            ("bench", true),
+            ("bench --quick --strict --check", true),
             ("bench --store sqlite --rows 1000000", false),
             ("bench --rows 1000000 --store postgres", true),
-            ("bench --batches --passwords 10000", false),
-            ("bench --products --quick", false),
-            ("bench --creations --rows 20000", true),
+            ("bench --only 7,11 --quick", false),
+            ("bench --only 7,8", true),
+            ("bench --only 1 --store sqlite", false),
         ] {
             let arguments = line.split(' ').skip(1).map(String::from).collect();
             assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
@@ -259,9 +254,9 @@ mod tests {
             ("bench --rows 99999999999990000", "--rows 1000000"),
             ("fuzz 0", "cargo xtask fuzz 600"),
             ("bench --store mysql", "sqlite or postgres"),
-            ("bench --passwords 0", "--passwords 10000"),
-            ("bench --products --store postgres", "cargo xtask bench --products"),
-            ("bench --creations --store sqlite", "cargo xtask bench --creations"),
+            ("bench --only", "--only 1,2,12"),
+            ("bench --only 15", "--only 1,2,12"),
+            ("bench --only one", "--only 1,2,12"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),
         ] {

@@ -1,17 +1,15 @@
 //! The yardstick of a batch: its rows, inserted into the same table with the same indexes and with
 //! nothing else, as fast as the database takes them.
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use uuid::Uuid;
 
-use crate::Database;
+use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill::{self, Row};
-use crate::filled::{database_name, remove, trouble_with};
 use crate::fleet::Access;
 use crate::server::Place;
 
@@ -21,42 +19,21 @@ pub(crate) enum Bare<'a> {
     Postgres { url: String, runtime: &'a tokio::runtime::Runtime },
 }
 
-/// Two copies of a filled store: one to serve, and one for bare rows.
-pub(crate) fn copies<'a>(
-    database: &'a Database,
-    shelf: &Path,
-    filled: &Place,
-    n_accesses: u64,
-) -> Result<(Place, Bare<'a>), Failure> {
-    let directory = shelf.join("batches");
-    remove(&directory)?;
-    copy_files(&filled.directory, &directory)?;
-    match database {
-        Database::Sqlite => {
-            let other = shelf.join("batches-bare");
-            remove(&other)?;
-            copy_files(&filled.directory, &other)?;
-            let place = Place { directory, ..filled.clone() };
-            let other = Place { directory: other, ..filled.clone() };
-            let connection = open(&other.database_file());
-            let connection = connection.map_err(Failure::during("opening SQLite"))?;
-            Ok((place, Bare::Sqlite(connection)))
-        }
-        Database::Postgres { url, runtime, .. } => {
-            let from = database_name(n_accesses);
-            let copy = |name: &str| {
-                runtime
-                    .block_on(fill::postgres::copy_database(url, &from, name))
-                    .map_err(Failure::during("copying a database"))
-            };
-            let database_url = Some(copy("bench_batches")?);
-            let place = Place { directory, database_url, ..filled.clone() };
-            Ok((place, Bare::Postgres { url: copy("bench_bare")?, runtime }))
+impl<'a> Bare<'a> {
+    /// Opens a store that no server has open.
+    pub(crate) fn open(database: &'a Database, place: &Place) -> Result<Self, Failure> {
+        match database {
+            Database::Sqlite => {
+                let connection = open(&place.database_file());
+                Ok(Self::Sqlite(connection.map_err(Failure::during("opening SQLite"))?))
+            }
+            Database::Postgres { runtime, .. } => {
+                let url = place.database_url.clone().unwrap_or_default();
+                Ok(Self::Postgres { url, runtime })
+            }
         }
     }
-}
 
-impl Bare<'_> {
     /// Inserts these accesses in one transaction; tells how long that took. Making the rows is no part of
     /// it.
     pub(crate) fn insert(&mut self, job: Uuid, accesses: &[Access]) -> Result<Duration, Failure> {
@@ -97,15 +74,4 @@ async fn copy(url: &str, rows: Vec<Row>) -> Result<Duration, fill::DriverError> 
         Ok(begun.elapsed())
     })
     .await
-}
-
-fn copy_files(from: &Path, to: &Path) -> Result<(), Failure> {
-    let copied = fs::create_dir_all(to).and_then(|()| fs::read_dir(from)).and_then(|entries| {
-        for entry in entries {
-            let entry = entry?;
-            fs::copy(entry.path(), to.join(entry.file_name()))?;
-        }
-        Ok(())
-    });
-    copied.map_err(|cause| trouble_with(to, &cause))
 }

@@ -23,21 +23,29 @@ pub(crate) struct Caller {
     pub(crate) token: String,
 }
 
+/// A batch that was worked off.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    /// Its Task.
+    pub(crate) id: String,
+    pub(crate) took: Duration,
+}
+
 impl Caller {
     /// Has a batch of so many items worked off; tells how long that took, from before it was sent.
-    pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<Duration, Failure> {
+    pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<Made, Failure> {
         let mut client = Client::connect(&self.address)?;
         let begun = Instant::now();
         let request = client::post(&format!("/{TENANT}/access/batch"), &self.token, body);
-        let id = text_in(&ask(&mut client, &request, 202)?, "id")?;
+        let id = text_in(&client.ask_for_json(&request, 202)?, "id")?;
         let look = client::get(&format!("/{TENANT}/access/batch/{id}/progress"), &self.token);
         loop {
-            let progress = ask(&mut client, &look, 200)?;
+            let progress = client.ask_for_json(&look, 200)?;
             if progress["failed"] != 0 {
                 return Err(Failure::WrongAnswer(format!("items of a batch failed: {progress}")));
             }
             if progress["succeeded"] == n_items {
-                return Ok(begun.elapsed());
+                return Ok(Made { id, took: begun.elapsed() });
             }
             let is_long = begun.elapsed() > LONG;
             load::pause(if is_long { LOOK_EVERY_OF_A_LONG_ONE } else { LOOK_EVERY })?;
@@ -57,12 +65,12 @@ impl Caller {
         let mut check = |body: Value| {
             let path = format!("/{TENANT}/access");
             let request = client::post(&path, &self.token, &body.to_string());
-            let made = ask(&mut client, &request, 201)?;
+            let made = client.ask_for_json(&request, 201)?;
             let password = made["password"].as_str().unwrap_or(chosen);
             let body = json!({"username": text_in(&made, "username")?, "password": password});
             let request =
                 client::post(&format!("/{TENANT}/verify"), &self.token, &body.to_string());
-            ask(&mut client, &request, 200)?;
+            client.ask_for_json(&request, 200)?;
             Ok::<_, Failure>(request)
         };
         let contract_id = CONTRACTS[1];
@@ -80,15 +88,6 @@ pub(crate) fn so_many(n_items: u32) -> String {
 pub(crate) fn with_passwords(n_items: u32) -> String {
     let items = (0..n_items).map(|n| json!({"password": format!("chosen by somebody {n}")}));
     json!({"contractId": CONTRACTS[0], "accesses": items.collect::<Vec<_>>()}).to_string()
-}
-
-fn ask(client: &mut Client, request: &[u8], status: u16) -> Result<Value, Failure> {
-    let answer = client.ask(request)?;
-    let body = || String::from_utf8_lossy(answer.body).into_owned();
-    if answer.status != status {
-        return Err(Failure::WrongAnswer(format!("{} {}", answer.status, body())));
-    }
-    serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
 }
 
 fn text_in(body: &Value, name: &str) -> Result<String, Failure> {

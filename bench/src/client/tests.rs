@@ -51,3 +51,24 @@ fn two_requests_share_a_connection_however_the_answer_arrives() {
     }
     server.join().unwrap();
 }
+
+#[test]
+fn chunks_are_counted_however_they_arrive() {
+    let body = b"5\r\nhello\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n";
+    for n in [1, 2, 3, 7, body.len()] {
+        let mut chunks = Chunks::default();
+        for piece in body.chunks(n) {
+            chunks.take(piece).unwrap();
+        }
+        assert_eq!((chunks.n_bytes, chunks.is_over), (31, true), "pieces of {n}");
+    }
+    assert!(Chunks::default().take(b"hello\r\n").is_err());
+}
+
+#[test]
+fn a_header_is_added_behind_the_others() {
+    let request = with_header(&get("/bench/access", "secret"), "Accept-Encoding: gzip");
+    let expected = "GET /bench/access HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer secret\r\n\
+                    Accept-Encoding: gzip\r\n\r\n";
+    assert_eq!(String::from_utf8(request).unwrap(), expected);
+}

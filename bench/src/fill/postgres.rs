@@ -45,6 +45,31 @@ pub(crate) async fn make_database(cluster_url: &str, name: &str) -> Result<Strin
     Ok(format!("{server}/{name}"))
 }
 
+/// The address of a database of this name that was filled in this run, and what was said about it then.
+pub(crate) async fn find_database(
+    cluster_url: &str,
+    name: &str,
+) -> Result<Option<(String, i64)>, DriverError> {
+    let sql = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = $1";
+    let said = with_client(cluster_url, async |client| {
+        let rows = client.query(sql, &[&name]).await?;
+        Ok(rows.first().and_then(|row| row.get::<_, Option<String>>(0)))
+    });
+    let Some(mark) = said.await?.and_then(|said| said.parse().ok()) else { return Ok(None) };
+    let (server, _) = cluster_url.rsplit_once('/').ok_or("the address names no database")?;
+    Ok(Some((format!("{server}/{name}"), mark)))
+}
+
+/// Says about a database that it is filled: when its last access was made.
+pub(crate) async fn mark_database(
+    cluster_url: &str,
+    name: &str,
+    latest_at: i64,
+) -> Result<(), DriverError> {
+    let sql = format!("COMMENT ON DATABASE {name} IS '{latest_at}'");
+    with_client(cluster_url, async |client| Ok(client.batch_execute(&sql).await?)).await
+}
+
 /// Makes a database of this name that holds what another does, which nobody may have open.
 pub(crate) async fn copy_database(
     cluster_url: &str,

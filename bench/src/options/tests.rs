@@ -8,41 +8,34 @@ fn parse_line(line: &str) -> Result<Options, String> {
 }
 
 #[test]
-fn without_options_ten_million_accesses_lie_in_sqlite() {
+fn without_options_everything_is_measured_on_ten_million_accesses() {
     let options = parse_line("").unwrap();
     assert_eq!(options.large_rows, 10_000_000);
-    assert_eq!(options.store, StoreKind::Sqlite);
-    assert!(!options.quick && !options.strict);
+    assert!(options.stores().eq(StoreKind::ALL));
+    for case in CASES {
+        assert!(case.stores.iter().all(|kind| options.want(case.number, *kind)));
+    }
+    assert!(!options.quick && !options.strict && !options.check);
 }
 
 #[test]
 fn quick_means_fewer_accesses_and_rounds_unless_they_are_named() {
     let (full, quick) = (parse_line("").unwrap(), parse_line("--quick").unwrap());
-    assert!(quick.large_rows < full.large_rows && quick.n_rounds < full.n_rounds);
-    let named = parse_line("--quick --rows 20000 --store postgres").unwrap();
-    assert_eq!((named.large_rows, named.store), (20_000, StoreKind::Postgres));
+    assert!(quick.large_rows < full.large_rows && quick.usual_rows() < full.usual_rows());
+    assert_eq!((full.rounds(15, 3), quick.rounds(15, 3)), (15, 3));
+    assert_eq!(parse_line("--quick --rows 20000").unwrap().large_rows, 20_000);
 }
 
 #[test]
-fn batches_are_measured_in_place_of_lists() {
-    assert_eq!(parse_line("").unwrap().subject, Subject::Lists);
-    let options = parse_line("--batches --passwords 10000").unwrap();
-    assert_eq!(options.subject, Subject::Batches { n_passwords: 10_000 });
-    assert_eq!(options.large_rows, 1_000_000);
-}
-
-#[test]
-fn creations_are_measured_on_postgres() {
-    let options = parse_line("--creations --quick --rows 20000").unwrap();
-    assert_eq!((options.subject, options.store), (Subject::Creations, StoreKind::Postgres));
-    assert_eq!(options.large_rows, 20_000);
-}
-
-#[test]
-fn products_are_measured_without_accesses() {
-    let options = parse_line("--products").unwrap();
-    assert_eq!((options.subject, options.large_rows), (Subject::Products, 0));
-    assert!(parse_line("--products --quick").unwrap().n_rounds < options.n_rounds);
+fn cases_and_stores_can_be_chosen() {
+    let options = parse_line("--only 1,7 --check").unwrap();
+    assert!(options.check);
+    assert!(options.want(1, StoreKind::Sqlite) && options.want(1, StoreKind::Postgres));
+    assert!(options.want(7, StoreKind::Sqlite) && !options.want(7, StoreKind::Postgres));
+    assert!(!options.want(2, StoreKind::Sqlite));
+    let options = parse_line("--only 1,7 --store postgres").unwrap();
+    assert!(options.stores().eq([StoreKind::Postgres]));
+    assert!(!options.want(7, StoreKind::Sqlite));
 }
 
 #[test]
@@ -54,12 +47,9 @@ fn wrong_use_says_what_would_be_right() {
         ("--rows 10000", "above 10000"),
         ("--rows 20001", "a multiple of 10000"),
         ("--store mysql", "sqlite or postgres"),
-        ("--passwords 0", "1 to 100000"),
-        ("--products --batches", "leave one away"),
-        ("--products --store postgres", "leave --rows and --store away"),
-        ("--creations --batches", "leave --batches"),
-        ("--creations --store postgres", "and --store away"),
-        ("--products --rows 20000", "leave --rows and --store away"),
+        ("--only 15", "from 1 to 14"),
+        ("--only one", "as in 1,2,12"),
+        ("--only 7 --store postgres", "none of these cases"),
     ] {
         let what = parse_line(line).unwrap_err();
         assert!(what.contains(advice), "{line}: {what}");

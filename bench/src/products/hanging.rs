@@ -7,8 +7,8 @@ use super::simulation::Platform;
 use super::{MIXED, N_ACCOUNTS, N_PAGES, PAGE_SIZE, milliseconds, one_page_time, page, warm};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::lines::Line;
-use crate::summary::median;
+use crate::line::Line;
+use crate::quantiles::median;
 
 /// As long as a page waits for platforms, unless the configuration says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -64,13 +64,9 @@ pub(super) fn measure(
         wait_until_up(asker, &mut client)?;
     }
     Ok(vec![
-        Line::new("a page while one hangs, beside the deadline", "s", first, Some(GOAL_DEADLINE)),
-        Line::new(
-            "a page once it is left alone, beside one with all up",
-            "ms",
-            left_alone,
-            Some(GOAL_WITHOUT_ONE),
-        ),
+        Line::new("a page while one hangs, beside the deadline", "s", first).at_most(GOAL_DEADLINE),
+        Line::new("a page once it is left alone, beside one with all up", "ms", left_alone)
+            .at_most(GOAL_WITHOUT_ONE),
     ])
 }
 

@@ -7,19 +7,19 @@ use super::simulation::{OWN_TOKEN, Platform};
 use super::{N_PAGES, SHARE, fresh, milliseconds, one_page_time, page, page_time, used_by, warm};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::lines::Line;
-use crate::report::with_commas;
+use crate::line::Line;
+use crate::quantiles::median;
 use crate::server::Server;
-use crate::summary::median;
+use crate::table::with_commas;
 
-/// Pages that are asked for at once, and how many times longer than one they may take together.
+/// Pages that are asked for at once, and how many times longer than an account alone they may take together.
 const N_PAGES_MANY: u64 = 100;
 const GOAL: f64 = 1.5;
 
 /// Few enough that the machine doesn't decide.
 const N_PAGES_FEW: u64 = 10;
 
-/// Many different pages at once, beside one, beside as many in turn, and beside their calls alone.
+/// Many different pages at once, beside one account, beside as many in turn, and beside their calls alone.
 pub(super) fn measure(
     asker: &Asker,
     server: &Server,
@@ -34,34 +34,55 @@ pub(super) fn measure(
     warm(asker, &mut client, tenant, 1..=N_PAGES_MANY)?;
     let mut crowd = Crowd::gather(asker)?;
     let mut bare = BareCalls::prepare(platforms)?;
+    let mut alone = Alone::connect(platforms)?;
     let look = || used_by(server);
     let (mut few, mut many, mut beside_bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut cpu = Vec::new();
     // The first round is for connections to come about, and is not counted.
     for round in 0..=n_rounds {
         let before = look()?;
-        let one = one_page_time(asker, &mut client, tenant)?;
+        one_page_time(asker, &mut client, tenant)?;
         let between = look()?;
         let all = crowd.ask(asker, tenant, N_PAGES_MANY)?;
         let after = look()?;
         let some = crowd.ask(asker, tenant, N_PAGES_FEW)?;
         let calls = bare.make()?;
+        let account = alone.ask()?;
         if round > 0 {
-            few.push((some, one));
-            many.push((all, one));
+            few.push((some, account));
+            many.push((all, account));
             beside_bare.push((all, calls));
             let in_turn = milliseconds(between.since(&before)) * (N_PAGES_MANY / N_PAGES) as f64;
             cpu.push((milliseconds(after.since(&between)), in_turn));
         }
     }
-    let what = |n| format!("{n} pages at once, beside one: {how}");
+    let what = |n| format!("{n} pages at once, beside an account alone: {how}");
     let n_calls = with_commas(bare.0.len() as u64);
     Ok(vec![
-        Line::new(&what(N_PAGES_FEW), "ms", few, None),
-        Line::new(&what(N_PAGES_MANY), "ms", many, Some(GOAL)),
-        Line::new(&format!("the same, beside {n_calls} calls alone"), "ms", beside_bare, None),
-        Line::new("the same, CPU of the server, beside pages in turn", "ms", cpu, None),
+        Line::new(&what(N_PAGES_FEW), "ms", few),
+        Line::new(&what(N_PAGES_MANY), "ms", many).at_most(GOAL),
+        Line::new(&format!("{how}: the same, beside {n_calls} calls alone"), "ms", beside_bare),
+        Line::new(&format!("{how}: the same, CPU, beside pages in turn"), "ms", cpu).cpu(),
     ])
+}
+
+/// Every account by itself, asked directly for its part of a page.
+struct Alone(Vec<(Client, Vec<u8>)>);
+
+impl Alone {
+    fn connect(platforms: &[Platform]) -> Result<Self, Failure> {
+        let asked = platforms
+            .iter()
+            .map(|it| Ok((Client::connect(&it.address)?, it.first_page(SHARE, OWN_TOKEN))));
+        asked.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// How long one of them takes. All are made to take the same time, so the middle tells it best.
+    fn ask(&mut self) -> Result<f64, Failure> {
+        let asked = self.0.iter_mut();
+        let times = asked.map(|(client, request)| client.ask(request).map(|it| it.latency));
+        Ok(median(times.map(|time| time.map(milliseconds)).collect::<Result<_, _>>()?))
+    }
 }
 
 /// As many calls as the pages of a crowd need, made at once without a server between: what the machine allows.
@@ -107,7 +128,7 @@ pub(super) fn measure_without_marks(asker: &Asker, n_rounds: usize) -> Result<Li
         rounds.push((crowd.ask(asker, &tenant, N_PAGES_MANY)?, one));
     }
     let what = format!("{N_PAGES_MANY} pages at once, beside one: three with unknown marks");
-    Ok(Line::new(&what, "ms", rounds, None))
+    Ok(Line::new(&what, "ms", rounds))
 }
 
 /// Clients that ask at once.

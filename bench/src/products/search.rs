@@ -6,8 +6,8 @@ use super::asking::{Asker, Expected, ask};
 use super::simulation::{OTHER_TOKEN, OWN_TOKEN, Platform, ROUND_TRIP, Simulation};
 use super::{MIXED, milliseconds, warm};
 use crate::failure::Failure;
-use crate::lines::Line;
-use crate::report::with_commas;
+use crate::line::Line;
+use crate::table::with_commas;
 
 /// Cards that are looked for at once. Every second one is there.
 const N_WANTED: usize = 1000;
@@ -52,7 +52,7 @@ pub(super) fn measure(
     let line = |how, rounds| {
         let n_wanted = with_commas(N_WANTED as u64);
         let what = format!("{n_wanted} cards, half of them there, in round trips: {how}");
-        Line::new(&what, "ms", rounds, Some(GOAL))
+        Line::new(&what, "ms", rounds).at_most(GOAL)
     };
     Ok(vec![line("never seen", cold), line("seen before", warm)])
 }

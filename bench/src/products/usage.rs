@@ -3,7 +3,7 @@
 use super::asking::{Asker, Page, ask};
 use super::{MIXED, PAGE_SIZE, used_by};
 use crate::failure::Failure;
-use crate::lines::Line;
+use crate::line::Line;
 use crate::server::Server;
 
 /// CPU that a product may cost, in microseconds.
@@ -43,8 +43,8 @@ pub(super) fn measure(
         }
     }
     let lines = kinds.iter().zip(figures).map(|((what, _, size), figures)| {
-        let goal = (*size == PAGE_SIZE_LARGE).then_some(GOAL_US);
-        Line::alone(what, "µs", figures, goal)
+        let line = Line::alone(what, "µs", figures);
+        if *size == PAGE_SIZE_LARGE { line.at_most(GOAL_US) } else { line }
     });
     Ok(lines.collect())
 }

@@ -1,69 +1,66 @@
 use super::*;
-use crate::measure::Sample;
-
-fn line(list: &'static str, ratio: f64, beside_small: Option<f64>) -> Line {
-    let comparison = |ratio| Comparison { ratio, goal: Some(1.5) };
-    Line {
-        list,
-        page: "first",
-        total: 10_000,
-        typical: Sample {
-            cpu_us: 123.4,
-            yardstick_cpu_us: 100.0,
-            database_cpu_us: None,
-            p50_us: 200.0,
-            p99_us: 1234.5,
-            requests_per_second: 4321.0,
-        },
-        beside_first: comparison(ratio),
-        beside_small: beside_small.map(comparison),
-    }
-}
 
 fn report() -> Report {
-    let large = vec![line("all", 1.0, Some(1.04)), line("one job", 1.73, Some(1.2))];
-    let small = vec![line("all", 1.0, None)];
-    let stores = vec![(10_000_000, large), (10_000, small)];
-    Report { database: "SQLite 3".into(), n_cores: 2, n_rounds: 15, stores }
+    let line = |what: &str, ratio: f64| Line::new(what, "µs", vec![(ratio, 1.0)]).cpu();
+    let mut read = line("one access", 1.25).at_most(1.8);
+    read.p99_us = Some(1234.5);
+    let mut report = Report::default();
+    for (case, store, lines) in [
+        (
+            4,
+            StoreKind::Sqlite,
+            vec![
+                line("all", 1.0),
+                line("a job", 1.2).at_most(1.5),
+                line("a day", 1.6).at_most(1.5),
+            ],
+        ),
+        (1, StoreKind::Postgres, vec![line("one access", 9.0).at_most(2.0)]),
+        (1, StoreKind::Sqlite, vec![read]),
+        (1, StoreKind::Postgres, vec![line("one access", 1.5).at_most(2.0)]),
+    ] {
+        report.put(Chapter { case, store, about: format!("On {}.", store.name()), lines });
+    }
+    report
 }
 
 #[test]
-fn a_report_is_a_table_for_each_store_with_its_misses_marked() {
+fn a_chapter_has_a_table_for_each_store_with_the_columns_that_it_needs() {
     let expected = "\
-SQLite 3, 2 cores for the server, its database and the client; medians of 15 rounds.
+On SQLite.
 
-**10,000,000 accesses**
+| what       | unit | measured | yardstick |      ratio | p99 µs |
+|------------|------|---------:|----------:|-----------:|-------:|
+| one access | µs   |     1.25 |      1.00 | 1.25 ≤ 1.8 |  1,235 |
 
-| list    | page  | accesses | CPU µs |   ÷ first page |   ÷ 10,000 | p50 µs | p99 µs | requests/s |
-|---------|-------|---------:|-------:|---------------:|-----------:|-------:|-------:|-----------:|
-| all     | first |   10,000 |    123 |     1.00 ≤ 1.5 | 1.04 ≤ 1.5 |    200 |  1,235 |      4,321 |
-| one job | first |   10,000 |    123 | **1.73 > 1.5** | 1.20 ≤ 1.5 |    200 |  1,235 |      4,321 |
+On PostgreSQL.
 
-**10,000 accesses**
+| what       | unit | measured | yardstick |      ratio |
+|------------|------|---------:|----------:|-----------:|
+| one access | µs   |     1.50 |      1.00 | 1.50 ≤ 2.0 |
+";
+    assert_eq!(report().chapter(1).unwrap(), expected);
+    assert_eq!(report().chapter(2), None);
+}
 
-| list | page  | accesses | CPU µs | ÷ first page | p50 µs | p99 µs | requests/s |
-|------|-------|---------:|-------:|-------------:|-------:|-------:|-----------:|
-| all  | first |   10,000 |    123 |   1.00 ≤ 1.5 |    200 |  1,235 |      4,321 |
+#[test]
+fn the_summary_shows_what_comes_closest_to_each_goal() {
+    let expected = "\
+| case                  | what                     | store      |       measured | taken |
+|-----------------------|--------------------------|------------|---------------:|------:|
+| 1. Reading one access | one access               | SQLite     |     1.25 ≤ 1.8 |  69 % |
+| 1. Reading one access | one access               | PostgreSQL |     1.50 ≤ 2.0 |  75 % |
+| 4. Pages of lists     | a day (the closest of 2) | SQLite     | **1.60 > 1.5** | 107 % |
 
 Goals that are missed, in bold: 1.
 ";
-    assert_eq!(report().markdown(), expected);
+    assert_eq!(report().summary(), expected);
 }
 
 #[test]
-fn the_databases_own_work_has_a_column_where_it_is_known() {
-    let mut report = report();
-    report.stores.truncate(1);
-    report.stores[0].1[0].typical.database_cpu_us = Some(50.0);
-    assert!(report.markdown().contains("database CPU µs"));
-}
-
-#[test]
-fn programs_get_the_same_figures() {
-    let json = report().json();
-    assert_eq!(json["missed"], 1);
-    assert_eq!(json["stores"][0]["cases"][1]["beside_first_page"]["ratio"], 1.73);
-    assert_eq!(json["stores"][1]["cases"][0]["beside_small_store"], Value::Null);
+fn what_programs_get_can_be_read_again() {
+    let text = serde_json::to_string(&report()).unwrap();
+    assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report());
 }
 
 #[test]
@@ -77,11 +74,4 @@ fn only_the_named_section_of_a_page_is_replaced() {
     );
     assert_eq!(replace_section(&replaced, "one", "new\n").unwrap(), replaced);
     assert_eq!(replace_section(page, "three", "new"), None);
-}
-
-#[test]
-fn large_numbers_have_commas() {
-    for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (10_000_000, "10,000,000")] {
-        assert_eq!(with_commas(number), text);
-    }
 }

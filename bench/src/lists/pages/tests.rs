@@ -4,34 +4,34 @@ use super::*;
 
 const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 
-fn case(list: &str, page: PageKind) -> Case {
-    let mut cases = all(FLEET).into_iter();
-    cases.find(|case| case.list == list && case.page == page).unwrap()
+fn page(list: &str, page: PageKind) -> Page {
+    let mut pages = numbered(FLEET).into_iter();
+    pages.find(|it| it.list == list && it.page == page).unwrap()
 }
 
 #[test]
 fn the_yardstick_is_the_first_page_of_everything() {
-    let first = &all(FLEET)[0];
+    let first = &numbered(FLEET)[0];
     assert_eq!((first.list, first.page), ("all", PageKind::First));
     assert_eq!(first.path, "/bench/access?pageNumber=1");
     assert_eq!((first.expected.total, first.expected.n_items), (10_000, 100));
 }
 
 #[test]
-fn pages_with_a_goal_are_full_so_that_they_can_be_compared() {
-    for case in all(FLEET).iter().filter(|case| case.goal.is_some()) {
-        assert_eq!(case.expected.n_items, 100, "{case:?}");
+fn pages_are_full_so_that_they_can_be_compared() {
+    for page in numbered(FLEET) {
+        assert_eq!(page.expected.n_items, 100, "{page:?}");
     }
 }
 
 #[test]
 fn a_page_begins_with_the_access_that_its_number_says() {
-    let last = case("all", PageKind::Last);
+    let last = page("all", PageKind::Last);
     assert_eq!(last.path, "/bench/access?pageNumber=100");
     let number_9901 = FLEET.accesses().nth(9900).unwrap();
     assert_eq!(last.expected.first_username, number_9901.username());
 
-    let job = case("one job", PageKind::Middle);
+    let job = page("one job", PageKind::Middle);
     assert!(job.path.ends_with("&pageNumber=5"), "{}", job.path);
     assert_eq!(job.expected.total, 1000);
     let first = FLEET.accesses().find(|access| {
@@ -42,7 +42,7 @@ fn a_page_begins_with_the_access_that_its_number_says() {
 
 #[test]
 fn creation_times_are_written_to_the_millisecond() {
-    let during = case("creation time", PageKind::First);
+    let during = page("creation time", PageKind::First);
     assert_eq!(during.expected.total, 5_000);
     assert_eq!(
         during.path,

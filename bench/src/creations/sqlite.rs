@@ -1,0 +1,150 @@
+//! Case 7: creations on SQLite, gathered by its writer, and each in a transaction of its own.
+//!
+//! What gathering is worth is seen without a server, since only the store can do without it. That is done in a process
+//! of its own, so that its flushes can be slowed down from outside. What clients see is seen over HTTP.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::driven::{Driver, Way};
+use super::{N_CLIENTS, STRETCH, WARM_UP, slow_flush};
+use crate::batches::batch::Caller;
+use crate::batches::load;
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::filled;
+use crate::line::Line;
+use crate::quantiles::Waits;
+use crate::server::Place;
+use crate::stage::Workshop;
+
+/// The first word on the command line of the process that drives the store.
+pub(crate) const DRIVE: &str = "drive-creations";
+
+/// How many times as many gathering is to bring, usually and where every flush takes a millisecond longer.
+const GOAL: f64 = 3.0;
+const GOAL_SLOWED: f64 = 10.0;
+
+/// How many times longer than in the middle one in a hundred may wait.
+const GOAL_TAIL: f64 = 8.0;
+
+/// Both ways, in one round: creations a second, and how long each waited, in microseconds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Round {
+    gathered: [f64; 3],
+    in_turn: [f64; 3],
+}
+
+/// Measures everything.
+pub(crate) fn measure(
+    workshop: &Workshop,
+    database: &Database,
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
+    let filled = workshop.fill(database, workshop.options.usual_rows())?;
+    let place = filled::copy(workshop, database, &filled, "creations")?.place;
+    let slow_flush = slow_flush::build(&workshop.shelf)?;
+    let mut lines = Vec::new();
+    for (slowed_by, how, goal) in
+        [(None, "", GOAL), (Some(&slow_flush), ", flushes slowed by 1 ms", GOAL_SLOWED)]
+    {
+        eprintln!("bench: {N_CLIENTS} clients on SQLite{how}");
+        let rounds = drive(&place, slowed_by, n_rounds)?;
+        lines.extend(sum_up(&rounds, how, goal));
+        let waits = ask(&place, slowed_by, n_rounds)?;
+        let tail = waits.iter().map(|it| (it.p99_us, it.p50_us)).collect();
+        lines.push(
+            Line::new(&format!("HTTP: p99, beside p50{how}"), "µs", tail)
+                .at_most(GOAL_TAIL)
+                .with_waits(Waits::median(waits.into_iter())),
+        );
+    }
+    Ok(lines)
+}
+
+fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<Line> {
+    let of = |figures: fn(&Round) -> (f64, f64)| rounds.iter().map(figures).collect();
+    let waits = |[per_second, p50_us, p99_us]: [f64; 3]| Waits { p50_us, p99_us, per_second };
+    let gathered = Waits::median(rounds.iter().map(|it| waits(it.gathered)));
+    vec![
+        Line::new(
+            &format!("store: gathered, beside a transaction each{how}"),
+            "1/s",
+            of(|it| (it.gathered[0], it.in_turn[0])),
+        )
+        .at_least(goal)
+        .with_waits(gathered),
+        Line::new(
+            &format!("store: p99, beside p50{how}"),
+            "µs",
+            of(|it| (it.gathered[2], it.gathered[1])),
+        )
+        .at_most(GOAL_TAIL),
+    ]
+}
+
+/// Has another process drive the store.
+fn drive(
+    place: &Place,
+    slowed_by: Option<&PathBuf>,
+    n_rounds: usize,
+) -> Result<Vec<Round>, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
+    let mut command = Command::new(own);
+    command.arg(DRIVE).arg(place.database_file()).arg(n_rounds.to_string());
+    command.envs(slowed_by.map(|library| (slow_flush::LOADED_BY, library)));
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|cause| Failure::Trouble(format!("no second process: {cause}")))?;
+    let rounds = serde_json::from_slice(&output.stdout);
+    rounds.map_err(|_| Failure::Trouble("the store could not be driven".to_owned()))
+}
+
+/// What that process does: both ways, round after round.
+pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let usage = || Failure::Usage(format!("`{DRIVE}` needs a file and a number of rounds"));
+    let path = words.next().ok_or_else(usage)?;
+    let n_rounds: usize = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
+    let driver = Driver::open_sqlite(&runtime, Path::new(&path))?;
+    let turn = |way, stretch: Duration| {
+        let (seen, waits) = driver.make(N_CLIENTS, stretch, way)?;
+        let Waits { p50_us, p99_us, per_second } = Waits::of(waits, seen);
+        Ok::<_, Failure>([per_second, p50_us, p99_us])
+    };
+    for way in [Way::Gathered, Way::InTurn] {
+        turn(way, WARM_UP)?;
+    }
+    let mut rounds = Vec::new();
+    for round in 0..n_rounds {
+        let (gathered, in_turn) = if round.is_multiple_of(2) {
+            (turn(Way::Gathered, STRETCH)?, turn(Way::InTurn, STRETCH)?)
+        } else {
+            let in_turn = turn(Way::InTurn, STRETCH)?;
+            (turn(Way::Gathered, STRETCH)?, in_turn)
+        };
+        rounds.push(Round { gathered, in_turn });
+    }
+    driver.close();
+    let told = serde_json::to_string(&rounds);
+    println!("{}", told.map_err(|cause| Failure::Trouble(cause.to_string()))?);
+    Ok(())
+}
+
+/// Has clients ask a server.
+fn ask(place: &Place, slowed_by: Option<&PathBuf>, n_rounds: usize) -> Result<Vec<Waits>, Failure> {
+    let token = place.issue_token("access:write")?;
+    let server = place.serve_with(slowed_by.map(|library| (slow_flush::LOADED_BY, library)))?;
+    let caller = Caller { address: server.address().to_owned(), token };
+    let requests = vec![caller.create_one(); N_CLIENTS];
+    let turn = |stretch| load::beside(&caller, &requests, 201, None, || load::pause(stretch));
+    turn(WARM_UP)?;
+    let rounds = (0..n_rounds).map(|_| turn(STRETCH).map(|(seen, waits)| Waits::of(waits, seen)));
+    let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+    server.stop()?;
+    Ok(rounds)
+}

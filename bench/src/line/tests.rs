@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn a_line_is_the_median_of_its_rounds_and_of_their_ratios() {
+    let line = Line::new("a batch", "s", vec![(3.0, 1.0), (6.0, 4.0), (1.0, 2.0)]);
+    assert_eq!((line.measured, line.yardstick, line.ratio), (3.0, Some(2.0), Some(1.5)));
+    assert_eq!(line.shown(), "1.50");
+}
+
+#[test]
+fn a_goal_is_told_with_all_its_digits_and_a_miss_in_bold() {
+    let line = |ratio: f64| Line::new("a page", "ms", vec![(ratio, 1.0)]);
+    #[rustfmt::skip]
+    let cases = [
+        // line                       shown                missed
+        (line(1.14).at_most(1.15),    "1.14 ≤ 1.15",       false),
+        (line(1.15).at_most(1.15),    "1.15 ≤ 1.15",       false),
+        (line(1.6).at_most(1.15),     "**1.60 > 1.15**",   true),
+        (line(3.0).at_least(3.0),     "3.00 ≥ 3.0",        false),
+        (line(2.5).at_least(3.0),     "**2.50 < 3.0**",    true),
+        (line(9.0),                   "9.00",              false),
+    ];
+    for (line, shown, is_missed) in cases {
+        assert_eq!((line.shown().as_str(), line.is_missed()), (shown, is_missed));
+    }
+}
+
+#[test]
+fn a_figure_without_a_yardstick_is_held_against_its_goal_itself() {
+    let within = Line::alone("a product", "µs", vec![11.0, 17.0, 12.0]).at_most(20.0);
+    assert_eq!((within.shown().as_str(), within.ratio), ("12.00 ≤ 20.0", None));
+    assert!(Line::alone("another", "µs", vec![21.25]).at_most(20.0).is_missed());
+    assert_eq!(Line::alone("another", "µs", vec![21.25]).shown(), "");
+}
+
+#[test]
+fn a_share_above_one_misses_the_goal_either_way() {
+    assert_eq!(Goal::AtMost(2.0).share(1.0), 0.5);
+    assert_eq!(Goal::AtLeast(3.0).share(6.0), 0.5);
+    assert_eq!(Goal::AtLeast(3.0).share(1.5), 2.0);
+}

@@ -1,0 +1,46 @@
+//! Case 13, and what others take: memory that a process has for itself.
+
+use std::fs;
+use std::io;
+
+use crate::failure::Failure;
+use crate::line::Line;
+use crate::server::Server;
+
+/// What a server may have for itself when all has been done to it, in MiB.
+const GOAL_MIB: f64 = 100.0;
+
+/// What a server has for itself, now that all has been done to it.
+pub(crate) fn measure(server: &Server) -> Result<Vec<Line>, Failure> {
+    let mib = anonymous_mib(server.process_id())?;
+    Ok(vec![
+        Line::alone("anonymous memory after the whole run", "MiB", vec![mib]).at_most(GOAL_MIB),
+    ])
+}
+
+/// The resident memory that belongs to no file, in MiB.
+pub(crate) fn anonymous_mib(process_id: i32) -> Result<f64, Failure> {
+    let status = fs::read_to_string(format!("/proc/{process_id}/status"));
+    let kib = status.and_then(|text| {
+        let figure = read(&text, "RssAnon:");
+        figure.ok_or_else(|| io::Error::other("the kernel doesn't tell the anonymous memory"))
+    });
+    Ok(kib.map_err(Failure::without_account)? / 1024.0)
+}
+
+fn read(text: &str, name: &str) -> Option<f64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    value.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figure_is_found_among_others() {
+        assert_eq!(read("VmRSS:\t  900 kB\nRssAnon:\t  512 kB\n", "RssAnon:"), Some(512.0));
+        assert_eq!(read("VmRSS:\t  900 kB\n", "RssAnon:"), None);
+        assert!(anonymous_mib(std::process::id().cast_signed()).unwrap() > 0.0);
+    }
+}

@@ -1,0 +1,57 @@
+//! What many figures come to.
+
+use std::time::Duration;
+
+/// The middle one, or the mean of the two in the middle; nothing has no middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n.is_multiple_of(2) => f64::midpoint(values[n / 2 - 1], values[n / 2]),
+        n => values[n / 2],
+    }
+}
+
+/// The value that so many of a hundred are not above. Takes them sorted.
+pub(crate) fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
+    let position = (sorted.len() * hundredths).div_ceil(100).saturating_sub(1);
+    sorted.get(position).copied().unwrap_or_default()
+}
+
+pub(crate) fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// How long clients waited for their answers, and how many they got.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) per_second: f64,
+}
+
+impl Waits {
+    /// Of all clients together, who were watched for so long.
+    pub(crate) fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
+        let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
+        waits.sort();
+        Self {
+            p50_us: micros(percentile(&waits, 50)),
+            p99_us: micros(percentile(&waits, 99)),
+            per_second: waits.len() as f64 / seen.as_secs_f64(),
+        }
+    }
+
+    /// The middle of several rounds, figure by figure.
+    pub(crate) fn median(rounds: impl Iterator<Item = Self> + Clone) -> Self {
+        let of = |figure: fn(Self) -> f64| median(rounds.clone().map(figure).collect());
+        Self {
+            p50_us: of(|it| it.p50_us),
+            p99_us: of(|it| it.p99_us),
+            per_second: of(|it| it.per_second),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

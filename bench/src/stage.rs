@@ -1,0 +1,88 @@
+//! A server on a filled store, ready to be asked.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::filled::{self, FilledStore};
+use crate::fleet::Fleet;
+use crate::options::Options;
+use crate::server::Server;
+
+/// What a token for everything that tenants do may do.
+const SCOPES: &str = "access:read access:write access:verify";
+
+/// A server on a filled store.
+pub(crate) struct Stage {
+    pub(crate) fleet: Fleet,
+    pub(crate) server: Server,
+    pub(crate) token: String,
+    /// The parent of all processes of the database, where it has its own.
+    pub(crate) database_process_id: Option<i32>,
+}
+
+impl Stage {
+    /// Starts a server on what is there.
+    pub(crate) fn set(database: &Database, store: FilledStore) -> Result<Self, Failure> {
+        let FilledStore { fleet, place } = store;
+        let server = place.serve()?;
+        let token = place.issue_token(SCOPES)?;
+        let database_process_id = database.process_id();
+        Ok(Self { fleet, server, token, database_process_id })
+    }
+
+    /// Ends the server.
+    pub(crate) fn strike(self) -> Result<(), Failure> {
+        self.server.stop()
+    }
+}
+
+/// Where everything is that a run needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Workshop {
+    pub(crate) options: Options,
+    /// The server's program, which cargo puts beside this one.
+    pub(crate) binary: PathBuf,
+    /// A directory for filled stores.
+    pub(crate) shelf: PathBuf,
+}
+
+impl Workshop {
+    pub(crate) fn find(options: Options) -> Result<Self, Failure> {
+        let own = env::current_exe()
+            .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
+        let binary = own.with_file_name("gatehouse");
+        let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
+        if binary.is_file() {
+            Ok(Self { options, binary, shelf: target.join("bench") })
+        } else {
+            let binary = binary.display();
+            Err(Failure::Usage(format!("no server at {binary}; use `cargo xtask bench`")))
+        }
+    }
+
+    /// Fills a store with so many accesses, or finds a filled one. Who changes it works on a copy.
+    pub(crate) fn fill(
+        &self,
+        database: &Database,
+        n_accesses: u64,
+    ) -> Result<FilledStore, Failure> {
+        match database {
+            Database::Sqlite => filled::sqlite(&self.binary, &self.shelf, n_accesses, now()),
+            Database::Postgres { url, runtime, .. } => {
+                filled::postgres(&self.binary, &self.shelf, url, n_accesses, now(), runtime)
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one look at the clock: creations are dated back from now"
+)]
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or_default()
+}

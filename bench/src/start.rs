@@ -1,0 +1,60 @@
+//! Case 14: from the start of a server to its first answer.
+
+use std::time::Instant;
+
+use crate::client::{self, Client};
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::filled;
+use crate::fleet::TENANT;
+use crate::line::Line;
+use crate::server::Place;
+use crate::stage::Workshop;
+
+/// How many seconds longer a server may need with all accesses than with none.
+const GOAL_SECONDS: f64 = 0.1;
+
+/// Starts servers on a filled store and on an empty one, in turns.
+pub(crate) fn measure(
+    workshop: &Workshop,
+    database: &Database,
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
+    let full = workshop.fill(database, workshop.options.large_rows)?.place;
+    let empty = filled::empty(workshop, database)?;
+    let (mut both, mut longer) = (Vec::new(), Vec::new());
+    // The first round pays for what is not in memory yet, and is not counted.
+    for round in 0..=n_rounds {
+        eprintln!("bench: starting servers, round {round} of {n_rounds}");
+        let (with, without) = match round % 2 {
+            0 => (time(&full)?, time(&empty)?),
+            _ => {
+                let without = time(&empty)?;
+                (time(&full)?, without)
+            }
+        };
+        if round > 0 {
+            both.push((with * 1e3, without * 1e3));
+            longer.push(with - without);
+        }
+    }
+    Ok(vec![
+        Line::alone("longer than on an empty store", "s", longer).at_most(GOAL_SECONDS),
+        Line::new("from the start to the first answer", "ms", both),
+    ])
+}
+
+/// Seconds until a server that is started now has answered.
+fn time(place: &Place) -> Result<f64, Failure> {
+    let token = place.issue_token("access:read")?;
+    let request = client::get(&format!("/{TENANT}/access?pageSize=1"), &token);
+    let begun = Instant::now();
+    let server = place.serve()?;
+    let answer = Client::connect(server.address())?.ask(&request)?.status;
+    let took = begun.elapsed();
+    server.stop()?;
+    match answer {
+        200 => Ok(took.as_secs_f64()),
+        status => Err(Failure::WrongAnswer(format!("{status} from a server that just started"))),
+    }
+}

@@ -1,0 +1,206 @@
+//! Case 12: all devices come back at once, while much else is to be done.
+//!
+//! Some thousands of checks, a fifth of which are wrong, come over many connections, as fast as they are answered: alone,
+//! and while chosen passwords keep the pool of slow hashes full and batches are worked off.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::batches::batch::{self, Caller};
+use crate::check::{self, Credentials};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::line::Line;
+use crate::options::Options;
+use crate::quantiles::Waits;
+use crate::stage::Stage;
+
+/// Checks in a storm.
+const N_CHECKS: usize = 50_000;
+const N_CHECKS_QUICK: usize = 10_000;
+
+/// Connections that they come over.
+const N_CONNECTIONS: usize = 32;
+
+/// Different devices.
+const N_DEVICES: usize = 500;
+
+/// Connections whose checks are all of chosen passwords that are wrong, so that each has to be hashed.
+const N_SLOW: usize = 16;
+
+/// Accesses in a batch that is worked off meanwhile.
+const N_BATCH: u32 = 100_000;
+
+/// How many times longer one in a hundred may wait than when nothing else is to be done.
+const GOAL: f64 = 4.0;
+
+/// A check, and what is to come of it.
+struct Check {
+    request: Vec<u8>,
+    status: u16,
+}
+
+/// Measures storms, in turns with and without all else.
+pub(crate) fn measure(stage: &Stage, options: &Options) -> Result<Vec<Line>, Failure> {
+    let n_checks = if options.quick { N_CHECKS_QUICK } else { N_CHECKS };
+    let checks = checks(stage, &check::generated(stage, N_DEVICES)?);
+    let slow: Vec<Vec<u8>> = check::chosen(stage, N_SLOW)?
+        .into_iter()
+        .map(|it| Credentials { password: "wrong".into(), ..it })
+        .map(|it| check::request(stage, "verify", &it))
+        .collect();
+    let address = stage.server.address();
+    let caller = Caller { address: address.to_owned(), token: stage.token.clone() };
+    let (mut p50, mut p99, mut during) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut n_slow, mut n_batches) = (Vec::new(), Vec::new());
+    let n_rounds = options.rounds(5, 1);
+    for round in 0..n_rounds {
+        eprintln!("bench: a storm of {n_checks} checks, round {} of {n_rounds}", round + 1);
+        let alone = storm(address, &checks, n_checks)?;
+        let (busy, done) = beside_all_else(&caller, &slow, || storm(address, &checks, n_checks))?;
+        eprintln!("bench: {busy:?} beside {done:?}, {alone:?} alone");
+        p50.push((busy.p50_us, alone.p50_us));
+        p99.push((busy.p99_us, alone.p99_us));
+        during.push(busy);
+        n_slow.push(done.slow_per_second);
+        n_batches.push(done.n_batches as f64);
+    }
+    let waits = Waits::median(during.into_iter());
+    Ok(vec![
+        Line::new("p99 while all else goes on", "µs", p99).at_most(GOAL).with_waits(waits),
+        Line::new("p50 while all else goes on", "µs", p50),
+        Line::alone("slow hashes meanwhile", "1/s", n_slow),
+        Line::alone("batches of 100,000 begun meanwhile", "", n_batches),
+    ])
+}
+
+/// Four in five are right. The others have the password of another device, or the name of none.
+fn checks(stage: &Stage, devices: &[Credentials]) -> Vec<Check> {
+    let check = |(nth, device): (usize, &Credentials)| {
+        let other = &devices[(nth + 1) % devices.len()];
+        let (credentials, status) = match nth % 10 {
+            3 => (Credentials { password: other.password.clone(), ..device.clone() }, 401),
+            8 => (Credentials { username: no_ones(nth), ..device.clone() }, 401),
+            _ => (device.clone(), 200),
+        };
+        Check { request: check::request(stage, "verify", &credentials), status }
+    };
+    devices.iter().enumerate().map(check).collect()
+}
+
+/// A username that looks as if it had been generated.
+fn no_ones(nth: usize) -> String {
+    let letter = |place: u32| char::from(b'a' + (nth / 26_usize.pow(place) % 26) as u8);
+    format!("u-{}", (0..16).map(letter).collect::<String>())
+}
+
+/// All connections together make so many checks.
+fn storm(address: &str, checks: &[Check], n_checks: usize) -> Result<Waits, Failure> {
+    let next = AtomicUsize::new(0);
+    let begun = Instant::now();
+    let waits = thread::scope(|scope| {
+        let next = &next;
+        let clients: Vec<_> = (0..N_CONNECTIONS)
+            .map(|_| scope.spawn(move || check_until(address, checks, next, n_checks)))
+            .collect();
+        let waits =
+            clients.into_iter().map(|client| client.join().map_err(|_| panicked()).flatten());
+        waits.collect::<Result<Vec<_>, Failure>>()
+    })?;
+    Ok(Waits::of(waits, begun.elapsed()))
+}
+
+fn check_until(
+    address: &str,
+    checks: &[Check],
+    next: &AtomicUsize,
+    n_checks: usize,
+) -> Result<Vec<Duration>, Failure> {
+    let mut client = Client::connect(address)?;
+    let mut waits = Vec::new();
+    loop {
+        let nth = next.fetch_add(1, Ordering::Relaxed);
+        if nth >= n_checks {
+            return Ok(waits);
+        }
+        let check = &checks[nth % checks.len()];
+        let answer = client.ask(&check.request)?;
+        if answer.status != check.status {
+            let said = String::from_utf8_lossy(answer.body);
+            return Err(Failure::WrongAnswer(format!(
+                "a check gave {} instead of {}: {said}",
+                answer.status, check.status
+            )));
+        }
+        waits.push(answer.latency);
+    }
+}
+
+/// What else was done.
+#[derive(Debug)]
+struct Done {
+    slow_per_second: f64,
+    n_batches: u32,
+}
+
+/// Does something while slow hashes fill their pool and one batch after the other is worked off.
+fn beside_all_else(
+    caller: &Caller,
+    slow: &[Vec<u8>],
+    work: impl FnOnce() -> Result<Waits, Failure>,
+) -> Result<(Waits, Done), Failure> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let is_over = &is_over;
+        let hashing: Vec<_> = slow
+            .iter()
+            .map(|request| scope.spawn(move || refuse_until(&caller.address, request, is_over)))
+            .collect();
+        let batches = scope.spawn(move || batches_until(caller, is_over));
+        let begun = Instant::now();
+        let waits = work();
+        let seen = begun.elapsed();
+        is_over.store(true, Ordering::Relaxed);
+        let mut n_slow = 0;
+        for client in hashing {
+            n_slow += client.join().map_err(|_| panicked()).flatten()?;
+        }
+        let n_batches = batches.join().map_err(|_| panicked()).flatten()?;
+        let slow_per_second = f64::from(n_slow) / seen.as_secs_f64();
+        Ok((waits?, Done { slow_per_second, n_batches }))
+    })
+}
+
+/// Tries wrong passwords until it is over; tells how many were hashed. Those that find no room are told so.
+fn refuse_until(address: &str, request: &[u8], is_over: &AtomicBool) -> Result<u32, Failure> {
+    let mut client = Client::connect(address)?;
+    let mut n_hashed = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        let answer = client.ask(request)?;
+        match answer.status {
+            401 => n_hashed += 1,
+            503 => {}
+            status => {
+                let said = String::from_utf8_lossy(answer.body);
+                return Err(Failure::WrongAnswer(format!(
+                    "a wrong password gave {status}: {said}"
+                )));
+            }
+        }
+    }
+    Ok(n_hashed)
+}
+
+fn batches_until(caller: &Caller, is_over: &AtomicBool) -> Result<u32, Failure> {
+    let mut n_batches = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        caller.make(&batch::so_many(N_BATCH), N_BATCH)?;
+        n_batches += 1;
+    }
+    Ok(n_batches)
+}
+
+fn panicked() -> Failure {
+    Failure::Trouble("a client panicked".to_owned())
+}

@@ -1,0 +1,90 @@
+//! Case 10: a Task of 100,000 accesses that is done, asked for whole.
+
+use std::time::Duration;
+
+use crate::batches::batch::{self, Caller};
+use crate::client::{self, Client};
+use crate::cpu::CpuReading;
+use crate::failure::Failure;
+use crate::fleet::TENANT;
+use crate::line::Line;
+use crate::memory::anonymous_mib;
+use crate::stage::Stage;
+
+/// Accesses of the Task.
+const N_ACCESSES: u32 = 100_000;
+
+/// How many times the CPU of sending its bytes it may use, and how much memory meanwhile.
+const GOAL_CPU: f64 = 12.0;
+const GOAL_MIB: f64 = 32.0;
+
+/// What an answer took.
+struct Taken {
+    n_bytes: u64,
+    cpu: Duration,
+    latency: Duration,
+    /// Memory at its most while it came, beyond what there was before.
+    more_mib: f64,
+}
+
+/// Measures polls of a Task that is done.
+pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+    eprintln!("bench: a Task of {N_ACCESSES}");
+    let address = stage.server.address().to_owned();
+    let caller = Caller { address, token: stage.token.clone() };
+    let task = caller.make(&batch::so_many(N_ACCESSES), N_ACCESSES)?.id;
+    let whole = client::get(&format!("/{TENANT}/access/batch/{task}"), &stage.token);
+    let compressed = client::with_header(&whole, "Accept-Encoding: gzip");
+    let n_bytes = fetch(stage, &whole)?.n_bytes;
+    let constant = client::get(&format!("/{TENANT}/yardstick?bytes={n_bytes}"), &stage.token);
+    fetch(stage, &constant)?;
+
+    let (mut cpu, mut memory, mut times, mut small) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..n_rounds {
+        let task = fetch(stage, &whole)?;
+        let bytes = fetch(stage, &constant)?;
+        let packed = fetch(stage, &compressed)?;
+        for taken in [&task, &bytes] {
+            if taken.n_bytes != n_bytes {
+                let why = format!("{} bytes of a Task instead of {n_bytes}", taken.n_bytes);
+                return Err(Failure::WrongAnswer(why));
+            }
+        }
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        cpu.push((millis(task.cpu), millis(bytes.cpu)));
+        times.push((millis(task.latency), millis(bytes.latency)));
+        memory.push(task.more_mib.max(packed.more_mib));
+        small.push((millis(packed.cpu), millis(task.cpu)));
+    }
+    Ok(vec![
+        Line::new("CPU of the server for all of it", "ms", cpu).cpu().at_most(GOAL_CPU),
+        Line::new("until all of it is there", "ms", times),
+        Line::alone("more anonymous memory meanwhile", "MiB", memory).at_most(GOAL_MIB),
+        Line::new("CPU of the server compressed, beside plain", "ms", small).cpu(),
+    ])
+}
+
+/// Asks, and lets the bytes go as they come.
+fn fetch(stage: &Stage, request: &[u8]) -> Result<Taken, Failure> {
+    let id = stage.server.process_id();
+    let mut client = Client::connect(stage.server.address())?;
+    let before = anonymous_mib(id)?;
+    let reading = CpuReading::of_process(id).map_err(Failure::without_account)?;
+    client.send(request)?;
+    let mut most = before;
+    let streamed = client.receive_streamed(|| {
+        // A look between two pieces: what they are made of is there.
+        most = anonymous_mib(id).unwrap_or_default().max(most);
+    })?;
+    let after = CpuReading::of_process(id).map_err(Failure::without_account)?;
+    if streamed.status != 200 {
+        return Err(Failure::WrongAnswer(format!("a Task gave {}", streamed.status)));
+    }
+    Ok(Taken {
+        n_bytes: streamed.n_bytes,
+        cpu: after.since(&reading),
+        latency: streamed.latency,
+        more_mib: most - before,
+    })
+}
