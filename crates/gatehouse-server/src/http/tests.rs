@@ -25,6 +25,7 @@ mod task;
 mod tenant;
 mod trace;
 mod verify;
+mod yardstick;
 
 use std::sync::Arc;
 

@@ -84,6 +84,8 @@ enum Order {
     Write(Length, Job),
     /// To move the log into the database and to cut it off: whether that went well.
     TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
+    /// To let go of the pages that were read and written: there was much to do, and now there isn't.
+    Rest,
 }
 
 pub(crate) struct Sqlite {
@@ -109,10 +111,16 @@ impl Sqlite {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
         keep_plans(&connection)?;
-        let turn = checkpoint::Turn::default();
-        let mover = checkpoint::start(path, &mut connection, turn.clone())?;
-        let log = Log { turn, mover };
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
+        let turn = checkpoint::Turn::default();
+        // It must not keep the queue open.
+        let queue = sender.downgrade();
+        let at_rest = move || {
+            // Where others wait, nobody rests.
+            let _ = queue.upgrade().map(|queue| queue.try_send(Order::Rest));
+        };
+        let mover = checkpoint::start(path, &mut connection, turn.clone(), at_rest)?;
+        let log = Log { turn, mover };
         let writer = std::thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn({
@@ -284,6 +292,12 @@ fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, me
             Order::Write(_, job) => job,
             Order::TruncateLog(answer) => {
                 let _ = answer.send(log.turn.alone(|| truncate_log(&lock(&link))));
+                continue;
+            }
+            Order::Rest => {
+                if let Err(cause) = lock(&link).execute_batch("PRAGMA shrink_memory") {
+                    tracing::warn!(%cause, "the writer keeps its memory");
+                }
                 continue;
             }
         };
