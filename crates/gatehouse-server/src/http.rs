@@ -45,6 +45,7 @@ pub(crate) mod refusal;
 mod reply;
 mod resource;
 mod routes;
+mod seen_through;
 mod site;
 mod slots;
 mod stream;

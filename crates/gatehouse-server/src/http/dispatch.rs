@@ -4,9 +4,12 @@
 //! 412, 422 or 409. Whether the tenant and the thing are there costs a look into the store, so it is
 //! looked up only when something lesser is wrong: a request that succeeds has found them anyway.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{ProductId, TenantName};
 use http::request::Parts;
@@ -31,6 +34,7 @@ use super::query::{Query, X_IGNORED_PARAMS};
 use super::reply::Reply;
 use super::resource::{BodySize, Need, Operation, Resource, Thing};
 use super::routes::Found;
+use super::seen_through::SeenThrough;
 use crate::app::Error;
 use crate::auth::Caller;
 use crate::metrics::{UNKNOWN_ROUTE, Watched};
@@ -38,8 +42,8 @@ use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
 use crate::trace::{Told, Trace};
 
-/// Answers one request on a task of its own, and sees it through whatever the client does: one that goes
-/// away stops nothing that was begun, and takes no line from the log. A panic is a problem like others.
+/// Answers one request, and sees it through whatever the client does: one that goes away stops nothing
+/// that was begun, and takes no line from the log. A panic is a problem like others.
 ///
 /// `busy` is held as long as anything of the answer has yet to be made.
 pub async fn handle<B, Busy>(
@@ -53,17 +57,24 @@ where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
     Busy: Send + 'static,
 {
+    let answered = SeenThrough::new(requests, outgoing(gate, arrival, request));
+    answered.await.send(requests, busy)
+}
+
+/// What goes out for a request, also when that panics.
+async fn outgoing<B>(gate: Gate, arrival: Arrival, request: Request<B>) -> Outgoing
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let correlation = Correlation::of(request.headers(), gate.site.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
-    let (its_gate, its_correlation, its_trace) = (gate.clone(), correlation.clone(), trace.clone());
-    let answered = requests.spawn(async move {
-        let answered = answer(&its_gate, arrival, &its_correlation, &its_trace, request);
-        its_trace.follow(answered).await
-    });
-    let (reply, route) = answered.await.unwrap_or_else(|panic| {
+    let answered = trace.follow(answer(&gate, arrival, &correlation, &trace, request));
+    let answered = AssertUnwindSafe(answered).catch_unwind().await;
+    let (reply, route) = answered.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
-        tracing::error!(correlation_id, trace_id, %panic, "a request panicked");
+        let panic = panic_message(&*panic);
+        tracing::error!(correlation_id, trace_id, panic, "a request panicked");
         trace.tell(&Told {
             method: &method,
             scheme: arrival.scheme(),
@@ -77,7 +88,13 @@ where
         trace.put(&mut reply.headers);
         (measured(reply, &method), UNKNOWN_ROUTE)
     });
-    Outgoing { reply, route, correlation, trace }.send(requests, gate, busy)
+    Outgoing { reply, route, gate, correlation, trace }
+}
+
+/// What a panic said, if it was a text.
+fn panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&'static str>().copied())
 }
 
 /// A reply that is ready to go out, and the route that it comes from.

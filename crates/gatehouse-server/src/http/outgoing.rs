@@ -56,6 +56,7 @@ pub(super) fn measured(mut reply: Reply, method: &Method) -> Reply {
 pub(super) struct Outgoing {
     pub(super) reply: Reply,
     pub(super) route: &'static str,
+    pub(super) gate: Gate,
     pub(super) correlation: Correlation,
     pub(super) trace: Trace,
 }
@@ -65,10 +66,9 @@ impl Outgoing {
     pub(super) fn send<Busy: Send + 'static>(
         self,
         requests: &TaskTracker,
-        gate: Gate,
         busy: Busy,
     ) -> Response<AnswerBody> {
-        let Self { reply: Reply { status, headers, body }, route, correlation, trace } = self;
+        let Self { reply: Reply { status, headers, body }, route, gate, correlation, trace } = self;
         let mut response = Response::new(match body {
             ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
             ReplyBody::Streamed(producer) => {
