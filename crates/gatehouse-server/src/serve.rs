@@ -1,13 +1,14 @@
 //! Starting the server and stopping it again.
 //!
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
-//! the bytes of each, `tls` encrypts them, and `open_files` says how many the system allows.
+//! the bytes of each, `tls` encrypts them, `own_turn` runs them, and `open_files` says how many the system allows.
 
 mod awaited_body;
 mod certificate;
 mod connections;
 mod listener;
 mod open_files;
+mod own_turn;
 mod tls;
 mod wire;
 

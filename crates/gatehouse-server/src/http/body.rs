@@ -152,6 +152,8 @@ impl BodyLimits<'_> {
     ) -> Result<T, Problem> {
         let timeout = self.timeout;
         let detail = tokio::select! {
+            // Most bodies are there already, and need no timer.
+            biased;
             read = reading => return Ok(read),
             () = tokio::time::sleep(left) => format!("the body did not arrive within {timeout}"),
             () = self.last_call() => {

@@ -1,6 +1,7 @@
 //! One listener: takes connections in, serves each on a task of its own, and lets them finish when it ends.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::awaited_body::AwaitedBody;
 use super::connections::{Connections, Held};
+use super::own_turn::OwnTurn;
 use super::tls::Tls;
 use super::wire::Wire;
 use crate::config::Limits;
@@ -230,11 +232,12 @@ impl Desk {
         });
         let mut connection =
             std::pin::pin!(self.http.serve_connection(TokioIo::new(wire), service));
+        let turn = OwnTurn::new();
         let mut ending = false;
         loop {
             tokio::select! {
                 biased;
-                ended = &mut connection => {
+                ended = poll_fn(|cx| turn.poll(cx, connection.as_mut())) => {
                     if let Err(cause) = ended {
                         tracing::debug!(cause, "a connection ended badly");
                     }
@@ -254,8 +257,9 @@ impl Desk {
             false => GOODBYE_TIMEOUT,
         };
         loop {
-            let ended = tokio::time::timeout(patience, &mut connection).await.is_ok();
-            if ended || activity.may_go() {
+            let ended = poll_fn(|cx| turn.poll(cx, connection.as_mut()));
+            let has_ended = tokio::time::timeout(patience, ended).await.is_ok();
+            if has_ended || activity.may_go() {
                 return;
             }
             patience = LAST_REQUEST_INTERVAL;
