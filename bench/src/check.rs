@@ -46,7 +46,7 @@ fn measure(
     // The first check of each is not measured: it may be a slow one.
     let n_bytes = typical_bytes(stage, &asks)?;
     let yardstick: Vec<Ask> = all.iter().map(|it| without_look_up(stage, it, n_bytes)).collect();
-    read::compare(stage, &asks, &yardstick, n_rounds, "", goal)
+    read::compare(stage, &asks, &yardstick, n_rounds, "a check", goal)
 }
 
 /// Accesses whose passwords are generated.

@@ -6,11 +6,11 @@ use crate::options::StoreKind;
 use crate::report::Report;
 use crate::table::figure;
 
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 1120.0;
 /// Where bars begin; names stand before them.
-const LEFT: f64 = 430.0;
+const LEFT: f64 = 590.0;
 /// Where they end at most; figures stand behind them.
-const RIGHT: f64 = 850.0;
+const RIGHT: f64 = 1000.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 22.0;
 
@@ -35,8 +35,7 @@ fn goals(report: &Report) -> String {
     canvas.rule(scale(1.0), "the goal");
     for it in closest {
         let colour = if it.line.is_missed() { BAD } else { GOOD };
-        let name = format!("{}. {} · {}", it.case.number, it.line.what, it.store.name());
-        canvas.name(&name);
+        canvas.name(&name(it.case.number, it.line, it.store));
         canvas.bar(LEFT, scale(it.share), colour, 0.0, 1.0);
         canvas.figure(scale(it.share), &it.line.shown().replace('*', ""));
         canvas.next_row();
@@ -54,8 +53,8 @@ fn pages(report: &Report) -> String {
     let both = |line: &Line| line.measured.max(line.yardstick.unwrap_or_default());
     let most = lines.iter().map(|(_, line)| both(line)).fold(1.0, f64::max);
     let scale = |cpu_us: f64| LEFT + cpu_us / most * (RIGHT - LEFT);
-    for (store, line) in lines {
-        canvas.name(&format!("{} · {}", line.what, store.name()));
+    for (name, line) in lines {
+        canvas.name(&name);
         canvas.bar(LEFT, scale(line.yardstick.unwrap_or_default()), PALE, 0.0, 0.5);
         canvas.bar(LEFT, scale(line.measured), GOOD, 0.5, 1.0);
         canvas.figure(scale(both(line)), &format!("{} µs", figure(line.measured)));
@@ -82,9 +81,9 @@ fn waits(report: &Report) -> String {
         let name = if us < 1000.0 { format!("{us} µs") } else { format!("{} ms", us / 1000.0) };
         canvas.rule(scale(us), &name);
     }
-    for (store, line) in lines {
+    for (name, line) in lines {
         let (p50, p99) = of(line);
-        canvas.name(&format!("{} · {}", line.what, store.name()));
+        canvas.name(&name);
         canvas.bar(scale(p50), scale(p99).max(scale(p50) + 2.0), GOOD, 0.25, 0.75);
         canvas.figure(scale(p99), &format!("{} … {} µs", figure(p50), figure(p99)));
         canvas.next_row();
@@ -92,13 +91,18 @@ fn waits(report: &Report) -> String {
     canvas.finish()
 }
 
-fn lines_of(report: &Report, wanted: impl Fn(u8, &Line) -> bool) -> Vec<(StoreKind, &Line)> {
+/// Lines, with the names that they have in pictures.
+fn lines_of(report: &Report, wanted: impl Fn(u8, &Line) -> bool) -> Vec<(String, &Line)> {
     let mut lines = Vec::new();
     for chapter in &report.chapters {
         let wanted = chapter.lines.iter().filter(|line| wanted(chapter.case, line));
-        lines.extend(wanted.map(|line| (chapter.store, line)));
+        lines.extend(wanted.map(|line| (name(chapter.case, line, chapter.store), line)));
     }
     lines
+}
+
+fn name(case: u8, line: &Line, store: StoreKind) -> String {
+    format!("{case}. {} · {}", line.what, store.name())
 }
 
 /// A picture of rows: a name, a bar, a figure.

@@ -27,7 +27,7 @@ pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failu
     eprintln!("bench: reading accesses");
     let asks = reads(stage);
     let yardstick = [constant(stage, typical_bytes(stage, &asks)?)];
-    compare(stage, &asks, &yardstick, n_rounds, "", goal(stage))
+    compare(stage, &asks, &yardstick, n_rounds, "a read", goal(stage))
 }
 
 /// Measures requests beside a yardstick, over many connections and over one. The goal is about many.
@@ -47,7 +47,7 @@ pub(crate) fn compare(
         for _ in 0..n_rounds {
             rounds.push(turns::take([&mut measured, &mut beside])?.into());
         }
-        let line = Line::of_cpu(&format!("{what}{how}"), &rounds);
+        let line = Line::of_cpu(&format!("{what}, {how}"), &rounds);
         lines.push(if n_connections > 1 { line.at_most(goal) } else { line });
     }
     Ok(lines)
