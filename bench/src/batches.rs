@@ -60,8 +60,10 @@ pub(crate) fn measure(
 ) -> Result<Vec<Line>, Failure> {
     let address = stage.server.address().to_owned();
     let caller = Caller { address, token: stage.token.clone() };
-    let mut lines = creations(stage, &caller, bare, options.rounds(5, 1))?;
-    if !options.quick {
+    let mut lines = creations(stage, &caller, bare, options.rounds(5, 3))?;
+    if options.quick {
+        eprintln!("bench: single creations beside a batch are left out when it is to be quick");
+    } else {
         for n_clients in N_CLIENTS {
             lines.extend(others(&caller, n_clients, OTHERS_ROUNDS)?);
         }
@@ -85,7 +87,8 @@ fn creations(
         let n_before = round as u64 * u64::from(N_CREATIONS);
         let (job, accesses) = stage.fleet.batch(n_before, N_CREATIONS.into());
         let own = std::process::id().cast_signed();
-        let mut of_rows = || watch(own, family, || bare.insert(job, &accesses));
+        let rows = Bare::rows(job, &accesses);
+        let of_rows = || watch(own, family, || bare.insert(rows));
         let of_batch = || {
             watch(stage.server.process_id(), family, || {
                 caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS).map(|made| made.took)
@@ -100,7 +103,6 @@ fn creations(
             (of_rows()?, made)
         };
         let secrets = watch(own, None, || Ok(derivation::derive(N_CREATIONS)))?;
-        eprintln!("bench: {:.2} s beside {:.2} s", made.seconds, rows.seconds);
         seconds.push((made.seconds, rows.seconds));
         cpu_seconds.push((made.cpu_seconds, rows.cpu_seconds));
         derived.push((secrets.cpu_seconds, made.cpu_seconds));
@@ -111,6 +113,7 @@ fn creations(
         Line::new("100,000 creations, beside the bare rows", "s", seconds).at_most(goal),
         Line::new(cpu, "s", cpu_seconds).cpu(),
         Line::new("deriving and hashing, as a part of that CPU", "s", derived)
+            .cpu()
             .at_most(GOAL_SECRETS),
     ])
 }
@@ -126,10 +129,6 @@ fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line
         let batch = || caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS);
         let (seen, busy) = load::beside(caller, &requests, 201, None, batch)?;
         let beside = Waits::of(busy, seen);
-        eprintln!(
-            "bench: {beside:?} beside a batch of {:.2} s, {alone:?} alone",
-            seen.as_secs_f64()
-        );
         p50.push((beside.p50_us, alone.p50_us));
         p99.push((beside.p99_us, alone.p99_us));
         per_second.push((f64::from(N_CREATIONS) / seen.as_secs_f64(), beside.per_second));

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::client::{self, Client};
+use crate::devices::Credentials;
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 use crate::line::Line;
@@ -10,24 +11,20 @@ use crate::read::{self, of_bytes, typical_bytes};
 use crate::stage::Stage;
 use crate::turns::Ask;
 
-/// Credentials that are checked in turn. A chosen password takes long to hash, so they are fewer.
-const N_GENERATED: usize = 500;
+/// Chosen passwords that are checked in turn.
 const N_CHOSEN: usize = 50;
 
 /// How many times the CPU of the yardstick a chosen password may use that was right before.
 const GOAL_CHOSEN: f64 = 2.0;
 
-/// A username and its password.
-#[derive(Clone, Debug)]
-pub(crate) struct Credentials {
-    pub(crate) username: String,
-    pub(crate) password: String,
-}
-
-/// Case 2: passwords that were generated.
-pub(crate) fn measure_generated(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+/// Case 2: passwords that were generated, of devices from all over the store.
+pub(crate) fn measure_generated(
+    stage: &Stage,
+    devices: &[Credentials],
+    n_rounds: usize,
+) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking generated passwords");
-    measure(stage, &generated(stage, N_GENERATED)?, n_rounds, read::goal(stage))
+    measure(stage, devices, n_rounds, read::goal(stage))
 }
 
 /// Case 3: passwords that were chosen, and checked before.
@@ -49,31 +46,16 @@ fn measure(
     read::compare(stage, &asks, &yardstick, n_rounds, "a check", goal)
 }
 
-/// Accesses whose passwords are generated.
-pub(crate) fn generated(stage: &Stage, n: usize) -> Result<Vec<Credentials>, Failure> {
-    make(stage, n, |_| None)
-}
-
-/// Accesses whose passwords are chosen.
+/// Makes accesses whose passwords are chosen.
 pub(crate) fn chosen(stage: &Stage, n: usize) -> Result<Vec<Credentials>, Failure> {
-    make(stage, n, |nth| Some(format!("chosen by somebody {nth}")))
-}
-
-fn make(
-    stage: &Stage,
-    n: usize,
-    password: impl Fn(usize) -> Option<String>,
-) -> Result<Vec<Credentials>, Failure> {
     let mut client = Client::connect(stage.server.address())?;
     let make = |nth| {
-        let mut body = json!({"contractId": CONTRACTS[1]});
-        if let Some(password) = password(nth) {
-            body["password"] = password.into();
-        }
-        let request = client::post(&format!("/{TENANT}/access"), &stage.token, &body.to_string());
+        let password = format!("chosen by somebody {nth}");
+        let body = json!({"contractId": CONTRACTS[1], "password": password}).to_string();
+        let request = client::post(&format!("/{TENANT}/access"), &stage.token, &body);
         let made = client.ask_for_json(&request, 201)?;
-        let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
-        Ok(Credentials { username: text("username"), password: text("password") })
+        let username = made["username"].as_str().unwrap_or_default().to_owned();
+        Ok(Credentials { username, password })
     };
     (0..n).map(make).collect()
 }

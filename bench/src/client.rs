@@ -18,7 +18,7 @@ const ANSWER_BYTES_MAX: usize = 4 << 20;
 /// Room for an answer at first; there may be a thousand connections.
 const ANSWER_BYTES: usize = 16 << 10;
 
-/// Room for the pieces of an answer that are let go.
+/// Room for the pieces of an answer.
 const STREAM_BYTES: usize = 256 << 10;
 
 /// A connection to a server.
@@ -81,28 +81,28 @@ impl Client {
         self.read_answer().map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
     }
 
-    /// Waits for an answer that comes in pieces of unknown number, and lets them go; looks around between them.
-    pub(crate) fn receive_streamed(&mut self, look: impl FnMut()) -> Result<Streamed, Failure> {
-        self.read_streamed(look).map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
-    }
-
-    fn read_streamed(&mut self, mut look: impl FnMut()) -> io::Result<Streamed> {
+    /// Waits for an answer that comes in pieces of unknown number; looks around between them.
+    pub(crate) fn receive_streamed(
+        &mut self,
+        mut look: impl FnMut() -> Result<(), Failure>,
+    ) -> Result<Streamed, Failure> {
+        let failed = |cause| Failure::Trouble(format!("no answer: {cause}"));
         self.buffer.resize(STREAM_BYTES, 0);
         let mut n_read = 0;
         let (status, n_head) = loop {
-            n_read += self.read_more(n_read)?;
-            if let Some(head) = read_streamed_head(&self.buffer[..n_read])? {
+            n_read += self.read_more(n_read).map_err(failed)?;
+            if let Some(head) = read_streamed_head(&self.buffer[..n_read]).map_err(failed)? {
                 break head;
             }
         };
         let mut chunks = Chunks::default();
-        chunks.take(&self.buffer[n_head..n_read])?;
+        chunks.take(&self.buffer[n_head..n_read]).map_err(failed)?;
         while !chunks.is_over {
-            n_read = self.read_more(0)?;
-            chunks.take(&self.buffer[..n_read])?;
-            look();
+            n_read = self.read_more(0).map_err(failed)?;
+            chunks.take(&self.buffer[..n_read]).map_err(failed)?;
+            look()?;
         }
-        Ok(Streamed { status, n_bytes: chunks.n_bytes, latency: self.sent_at.elapsed() })
+        Ok(Streamed { status, body: chunks.body, latency: self.sent_at.elapsed() })
     }
 
     fn read_answer(&mut self) -> io::Result<Answer<'_>> {
@@ -137,17 +137,16 @@ impl Client {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Streamed {
     pub(crate) status: u16,
-    /// Of its body.
-    pub(crate) n_bytes: u64,
+    pub(crate) body: Vec<u8>,
     pub(crate) latency: Duration,
 }
 
-/// The chunks of a body, which are counted and not kept.
+/// The chunks of a body.
 #[derive(Debug, Default)]
 struct Chunks {
-    /// Bytes so far.
-    n_bytes: u64,
-    /// Bytes of the chunk at hand that have yet to come, with the line end behind it.
+    /// What has come so far.
+    body: Vec<u8>,
+    /// Bytes of the chunk at hand that have yet to come.
     n_left: usize,
     /// What has come of the line that says how long the next chunk is.
     line: Vec<u8>,
@@ -160,6 +159,7 @@ impl Chunks {
         while !bytes.is_empty() && !self.is_over {
             if self.n_left > 0 {
                 let n = self.n_left.min(bytes.len());
+                self.body.extend_from_slice(&bytes[..n]);
                 self.n_left -= n;
                 bytes = &bytes[n..];
                 continue;
@@ -172,10 +172,13 @@ impl Chunks {
             }
             let line = std::mem::take(&mut self.line);
             let digits = std::str::from_utf8(&line).unwrap_or_default().trim();
+            // What stands behind a chunk is the end of a line.
+            if digits.is_empty() && !self.body.is_empty() {
+                continue;
+            }
             let length = usize::from_str_radix(digits, 16);
             let length = length.map_err(|_| io::Error::other("the answer has no chunks"))?;
-            self.n_bytes += length as u64;
-            self.n_left = length + 2;
+            self.n_left = length;
             self.is_over = length == 0;
         }
         Ok(())

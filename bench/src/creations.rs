@@ -11,11 +11,15 @@ pub(crate) mod sqlite;
 
 use std::time::Duration;
 
+use crate::options::Options;
+
 /// Clients that make accesses at the same time.
 const N_CLIENTS: usize = 64;
 
 /// How long each way is watched in its turn.
-const STRETCH: Duration = Duration::from_secs(2);
+fn stretch(options: &Options) -> Duration {
+    Duration::from_millis(if options.quick { 700 } else { 2000 })
+}
 
 /// How long each goes before the first turn: connections are made, and statements prepared.
 const WARM_UP: Duration = Duration::from_millis(500);

@@ -1,6 +1,7 @@
 //! How a measurement can fail, and the exit code that each failure becomes.
 
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why there is no result.
@@ -14,7 +15,7 @@ pub(crate) enum Failure {
     WrongAnswer(String),
     /// With `--strict`: the answers were right, and this many goals were missed.
     MissedGoals(usize),
-    /// With `--check`: what uses more than it did when the results were kept.
+    /// With `--check`: what uses more than it did when the results were kept, or is not measured any more.
     Regressions(Vec<String>),
 }
 
@@ -29,6 +30,11 @@ impl Failure {
     /// What the kernel keeps account of can't be read.
     pub(crate) fn without_account(cause: std::io::Error) -> Self {
         Self::Trouble(format!("no account of what was used: {cause}"))
+    }
+
+    /// A file or a directory is not as it should be.
+    pub(crate) fn of_path(path: &Path, cause: &std::io::Error) -> Self {
+        Self::Trouble(format!("{}: {cause}", path.display()))
     }
 
     /// Tells the person what happened and gives the exit code for it.
@@ -52,7 +58,7 @@ impl Failure {
             }
             Self::Regressions(all) => {
                 for one in all {
-                    eprintln!("bench: more than before: {one}");
+                    eprintln!("bench: worse than what is kept: {one}");
                 }
                 ExitCode::FAILURE
             }

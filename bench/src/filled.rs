@@ -66,7 +66,7 @@ pub(crate) fn sqlite(
     let marker = Marker { schema_version, fleet_version: FLEET_VERSION, latest_at: now };
     write_marker(&new, &marker)?;
     remove(&kept)?;
-    fs::rename(&new, &kept).map_err(|cause| trouble_with(&kept, &cause))?;
+    fs::rename(&new, &kept).map_err(|cause| Failure::of_path(&kept, &cause))?;
     Ok(FilledStore { fleet, place: kept_place })
 }
 
@@ -156,7 +156,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), Failure> {
         }
         Ok(())
     });
-    copied.map_err(|cause| trouble_with(to, &cause))
+    copied.map_err(|cause| Failure::of_path(to, &cause))
 }
 
 fn time_filling(
@@ -185,20 +185,16 @@ fn read_marker(directory: &Path) -> Option<Marker> {
 fn write_marker(directory: &Path, marker: &Marker) -> Result<(), Failure> {
     let path: PathBuf = directory.join(MARKER);
     let text = serde_json::to_string(marker).map_err(io::Error::other);
-    text.and_then(|text| fs::write(&path, text)).map_err(|cause| trouble_with(&path, &cause))
+    text.and_then(|text| fs::write(&path, text)).map_err(|cause| Failure::of_path(&path, &cause))
 }
 
 pub(crate) fn remove(directory: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(directory) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            Err(trouble_with(directory, &cause))
+            Err(Failure::of_path(directory, &cause))
         }
         _ => Ok(()),
     }
-}
-
-pub(crate) fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
-    Failure::Trouble(format!("{}: {cause}", path.display()))
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use crate::turns::Sample;
 pub(crate) struct Line {
     pub(crate) what: String,
     pub(crate) unit: String,
+    /// How often it was measured.
+    pub(crate) n_rounds: usize,
     pub(crate) measured: f64,
     pub(crate) yardstick: Option<f64>,
     /// How many times the yardstick it is; there is none where there is no yardstick.
@@ -68,8 +70,8 @@ impl Line {
     pub(crate) fn new(what: &str, unit: &str, rounds: Vec<(f64, f64)>) -> Self {
         let of = |figure: fn(&(f64, f64)) -> f64| median(rounds.iter().map(figure).collect());
         Self {
-            yardstick: Some(hundredths(of(|it| it.1))),
-            ratio: Some(hundredths(of(|it| it.0 / it.1))),
+            yardstick: Some(of(|it| it.1)),
+            ratio: Some(of(|it| it.0 / it.1)),
             ..Self::alone(what, unit, rounds.iter().map(|it| it.0).collect())
         }
     }
@@ -79,7 +81,8 @@ impl Line {
         Self {
             what: what.to_owned(),
             unit: unit.to_owned(),
-            measured: hundredths(median(rounds)),
+            n_rounds: rounds.len(),
+            measured: median(rounds),
             yardstick: None,
             ratio: None,
             goal: None,
@@ -97,7 +100,7 @@ impl Line {
         let database: Vec<f64> = turns.iter().filter_map(|(one, _)| one.database_cpu_us).collect();
         let waits = Waits::median(turns.iter().map(|(one, _)| one.waits));
         let line = Self::new(what, "µs", rounds.collect()).cpu().with_waits(waits);
-        let database_us = (!database.is_empty()).then(|| hundredths(median(database)));
+        let database_us = (!database.is_empty()).then(|| median(database));
         Self { database_us, ..line }
     }
 
@@ -119,9 +122,9 @@ impl Line {
     /// The same, and what the clients saw.
     pub(crate) fn with_waits(self, waits: Waits) -> Self {
         Self {
-            p50_us: Some(hundredths(waits.p50_us)),
-            p99_us: Some(hundredths(waits.p99_us)),
-            per_second: Some(hundredths(waits.per_second)),
+            p50_us: Some(waits.p50_us),
+            p99_us: Some(waits.p99_us),
+            per_second: Some(waits.per_second),
             ..self
         }
     }
@@ -129,6 +132,12 @@ impl Line {
     /// What the goal is about.
     pub(crate) fn compared(&self) -> f64 {
         self.ratio.unwrap_or(self.measured)
+    }
+
+    /// Whether there is a figure wherever there should be one.
+    pub(crate) fn is_whole(&self) -> bool {
+        let figures = [Some(self.measured), self.yardstick, self.ratio];
+        figures.into_iter().flatten().all(f64::is_finite)
     }
 
     pub(crate) fn is_missed(&self) -> bool {
@@ -145,11 +154,6 @@ impl Line {
             Some(goal) => format!("{compared} {}", goal.shown(true)),
         }
     }
-}
-
-/// More digits would be noise.
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }
 
 #[cfg(test)]

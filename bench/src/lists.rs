@@ -44,7 +44,11 @@ pub(crate) fn measure(large: &Stage, small: &Stage, n_rounds: usize) -> Result<M
     let mut measured = Measured { beside_first: Vec::new(), beside_small: Vec::new() };
     for ((page, ..), (beside_first, beside_small)) in runners.iter().zip(&rounds) {
         let what = format!("{}, {} page", page.list, page.page.as_str());
-        measured.beside_first.push(Line::of_cpu(&what, beside_first).at_most(page.goal));
+        let line = Line::of_cpu(&what, beside_first);
+        measured.beside_first.push(match page.goal {
+            Some(goal) => line.at_most(goal),
+            None => line,
+        });
         measured.beside_small.push(Line::of_cpu(&what, beside_small).at_most(GROWTH_GOAL));
     }
     Ok(measured)

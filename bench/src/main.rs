@@ -10,6 +10,7 @@ mod client;
 mod cpu;
 mod creations;
 mod database;
+mod devices;
 mod failure;
 mod fill;
 mod filled;
@@ -69,9 +70,8 @@ fn run(options: Options) -> Result<(), Failure> {
         measure_creations(&workshop, &database, &mut results)?;
         measure_large(&workshop, &database, &mut results)?;
         if options.want(11, kind) {
-            let n_rounds = options.rounds(15, 3);
-            let lines = products::measure(&workshop, n_rounds)?;
-            results.put(chapter(11, &database, products::about(n_rounds), lines))?;
+            let lines = products::measure(&workshop, options.rounds(15, 3))?;
+            results.put(chapter(11, &database, products::about(), lines))?;
         }
     }
     print!("{}", results.measured().markdown());
@@ -90,34 +90,35 @@ fn measure_usual(
     }
     let n_accesses = options.usual_rows();
     let filled = workshop.fill(database, n_accesses)?;
-    let stage = Stage::set(database, filled::copy(workshop, database, &filled, "usual")?)?;
-    let mut put = |case: u8, n_rounds: usize, lines: Vec<Line>| {
-        let about = about(database, n_accesses, n_rounds);
-        results.put(chapter(case, database, about, lines))
+    let own = filled::copy(workshop, database, &filled, "usual")?;
+    let devices = devices::give_passwords(database, &own)?;
+    let stage = Stage::set(database, own)?;
+    let mut put = |case: u8, lines: Vec<Line>| {
+        results.put(chapter(case, database, about(database, n_accesses), lines))
     };
     let n_rounds = options.rounds(21, 5);
-    type Measure = fn(&Stage, usize) -> Result<Vec<Line>, Failure>;
-    let short: [(u8, Measure); 3] =
-        [(1, read::measure), (2, check::measure_generated), (3, check::measure_chosen)];
-    for (case, measure) in short {
-        if options.want(case, kind) {
-            put(case, n_rounds, measure(&stage, n_rounds)?)?;
-        }
+    if options.want(1, kind) {
+        put(1, read::measure(&stage, n_rounds)?)?;
+    }
+    if options.want(2, kind) {
+        put(2, check::measure_generated(&stage, &devices, n_rounds)?)?;
+    }
+    if options.want(3, kind) {
+        put(3, check::measure_chosen(&stage, n_rounds)?)?;
     }
     if options.want(9, kind) {
         let bare = filled::copy(workshop, database, &filled, "bare")?;
         let mut bare = Bare::open(database, &bare.place)?;
-        put(9, options.rounds(5, 1), batches::measure(&stage, &mut bare, options)?)?;
+        put(9, batches::measure(&stage, &mut bare, options)?)?;
     }
     if options.want(10, kind) {
-        let n_rounds = options.rounds(9, 3);
-        put(10, n_rounds, task::measure(&stage, n_rounds)?)?;
+        put(10, task::measure(&stage, options.rounds(9, 3))?)?;
     }
     if options.want(12, kind) {
-        put(12, options.rounds(5, 1), storm::measure(&stage, options)?)?;
+        put(12, storm::measure(&stage, &devices, options)?)?;
     }
     if options.want(13, kind) {
-        put(13, 1, memory::measure(&stage.server)?)?;
+        put(13, memory::measure(&stage.server)?)?;
     }
     stage.strike()
 }
@@ -129,8 +130,8 @@ fn measure_creations(
 ) -> Result<(), Failure> {
     let (options, kind) = (&workshop.options, database.kind());
     let (case, n_rounds) = match kind {
-        StoreKind::Sqlite => (7, options.rounds(5, 1)),
-        StoreKind::Postgres => (8, options.rounds(7, 1)),
+        StoreKind::Sqlite => (7, options.rounds(5, 3)),
+        StoreKind::Postgres => (8, options.rounds(7, 3)),
     };
     if !options.want(case, kind) {
         return Ok(());
@@ -139,7 +140,7 @@ fn measure_creations(
         StoreKind::Sqlite => creations::sqlite::measure(workshop, database, n_rounds),
         StoreKind::Postgres => creations::postgres::measure(workshop, database, n_rounds),
     };
-    results.put(chapter(case, database, about(database, options.usual_rows(), n_rounds), lines?))
+    results.put(chapter(case, database, about(database, options.usual_rows()), lines?))
 }
 
 /// Everything that is about very many accesses.
@@ -150,29 +151,26 @@ fn measure_large(
 ) -> Result<(), Failure> {
     let (options, kind) = (&workshop.options, database.kind());
     let n_accesses = options.large_rows;
-    let mut put = |case: u8, n_rounds: usize, lines: Vec<Line>| {
-        let about = about(database, n_accesses, n_rounds);
-        results.put(chapter(case, database, about, lines))
+    let mut put = |case: u8, lines: Vec<Line>| match options.want(case, kind) {
+        true => results.put(chapter(case, database, about(database, n_accesses), lines)),
+        false => Ok(()),
     };
     if options.want_any(&[4, 5, 6], kind) {
         let large = Stage::set(database, workshop.fill(database, n_accesses)?)?;
         if options.want_any(&[4, 5], kind) {
-            let n_rounds = options.rounds(15, 2);
             let small = Stage::set(database, workshop.fill(database, SMALL_ROWS)?)?;
-            let measured = lists::measure(&large, &small, n_rounds)?;
-            put(4, n_rounds, measured.beside_first)?;
-            put(5, n_rounds, measured.beside_small)?;
+            let measured = lists::measure(&large, &small, options.rounds(15, 3))?;
+            put(4, measured.beside_first)?;
+            put(5, measured.beside_small)?;
             small.strike()?;
         }
         if options.want(6, kind) {
-            let n_rounds = options.rounds(5, 1);
-            put(6, n_rounds, filters::measure(&large, n_rounds)?)?;
+            put(6, filters::measure(&large, options)?)?;
         }
         large.strike()?;
     }
     if options.want(14, kind) {
-        let n_rounds = options.rounds(9, 3);
-        put(14, n_rounds, start::measure(workshop, database, n_rounds)?)?;
+        put(14, start::measure(workshop, database, options.rounds(9, 3))?)?;
     }
     Ok(())
 }
@@ -183,16 +181,12 @@ fn chapter(case: u8, database: &Database, about: String, lines: Vec<Line>) -> Ch
     Chapter { case, store: database.kind(), about, lines }
 }
 
-fn about(database: &Database, n_accesses: u64, n_rounds: usize) -> String {
+fn about(database: &Database, n_accesses: u64) -> String {
     let beside = match database.kind() {
         StoreKind::Sqlite => "with the clients",
         StoreKind::Postgres => "with the database and the clients",
     };
-    let n_accesses = with_commas(n_accesses);
-    match n_rounds {
-        1 => format!("shared {beside}; {n_accesses} accesses; one round."),
-        n => format!("shared {beside}; {n_accesses} accesses; medians of {n} rounds."),
-    }
+    format!("shared {beside}; {} accesses.", with_commas(n_accesses))
 }
 
 /// Says whether all is as it is to be.

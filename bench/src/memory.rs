@@ -12,7 +12,7 @@ use crate::server::Server;
 const GOAL_MIB: f64 = 100.0;
 
 /// How long a server is left alone before: it lets go of what it needed for much work when there is none.
-const CALM: Duration = Duration::from_secs(5);
+const CALM: Duration = Duration::from_secs(12);
 
 /// What a server has for itself, now that all has been done to it.
 pub(crate) fn measure(server: &Server) -> Result<Vec<Line>, Failure> {

@@ -20,6 +20,9 @@ const ROWS_MAX: u64 = 100_000_000;
 const USUAL_ROWS: u64 = 1_000_000;
 const USUAL_ROWS_QUICK: u64 = 200_000;
 
+/// What is done to a server before it is looked at how much memory it has.
+const BEFORE_MEMORY: [u8; 6] = [1, 2, 3, 9, 10, 12];
+
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -83,6 +86,11 @@ impl Options {
         StoreKind::ALL.into_iter().filter(move |kind| self.want_any(&all, *kind))
     }
 
+    /// Whether the large store has as many accesses as where nothing is said about that.
+    pub(crate) fn has_usual_rows(&self) -> bool {
+        self.large_rows == usual_large_rows(self.quick)
+    }
+
     /// Accesses where everything but lists is measured.
     pub(crate) fn usual_rows(&self) -> u64 {
         if self.quick { USUAL_ROWS_QUICK } else { USUAL_ROWS }
@@ -117,13 +125,22 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Fail
             }
         }
     }
-    let large_rows = rows.unwrap_or(if quick { LARGE_ROWS_QUICK } else { LARGE_ROWS });
+    let large_rows = rows.unwrap_or(usual_large_rows(quick));
     let options = Options { quick, strict, check, large_rows, only, store };
+    if options.only.contains(&13) && !BEFORE_MEMORY.iter().all(|case| options.only.contains(case)) {
+        let why = "case 13 is what a server has after cases 1, 2, 3, 9, 10 and 12: \
+                   use --only 1,2,3,9,10,12,13";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     if options.stores().next().is_none() {
         let why = "none of these cases is measured on this store";
         return Err(Failure::Usage(why.to_owned()));
     }
     Ok(options)
+}
+
+fn usual_large_rows(quick: bool) -> u64 {
+    if quick { LARGE_ROWS_QUICK } else { LARGE_ROWS }
 }
 
 fn parse_rows(text: &str) -> Result<u64, Failure> {

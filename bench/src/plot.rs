@@ -31,7 +31,7 @@ fn goals(report: &Report) -> String {
     const SHARE_MAX: f64 = 1.5;
     let closest = report.closest();
     let mut canvas = Canvas::new("How much of what its goal allows each case takes", closest.len());
-    let scale = |share: f64| LEFT + share.min(SHARE_MAX) / SHARE_MAX * (RIGHT - LEFT);
+    let scale = |share: f64| LEFT + share.clamp(0.0, SHARE_MAX) / SHARE_MAX * (RIGHT - LEFT);
     canvas.rule(scale(1.0), "the goal");
     for it in closest {
         let colour = if it.line.is_missed() { BAD } else { GOOD };
@@ -74,7 +74,9 @@ fn waits(report: &Report) -> String {
         |line: &Line| (line.p50_us.unwrap_or(1.0).max(1.0), line.p99_us.unwrap_or(1.0).max(1.0));
     let least = lines.iter().map(|(_, line)| of(line).0).fold(f64::INFINITY, f64::min);
     let most = lines.iter().map(|(_, line)| of(line).1).fold(1.0, f64::max);
-    let (least, most) = (least.log10().floor(), most.log10().ceil());
+    let least = least.min(most).log10().floor();
+    // There is always a decade between the two ends.
+    let most = most.log10().ceil().max(least + 1.0);
     let scale = |us: f64| LEFT + (us.log10() - least) / (most - least) * (RIGHT - LEFT);
     for decade in least as i32..=most as i32 {
         let us = 10_f64.powi(decade);

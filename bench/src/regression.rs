@@ -15,34 +15,39 @@ pub(crate) struct Comparison {
     pub(crate) regressions: Vec<String>,
 }
 
-/// Compares ratios of CPU: those hardly depend on the machine, nor on what else it does.
+/// Compares ratios of CPU: those hardly depend on the machine, nor on what else it does. What was kept must be there
+/// again, wherever its case was measured.
 pub(crate) fn compare(kept: &Report, now: &Report) -> Comparison {
     let mut comparison = Comparison::default();
-    for chapter in &now.chapters {
-        let before = kept.chapters.iter();
-        let before = before.filter(|it| (it.case, it.store) == (chapter.case, chapter.store));
-        let before: Vec<_> = before.flat_map(|it| &it.lines).filter(|line| line.is_cpu).collect();
+    for chapter in &kept.chapters {
+        let again = now.chapters.iter();
+        let again = again.filter(|it| (it.case, it.store) == (chapter.case, chapter.store));
+        let Some(again) = again.last() else { continue };
         for line in chapter.lines.iter().filter(|line| line.is_cpu) {
-            let same = before.iter().find(|it| it.what == line.what);
-            let Some((before, now)) = same.and_then(|it| it.ratio).zip(line.ratio) else {
-                continue;
-            };
+            let same = again.lines.iter().find(|it| it.is_cpu && it.what == line.what);
+            let ratio = same.and_then(|it| it.ratio);
+            let said = line.ratio.map(|before| judge(line.goal, before, ratio));
             comparison.n_compared += 1;
-            let grown = match line.goal {
-                Some(Goal::AtLeast(_)) => before / now,
-                _ => now / before,
-            };
-            if grown > TOLERANCE {
-                comparison.regressions.push(format!(
-                    "case {}, {}, {}: {now:.2} times the yardstick, and was {before:.2}",
-                    chapter.case,
-                    chapter.store.name(),
-                    line.what
-                ));
+            if let Some(said) = said.flatten() {
+                let (store, what) = (chapter.store.name(), &line.what);
+                let said = format!("case {}, {store}, {what}: {said}", chapter.case);
+                comparison.regressions.push(said);
             }
         }
     }
     comparison
+}
+
+/// What is worse than before, if anything is.
+fn judge(goal: Option<Goal>, before: f64, now: Option<f64>) -> Option<String> {
+    let Some(now) = now else { return Some("it is not measured any more".to_owned()) };
+    let grown = match goal {
+        Some(Goal::AtLeast(_)) => before / now,
+        _ => now / before,
+    };
+    // Written so that what can't be compared is no better either.
+    let is_fine = grown <= TOLERANCE;
+    (!is_fine).then(|| format!("{now:.2} times the yardstick, and was {before:.2}"))
 }
 
 #[cfg(test)]
@@ -77,6 +82,15 @@ mod tests {
         assert_eq!(compare(8.0).regressions.len(), 0);
         assert_eq!(compare(7.9).regressions.len(), 1);
         assert_eq!(compare(30.0).regressions.len(), 0);
+    }
+
+    #[test]
+    fn what_is_not_measured_any_more_is_told() {
+        let kept = report(vec![line("read", 1.0), line("check", 2.0)]);
+        let Comparison { regressions, .. } = compare(&kept, &report(vec![line("read", 1.0)]));
+        assert_eq!(regressions, ["case 1, SQLite, check: it is not measured any more"]);
+        let other_cases = compare(&kept, &Report::default());
+        assert_eq!(other_cases, Comparison::default());
     }
 
     #[test]

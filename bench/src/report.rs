@@ -137,18 +137,19 @@ impl Chapter {
         ];
         let is_there = |column: &&Column| self.lines.iter().any(|line| column.1(line).is_some());
         let more: Vec<&Column> = MORE.iter().filter(is_there).collect();
-        let mut head = vec!["what", "unit", "measured", "yardstick", "ratio"];
+        let mut head = vec!["what", "rounds", "unit", "measured", "yardstick", "ratio"];
         head.extend(more.iter().map(|(name, _)| name));
         let head = head.into_iter().map(str::to_owned).collect();
         let rows = self.lines.iter().map(|line| {
-            let mut row = vec![line.what.clone(), line.unit.clone(), figure(line.measured)];
+            let mut row = vec![line.what.clone(), line.n_rounds.to_string(), line.unit.clone()];
+            row.push(figure(line.measured));
             row.push(line.yardstick.map(figure).unwrap_or_default());
             row.push(line.shown());
             row.extend(more.iter().map(|(_, of)| of(line).map(figure).unwrap_or_default()));
             row
         });
         let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
-        format!("{}\n\n{}", self.about, layout(&rows, 2))
+        format!("{}\n\n{}", self.about, layout(&rows, 3))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Where results are kept: `bench/results`, in the repository, for those of a whole run; beside them, and out of the
-//! repository, those of a run that was quick or that was compared.
+//! Where results are kept: `bench/results`, in the repository, for those of a whole run, and `quick` below it for those
+//! of a quick one. What is only compared, or is about another number of accesses, goes to `latest`, out of the repository.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -30,19 +30,26 @@ impl Results {
         // `cargo run` says where the package is now; what was compiled in serves a direct start.
         let package = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-        let directory = package.join("results");
-        let kept = read(&directory)?;
-        let is_passing = options.quick || options.check;
+        Self::open_in(&package, options)
+    }
+
+    fn open_in(package: &Path, options: &Options) -> Result<Self, Failure> {
+        let all = package.join("results");
+        let own = if options.quick { all.join("quick") } else { all.clone() };
+        let kept = read(&own)?;
         if options.check && kept.chapters.is_empty() {
-            let why = format!("nothing to compare with in {}", directory.display());
+            let why = format!("there is nothing to compare with in {}", own.display());
             return Err(Failure::Trouble(why));
         }
+        // Figures of another number of accesses stand for themselves.
+        let is_passing = options.check || !options.has_usual_rows();
+        let page = package.with_file_name("docs").join("performance.md");
         Ok(Self {
-            page: (!is_passing).then(|| package.with_file_name("docs").join("performance.md")),
+            page: (!is_passing && !options.quick).then_some(page),
             measured: Report::default(),
             all: if is_passing { Report::default() } else { kept.clone() },
             kept: options.check.then_some(kept),
-            directory: if is_passing { directory.join("latest") } else { directory },
+            directory: if is_passing { all.join("latest") } else { own },
         })
     }
 
@@ -58,6 +65,9 @@ impl Results {
 
     /// Takes a chapter in and writes everything down, so that a run that is ended early leaves what it has.
     pub(crate) fn put(&mut self, chapter: Chapter) -> Result<(), Failure> {
+        if let Some(line) = chapter.lines.iter().find(|line| !line.is_whole()) {
+            return Err(Failure::Trouble(format!("there are no figures for `{}`", line.what)));
+        }
         self.measured.put(chapter.clone());
         self.all.put(chapter);
         let json = serde_json::to_string_pretty(&self.all);
@@ -75,7 +85,7 @@ impl Results {
 
     /// Puts every table in its place in the documentation.
     fn write_into(&self, page: &Path) -> Result<(), Failure> {
-        let mut text = fs::read_to_string(page).map_err(|cause| trouble_with(page, &cause))?;
+        let mut text = fs::read_to_string(page).map_err(|cause| Failure::of_path(page, &cause))?;
         let chapters = CASES.iter().filter_map(|case| {
             let table = self.all.chapter(case.number)?;
             Some((case.number.to_string(), table))
@@ -94,17 +104,20 @@ fn read(directory: &Path) -> Result<Report, Failure> {
     let path = directory.join(FILE);
     match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text)
-            .map_err(|cause| Failure::Trouble(format!("{}: {cause}", path.display()))),
+            .map_err(|cause| Failure::of_path(&path, &io::Error::other(cause))),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Report::default()),
-        Err(cause) => Err(trouble_with(&path, &cause)),
+        Err(cause) => Err(Failure::of_path(&path, &cause)),
     }
 }
 
+/// Writes a file beside the one that is there, and then puts it in its place: who is interrupted leaves a whole one.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let directory = path.parent().map_or(Ok(()), fs::create_dir_all);
-    directory.and_then(|()| fs::write(path, text)).map_err(|cause| trouble_with(path, &cause))
+    let new = path.with_extension("new");
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = written.and_then(|()| fs::write(&new, text));
+    let written = written.and_then(|()| fs::rename(&new, path));
+    written.map_err(|cause| Failure::of_path(path, &cause))
 }
 
-fn trouble_with(path: &Path, cause: &io::Error) -> Failure {
-    Failure::Trouble(format!("{}: {cause}", path.display()))
-}
+#[cfg(test)]
+mod tests;

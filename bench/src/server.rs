@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, OFFERINGS, TENANT, offering_of};
 
 /// Opens a database that holds nothing but the bench's own accesses.
-const MASTER_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+pub(crate) const MASTER_KEY: &str =
+    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 /// Where a server keeps its data.
 #[derive(Clone, Debug)]

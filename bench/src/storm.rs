@@ -8,8 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::batches::batch::{self, Caller};
-use crate::check::{self, Credentials};
+use crate::check;
 use crate::client::Client;
+use crate::devices::Credentials;
 use crate::failure::Failure;
 use crate::line::Line;
 use crate::options::Options;
@@ -18,13 +19,10 @@ use crate::stage::Stage;
 
 /// Checks in a storm.
 const N_CHECKS: usize = 50_000;
-const N_CHECKS_QUICK: usize = 10_000;
+const N_CHECKS_QUICK: usize = 5_000;
 
 /// Connections that they come over.
 const N_CONNECTIONS: usize = 32;
-
-/// Different devices.
-const N_DEVICES: usize = 500;
 
 /// Connections whose checks are all of chosen passwords that are wrong, so that each has to be hashed.
 const N_SLOW: usize = 16;
@@ -42,9 +40,13 @@ struct Check {
 }
 
 /// Measures storms, in turns with and without all else.
-pub(crate) fn measure(stage: &Stage, options: &Options) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure(
+    stage: &Stage,
+    devices: &[Credentials],
+    options: &Options,
+) -> Result<Vec<Line>, Failure> {
     let n_checks = if options.quick { N_CHECKS_QUICK } else { N_CHECKS };
-    let checks = checks(stage, &check::generated(stage, N_DEVICES)?);
+    let checks = checks(stage, devices);
     let slow: Vec<Vec<u8>> = check::chosen(stage, N_SLOW)?
         .into_iter()
         .map(|it| Credentials { password: "wrong".into(), ..it })
@@ -54,12 +56,21 @@ pub(crate) fn measure(stage: &Stage, options: &Options) -> Result<Vec<Line>, Fai
     let caller = Caller { address: address.to_owned(), token: stage.token.clone() };
     let (mut p50, mut p99, mut during) = (Vec::new(), Vec::new(), Vec::new());
     let (mut n_slow, mut n_batches) = (Vec::new(), Vec::new());
-    let n_rounds = options.rounds(5, 1);
+    let n_rounds = options.rounds(5, 3);
     for round in 0..n_rounds {
         eprintln!("bench: a storm of {n_checks} checks, round {} of {n_rounds}", round + 1);
-        let alone = storm(address, &checks, n_checks)?;
-        let (busy, done) = beside_all_else(&caller, &slow, || storm(address, &checks, n_checks))?;
-        eprintln!("bench: {busy:?} beside {done:?}, {alone:?} alone");
+        let alone = || storm(address, &checks, n_checks);
+        let busy = || beside_all_else(&caller, &slow, || storm(address, &checks, n_checks));
+        let (alone, (busy, done)) = if round.is_multiple_of(2) {
+            (alone()?, busy()?)
+        } else {
+            let busy = busy()?;
+            (alone()?, busy)
+        };
+        if done.slow_per_second == 0.0 || done.n_batches == 0 {
+            let why = format!("nothing else went on during a storm: {done:?}");
+            return Err(Failure::Trouble(why));
+        }
         p50.push((busy.p50_us, alone.p50_us));
         p99.push((busy.p99_us, alone.p99_us));
         during.push(busy);

@@ -34,10 +34,13 @@ impl<'a> Bare<'a> {
         }
     }
 
-    /// Inserts these accesses in one transaction; tells how long that took. Making the rows is no part of
-    /// it.
-    pub(crate) fn insert(&mut self, job: Uuid, accesses: &[Access]) -> Result<Duration, Failure> {
-        let rows: Vec<Row> = accesses.iter().map(|it| Row::made_by(it, Some(job))).collect();
+    /// The rows of these accesses, ready to be inserted.
+    pub(crate) fn rows(job: Uuid, accesses: &[Access]) -> Vec<Row> {
+        accesses.iter().map(|it| Row::made_by(it, Some(job))).collect()
+    }
+
+    /// Inserts rows in one transaction; tells how long that took.
+    pub(crate) fn insert(&mut self, rows: Vec<Row>) -> Result<Duration, Failure> {
         let inserted = match self {
             Self::Sqlite(connection) => insert(connection, rows),
             Self::Postgres { url, runtime } => runtime.block_on(copy(url, rows)),

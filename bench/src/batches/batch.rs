@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 
 /// Between two looks at how far a batch has come. Each takes time from the batch.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY_OF_A_LONG_ONE: Duration = Duration::from_millis(100);
 
 /// From when on a batch is a long one.

@@ -11,6 +11,13 @@ use crate::failure::Failure;
 /// Between an answer and the next request of a client that doesn't hurry.
 pub(crate) const PACE: Duration = Duration::from_millis(2);
 
+/// Who asks again and again: where, and for what, in turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Asks<'a> {
+    pub(crate) address: &'a str,
+    pub(crate) requests: Vec<&'a [u8]>,
+}
+
 /// Does some work while clients, one for each request, ask for it again and again. Tells how long that was,
 /// and how long each client waited for each answer.
 pub(crate) fn beside<T>(
@@ -20,25 +27,25 @@ pub(crate) fn beside<T>(
     pace: Option<Duration>,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
-    let asks: Vec<_> = requests.iter().map(|it| (caller.address.as_str(), it.as_slice())).collect();
-    beside_each(&asks, status, pace, work)
+    let address = caller.address.as_str();
+    let asks = requests.iter().map(|it| Asks { address, requests: vec![it.as_slice()] });
+    let (took, waits, _) = beside_each(&asks.collect::<Vec<_>>(), status, pace, work)?;
+    Ok((took, waits))
 }
 
-/// The same, where each client has an address of its own to ask at.
+/// The same, where each client has an address of its own to ask at; and what came of the work.
 pub(crate) fn beside_each<T>(
-    asks: &[(&str, &[u8])],
+    asks: &[Asks<'_>],
     status: u16,
     pace: Option<Duration>,
     work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
+) -> Result<(Duration, Vec<Vec<Duration>>, T), Failure> {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let is_over = &is_over;
         let clients: Vec<_> = asks
             .iter()
-            .map(|(address, request)| {
-                scope.spawn(move || ask_until(address, request, status, pace, is_over))
-            })
+            .map(|asks| scope.spawn(move || ask_until(asks, status, pace, is_over)))
             .collect();
         let begun = Instant::now();
         let worked = work();
@@ -49,20 +56,19 @@ pub(crate) fn beside_each<T>(
             Err(_) => Err(Failure::Trouble("a client panicked".to_owned())),
         });
         let waits = waits.collect::<Result<Vec<_>, Failure>>()?;
-        worked.map(|_| (took, waits))
+        worked.map(|worked| (took, waits, worked))
     })
 }
 
 fn ask_until(
-    address: &str,
-    request: &[u8],
+    asks: &Asks<'_>,
     status: u16,
     pace: Option<Duration>,
     is_over: &AtomicBool,
 ) -> Result<Vec<Duration>, Failure> {
-    let mut client = Client::connect(address)?;
+    let mut client = Client::connect(asks.address)?;
     let mut waits = Vec::new();
-    while !is_over.load(Ordering::Relaxed) {
+    for request in asks.requests.iter().cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
         let answer = client.ask(request)?;
         if answer.status != status {
             let said = String::from_utf8_lossy(answer.body);

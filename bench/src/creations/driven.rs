@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{AccessId, TenantName};
 use gatehouse_store::{Clock, NewAccess, Store, StoreError};
 use tokio::runtime::Runtime;
-use tokio::sync::Mutex;
+use tokio::sync::Semaphore;
 
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
@@ -17,52 +17,65 @@ use crate::fleet::{CONTRACTS, TENANT};
 /// As long as what the server keeps of a password that it has drawn.
 const HASH: &str = "h1$0123456789abcdef$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// What usernames are drawn from.
-const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// Transactions at the same time, where each creation has its own.
+const POOL: usize = 16;
+
+/// Stores that such a pool is made of: one alone has fewer connections for writes.
+const N_STORES: usize = 2;
+
+/// One is under way and one waits, so that the writer never idles and never finds two to gather.
+const IN_TURN: usize = 2;
 
 /// How accesses are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// As the product does it: those that wait are made together.
     Gathered,
-    /// Each in a transaction of its own, over all connections that there are.
+    /// Each in a transaction of its own, many at the same time.
     Alone,
-    /// Each in a transaction of its own, when the one before is done.
+    /// Each in a transaction of its own, one after the other.
     InTurn,
 }
 
 /// Makes accesses in a store that is open.
 pub(crate) struct Driver<'a> {
     runtime: &'a Runtime,
-    store: Store,
+    stores: Vec<Store>,
     tenant: TenantName,
-    drawn: Arc<AtomicU64>,
-    turn: Arc<Mutex<()>>,
+    pool: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
 }
 
 impl<'a> Driver<'a> {
     /// Opens the PostgreSQL store at this address.
     pub(crate) fn open_postgres(runtime: &'a Runtime, url: &str) -> Result<Self, Failure> {
         let url = url.parse().map_err(|why| trouble(format!("{why}")))?;
-        let store = runtime.block_on(Store::open_postgres(&url, Clock::machine()));
-        Self::new(runtime, store)
+        let open = || runtime.block_on(Store::open_postgres(&url, Clock::machine()));
+        Self::new(runtime, (0..N_STORES).map(|_| open()))
     }
 
     /// Opens the embedded store in this file.
     pub(crate) fn open_sqlite(runtime: &'a Runtime, path: &Path) -> Result<Self, Failure> {
         let store = runtime.block_on(Store::open_sqlite(path, Clock::machine()));
-        Self::new(runtime, store)
+        Self::new(runtime, [store].into_iter())
     }
 
-    fn new(runtime: &'a Runtime, store: Result<Store, StoreError>) -> Result<Self, Failure> {
-        let store = store.map_err(|why| trouble(why.explained()))?;
+    fn new(
+        runtime: &'a Runtime,
+        stores: impl Iterator<Item = Result<Store, StoreError>>,
+    ) -> Result<Self, Failure> {
+        let stores = stores.collect::<Result<Vec<_>, _>>();
+        let stores = stores.map_err(|why| trouble(why.explained()))?;
         let tenant = TENANT.parse().map_err(|_| trouble(format!("no tenant `{TENANT}`")))?;
-        Ok(Self { runtime, store, tenant, drawn: Arc::default(), turn: Arc::default() })
+        let [pool, turns] = [POOL, IN_TURN].map(|n| Arc::new(Semaphore::new(n)));
+        Ok(Self { runtime, stores, tenant, pool, turns })
     }
 
     /// Lets go of it.
     pub(crate) fn close(self) {
-        self.runtime.block_on(self.store.close());
+        for store in &self.stores {
+            self.runtime.block_on(store.close());
+        }
     }
 
     /// Has so many make accesses one after the other for so long; tells how long that was, and how long each
@@ -77,7 +90,7 @@ impl<'a> Driver<'a> {
             let is_over = Arc::new(AtomicBool::new(false));
             let begun = Instant::now();
             let clients: Vec<_> = (0..n_clients)
-                .map(|_| tokio::spawn(self.client(way, Arc::clone(&is_over))))
+                .map(|nth| tokio::spawn(self.client(nth, way, Arc::clone(&is_over))))
                 .collect();
             tokio::time::sleep(stretch).await;
             let seen = begun.elapsed();
@@ -94,25 +107,35 @@ impl<'a> Driver<'a> {
     /// Makes accesses until it is over.
     fn client(
         &self,
+        nth: usize,
         way: Way,
         is_over: Arc<AtomicBool>,
     ) -> impl Future<Output = Result<Vec<Duration>, String>> + Send + 'static {
-        let (store, tenant) = (self.store.clone(), self.tenant.clone());
-        let (drawn, turn) = (Arc::clone(&self.drawn), Arc::clone(&self.turn));
+        // What is gathered is gathered by one store; the others only lend their connections.
+        let store = match way {
+            Way::Alone => self.stores[nth % self.stores.len()].clone(),
+            Way::Gathered | Way::InTurn => self.stores[0].clone(),
+        };
+        let tenant = self.tenant.clone();
+        let room = match way {
+            Way::Gathered => None,
+            Way::Alone => Some(Arc::clone(&self.pool)),
+            Way::InTurn => Some(Arc::clone(&self.turns)),
+        };
         async move {
             let mut waits = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                let new = draw(drawn.fetch_add(1, Ordering::Relaxed))?;
+                let new = draw()?;
                 let begun = Instant::now();
+                let _room = match &room {
+                    Some(room) => Some(room.acquire().await.map_err(|closed| closed.to_string())?),
+                    None => None,
+                };
                 let made = match way {
-                    Way::Gathered => store.create_access(&tenant, new).await,
+                    Way::Gathered | Way::InTurn => store.create_access(&tenant, new).await,
                     Way::Alone => {
                         let made = store.create_accesses(&tenant, vec![new]).await;
                         made.map(|mut made| made.remove(0))
-                    }
-                    Way::InTurn => {
-                        let _turn = turn.lock().await;
-                        store.create_access(&tenant, new).await
                     }
                 };
                 let made = made.map_err(|why| why.explained())?;
@@ -128,44 +151,17 @@ fn trouble(what: String) -> Failure {
     Failure::Trouble(format!("opening the store: {what}"))
 }
 
-/// The n-th access: by a number that goes all over the place, as what is drawn does.
-fn draw(n: u64) -> Result<NewAccess, String> {
-    let started = crate::stage::now().unsigned_abs();
-    let mixed = u128::from(mix(started ^ n)) << 64 | u128::from(mix(!n));
-    let letter = |nth: u32| char::from(LETTERS[(mixed >> (5 * nth)) as usize % LETTERS.len()]);
-    let username: String = "u-".chars().chain((0..16).map(letter)).collect();
-    let mut random = [0; 10];
-    random.copy_from_slice(&mixed.to_be_bytes()[..10]);
+/// A new access, as the product draws one.
+fn draw() -> Result<NewAccess, String> {
+    let now = crate::stage::now().unsigned_abs();
     Ok(NewAccess {
-        id: AccessId::new(started, &random),
+        id: AccessId::new(now, &gatehouse_vault::chance::bytes()),
         contract_id: CONTRACTS[1].parse().map_err(|_| "no such contract".to_owned())?,
         is_drawn: false,
-        username: username.parse().map_err(|_| format!("`{username}` is no username"))?,
+        username: gatehouse_vault::generate_username(),
         password: StoredHash::new(HASH.to_owned()),
         device_name: None,
         created_by: None,
         once: None,
     })
-}
-
-/// Spreads numbers over all there are (SplitMix64).
-fn mix(n: u64) -> u64 {
-    let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ (n >> 31)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn what_is_drawn_is_well_formed_and_never_the_same() {
-        let drawn: Vec<_> = (0..10_000).map(|n| draw(n).unwrap()).collect();
-        let names: HashSet<_> = drawn.iter().map(|it| it.username.as_str().to_owned()).collect();
-        assert_eq!(names.len(), drawn.len());
-        assert!(names.iter().all(|name| name.len() == 18));
-    }
 }

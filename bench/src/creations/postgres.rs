@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::driven::{Driver, Way};
 use super::gathered::Gathered;
-use super::{N_CLIENTS, STRETCH, WARM_UP};
+use super::{N_CLIENTS, WARM_UP, stretch};
 use crate::batches::batch::Caller;
 use crate::batches::load;
 use crate::cpu::CpuReading;
@@ -90,13 +90,12 @@ pub(crate) fn measure(
         let mut turns = [None; N_WAYS];
         for nth in 0..N_WAYS {
             let who = (nth + round) % N_WAYS;
-            turns[who] = Some(turn(who, STRETCH)?);
+            turns[who] = Some(turn(who, stretch(&workshop.options))?);
         }
         let [Some(gathered), Some(alone), Some(in_turn), Some(one), Some(several)] = turns else {
             continue;
         };
         let round = Round { gathered, alone, in_turn, one, several };
-        eprintln!("bench: {round:?}");
         rounds.push(round);
     }
     driver.close();
@@ -113,7 +112,7 @@ fn lines(rounds: &[Round]) -> Vec<Line> {
     let waits = |of: fn(&Round) -> Waits| Waits::median(rounds.iter().map(of));
     #[rustfmt::skip]
     let lines = vec![
-        line("store: gathered, beside a transaction each over all connections", "1/s",
+        line("store: gathered, beside a transaction each, 16 at a time", "1/s",
             |it| (it.gathered.waits.per_second, it.alone.waits.per_second))
             .at_least(GOAL_GATHERED).with_waits(waits(|it| it.gathered.waits)),
         line("store: gathered, beside a transaction each, one after the other", "1/s",
@@ -142,7 +141,7 @@ fn serve(place: &Place, shelf: &Path) -> Result<Vec<Server>, Failure> {
     let nth = |n: usize| {
         let directory = shelf.join(format!("creations-{n}"));
         std::fs::create_dir_all(&directory)
-            .map_err(|cause| filled::trouble_with(&directory, &cause))?;
+            .map_err(|cause| Failure::of_path(&directory, &cause))?;
         Place { directory, ..place.clone() }.serve()
     };
     (0..N_SERVERS).map(nth).collect()
@@ -159,11 +158,17 @@ fn ask(
     let caller = Caller { address: String::new(), token: token.to_owned() };
     let request = caller.create_one();
     let asks: Vec<_> = (0..N_CLIENTS)
-        .map(|n| (servers[n % servers.len()].address(), request.as_slice()))
+        .map(|n| load::Asks {
+            address: servers[n % servers.len()].address(),
+            requests: vec![request.as_slice()],
+        })
         .collect();
     let processes: Vec<i32> = servers.iter().map(Server::process_id).collect();
     let before = figures.of(servers)?;
-    let work = || load::beside_each(&asks, 201, None, || load::pause(stretch));
+    let work = || {
+        let (seen, waits, ()) = load::beside_each(&asks, 201, None, || load::pause(stretch))?;
+        Ok((seen, waits))
+    };
     let turn = watch(family, &processes, work)?;
     Ok(Turn { per_transaction: figures.of(servers)?.since(before), ..turn })
 }

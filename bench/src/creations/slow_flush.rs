@@ -37,8 +37,7 @@ int fdatasync(int file) {
 /// Builds the library with the compiler that also builds the embedded store.
 pub(crate) fn build(directory: &Path) -> Result<PathBuf, Failure> {
     let (source, library) = (directory.join("slow_flush.c"), directory.join("slow_flush.so"));
-    std::fs::write(&source, SOURCE)
-        .map_err(|cause| Failure::Trouble(format!("{}: {cause}", source.display())))?;
+    std::fs::write(&source, SOURCE).map_err(|cause| Failure::of_path(&source, &cause))?;
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(&source).arg("-ldl");
     match compiler.status() {

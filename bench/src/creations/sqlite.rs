@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::driven::{Driver, Way};
-use super::{N_CLIENTS, STRETCH, WARM_UP, slow_flush};
+use super::{N_CLIENTS, WARM_UP, slow_flush, stretch};
 use crate::batches::batch::Caller;
 use crate::batches::load;
 use crate::database::Database;
@@ -27,6 +27,9 @@ pub(crate) const DRIVE: &str = "drive-creations";
 /// How many times as many gathering is to bring, usually and where every flush takes a millisecond longer.
 const GOAL: f64 = 3.0;
 const GOAL_SLOWED: f64 = 10.0;
+
+/// Transactions in a second, at most, of which each takes a millisecond longer.
+const SLOWED_MAX: f64 = 1000.0;
 
 /// How many times longer than in the middle one in a hundred may wait.
 const GOAL_TAIL: f64 = 8.0;
@@ -47,14 +50,19 @@ pub(crate) fn measure(
     let filled = workshop.fill(database, workshop.options.usual_rows())?;
     let place = filled::copy(workshop, database, &filled, "creations")?.place;
     let slow_flush = slow_flush::build(&workshop.shelf)?;
+    let stretch = stretch(&workshop.options);
     let mut lines = Vec::new();
     for (slowed_by, how, goal) in
         [(None, "", GOAL), (Some(&slow_flush), ", flushes slowed by 1 ms", GOAL_SLOWED)]
     {
         eprintln!("bench: {N_CLIENTS} clients on SQLite{how}");
-        let rounds = drive(&place, slowed_by, n_rounds)?;
+        let rounds = drive(&place, slowed_by, n_rounds, stretch)?;
+        if slowed_by.is_some() && rounds.iter().any(|it| it.in_turn[0] > SLOWED_MAX) {
+            let why = "flushes are not slowed down: the library was not loaded";
+            return Err(Failure::Trouble(why.to_owned()));
+        }
         lines.extend(sum_up(&rounds, how, goal));
-        let waits = ask(&place, slowed_by, n_rounds)?;
+        let waits = ask(&place, slowed_by, n_rounds, stretch)?;
         let tail = waits.iter().map(|it| (it.p99_us, it.p50_us)).collect();
         lines.push(
             Line::new(&format!("HTTP: p99, beside p50{how}"), "µs", tail)
@@ -91,11 +99,13 @@ fn drive(
     place: &Place,
     slowed_by: Option<&PathBuf>,
     n_rounds: usize,
+    stretch: Duration,
 ) -> Result<Vec<Round>, Failure> {
     let own = std::env::current_exe()
         .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
     let mut command = Command::new(own);
     command.arg(DRIVE).arg(place.database_file()).arg(n_rounds.to_string());
+    command.arg(stretch.as_millis().to_string());
     command.envs(slowed_by.map(|library| (slow_flush::LOADED_BY, library)));
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|cause| Failure::Trouble(format!("no second process: {cause}")))?;
@@ -105,9 +115,11 @@ fn drive(
 
 /// What that process does: both ways, round after round.
 pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), Failure> {
-    let usage = || Failure::Usage(format!("`{DRIVE}` needs a file and a number of rounds"));
+    let usage = || Failure::Usage(format!("`{DRIVE}` needs a file, rounds and milliseconds"));
     let path = words.next().ok_or_else(usage)?;
     let n_rounds: usize = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
+    let stretch = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
+    let stretch = Duration::from_millis(stretch);
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
     let driver = Driver::open_sqlite(&runtime, Path::new(&path))?;
@@ -122,10 +134,10 @@ pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), 
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
         let (gathered, in_turn) = if round.is_multiple_of(2) {
-            (turn(Way::Gathered, STRETCH)?, turn(Way::InTurn, STRETCH)?)
+            (turn(Way::Gathered, stretch)?, turn(Way::InTurn, stretch)?)
         } else {
-            let in_turn = turn(Way::InTurn, STRETCH)?;
-            (turn(Way::Gathered, STRETCH)?, in_turn)
+            let in_turn = turn(Way::InTurn, stretch)?;
+            (turn(Way::Gathered, stretch)?, in_turn)
         };
         rounds.push(Round { gathered, in_turn });
     }
@@ -136,14 +148,19 @@ pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), 
 }
 
 /// Has clients ask a server.
-fn ask(place: &Place, slowed_by: Option<&PathBuf>, n_rounds: usize) -> Result<Vec<Waits>, Failure> {
+fn ask(
+    place: &Place,
+    slowed_by: Option<&PathBuf>,
+    n_rounds: usize,
+    stretch: Duration,
+) -> Result<Vec<Waits>, Failure> {
     let token = place.issue_token("access:write")?;
     let server = place.serve_with(slowed_by.map(|library| (slow_flush::LOADED_BY, library)))?;
     let caller = Caller { address: server.address().to_owned(), token };
     let requests = vec![caller.create_one(); N_CLIENTS];
     let turn = |stretch| load::beside(&caller, &requests, 201, None, || load::pause(stretch));
     turn(WARM_UP)?;
-    let rounds = (0..n_rounds).map(|_| turn(STRETCH).map(|(seen, waits)| Waits::of(waits, seen)));
+    let rounds = (0..n_rounds).map(|_| turn(stretch).map(|(seen, waits)| Waits::of(waits, seen)));
     let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
     server.stop()?;
     Ok(rounds)

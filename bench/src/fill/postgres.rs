@@ -178,6 +178,22 @@ pub(crate) async fn copy(
     Ok(())
 }
 
+/// Gives accesses, by their numbers, other hashes of their passwords.
+pub(crate) async fn set_hashes(url: &str, hashes: &[(i64, String)]) -> Result<(), DriverError> {
+    let (numbers, hashes): (Vec<i64>, Vec<&str>) =
+        hashes.iter().map(|(number, hash)| (*number, hash.as_str())).unzip();
+    let sql = format!(
+        "UPDATE access SET password_hash = new.hash \
+         FROM UNNEST($1::BIGINT[], $2::TEXT[]) AS new (number, hash) \
+         WHERE access.tenant = '{TENANT}' AND access.number = new.number"
+    );
+    with_client(url, async |client| {
+        client.execute(&sql, &[&numbers, &hashes]).await?;
+        Ok(())
+    })
+    .await
+}
+
 /// Names and definitions of the indexes on `access`, but for the primary key, whose order the rows
 /// come in.
 async fn read_indexes(client: &Client) -> Result<Vec<(String, String)>, tokio_postgres::Error> {

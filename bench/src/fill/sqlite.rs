@@ -71,6 +71,18 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Gives accesses, by their numbers, other hashes of their passwords.
+pub(crate) fn set_hashes(path: &Path, hashes: &[(i64, String)]) -> Result<(), DriverError> {
+    let mut connection = Connection::open(path)?;
+    let transaction = connection.transaction()?;
+    let sql =
+        format!("UPDATE access SET password_hash = ?2 WHERE tenant = '{TENANT}' AND number = ?1");
+    for (number, hash) in hashes {
+        transaction.prepare_cached(&sql)?.execute(params![number, hash])?;
+    }
+    Ok(transaction.commit()?)
+}
+
 /// Names and definitions of the indexes on `access`. The one of a primary key has no definition.
 fn read_indexes(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
     let sql = "SELECT name, sql FROM sqlite_master \

@@ -34,6 +34,20 @@ fn a_figure_without_a_yardstick_is_held_against_its_goal_itself() {
 }
 
 #[test]
+fn goals_are_held_against_what_was_measured_not_against_what_is_shown() {
+    let line = Line::new("secrets", "s", vec![(0.0549, 1.0)]).at_most(0.05);
+    assert_eq!((line.shown().as_str(), line.is_missed()), ("**0.05 > 0.05**", true));
+}
+
+#[test]
+fn a_line_without_rounds_or_with_a_yardstick_of_nothing_is_not_whole() {
+    assert!(Line::new("a page", "ms", vec![(1.0, 2.0)]).is_whole());
+    assert!(!Line::new("a page", "ms", Vec::new()).is_whole());
+    assert!(!Line::new("a page", "ms", vec![(1.0, 0.0)]).is_whole());
+    assert!(!Line::alone("a page", "ms", vec![f64::NAN]).is_whole());
+}
+
+#[test]
 fn a_share_above_one_misses_the_goal_either_way() {
     assert_eq!(Goal::AtMost(2.0).share(1.0), 0.5);
     assert_eq!(Goal::AtLeast(3.0).share(6.0), 0.5);

@@ -49,6 +49,7 @@ fn wrong_use_says_what_would_be_right() {
         ("--store mysql", "sqlite or postgres"),
         ("--only 15", "from 1 to 14"),
         ("--only one", "as in 1,2,12"),
+        ("--only 13", "use --only 1,2,3,9,10,12,13"),
         ("--only 7 --store postgres", "none of these cases"),
     ] {
         let what = parse_line(line).unwrap_err();

@@ -29,15 +29,15 @@ fn a_chapter_has_a_table_for_each_store_with_the_columns_that_it_needs() {
     let expected = "\
 On SQLite.
 
-| what       | unit | measured | yardstick |      ratio | p99 µs |
-|------------|------|---------:|----------:|-----------:|-------:|
-| one access | µs   |     1.25 |      1.00 | 1.25 ≤ 1.8 |  1,235 |
+| what       | rounds | unit | measured | yardstick |      ratio | p99 µs |
+|------------|--------|------|---------:|----------:|-----------:|-------:|
+| one access | 1      | µs   |     1.25 |      1.00 | 1.25 ≤ 1.8 |  1,235 |
 
 On PostgreSQL.
 
-| what       | unit | measured | yardstick |      ratio |
-|------------|------|---------:|----------:|-----------:|
-| one access | µs   |     1.50 |      1.00 | 1.50 ≤ 2.0 |
+| what       | rounds | unit | measured | yardstick |      ratio |
+|------------|--------|------|---------:|----------:|-----------:|
+| one access | 1      | µs   |     1.50 |      1.00 | 1.50 ≤ 2.0 |
 ";
     assert_eq!(report().chapter(1).unwrap(), expected);
     assert_eq!(report().chapter(2), None);

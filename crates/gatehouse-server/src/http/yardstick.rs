@@ -16,14 +16,14 @@ use super::resource::{Answer, BodyKind, Need, Operation, Resource, Served, Thing
 use super::verify;
 use crate::reader::shortened;
 
-/// What is sent, again and again: letters in a JSON text would be, too.
+/// What is sent, again and again. It is called JSON, so that a request passes the same negotiation as others do.
 static BLOCK: [u8; 32 << 10] = [b'x'; 32 << 10];
 
 /// Longer answers are sent piece by piece, as those of others are.
 const WHOLE_BYTES_MAX: usize = BLOCK.len();
 
-/// As long as an answer of any other kind may be.
-const BYTES_MAX: usize = 1 << 30;
+/// Longer than any Task is.
+const STREAMED_BYTES_MAX: usize = 1 << 30;
 
 const BYTES: &str = "bytes";
 
@@ -63,7 +63,7 @@ const CHECK: Operation = Operation {
 };
 
 async fn send(mut call: Call) -> Result<Reply, Problem> {
-    let n_bytes = wanted(&mut call)?;
+    let n_bytes = wanted(&mut call, STREAMED_BYTES_MAX)?;
     if n_bytes <= WHOLE_BYTES_MAX {
         let reply = Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes]));
         return Ok(reply.with(header::ETAG, &conditional::etag(1)));
@@ -79,15 +79,15 @@ async fn send(mut call: Call) -> Result<Reply, Problem> {
 async fn check(mut call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(verify::read_credentials)?;
     let _read = credentials();
-    let n_bytes = wanted(&mut call)?.min(WHOLE_BYTES_MAX);
+    let n_bytes = wanted(&mut call, WHOLE_BYTES_MAX)?;
     Ok(Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes])))
 }
 
-fn wanted(call: &mut Call) -> Result<usize, Problem> {
+fn wanted(call: &mut Call, max: usize) -> Result<usize, Problem> {
     let text = call.query.value(BYTES).unwrap_or_default().to_owned();
-    let wanted = text.parse().ok().filter(|wanted| (1..=BYTES_MAX).contains(wanted));
+    let wanted = text.parse().ok().filter(|wanted| (1..=max).contains(wanted));
     if wanted.is_none() {
-        let reason = format!("must be from 1 to {BYTES_MAX}, not `{}`", shortened(&text));
+        let reason = format!("must be from 1 to {max}, not `{}`", shortened(&text));
         call.query.fault(BYTES, reason);
     }
     call.query.check()?;

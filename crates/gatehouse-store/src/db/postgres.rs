@@ -66,7 +66,8 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 /// What every snapshot begins with.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// What looks at many rows uses one core of the database's at a time: point reads and checks want the others.
+/// Who looks at many rows for a request uses one core of the database's: point reads and checks want the others. An audit
+/// has no limit, and takes what there is.
 const ON_ONE_CORE: &str = "SET LOCAL max_parallel_workers_per_gather = 0";
 
 /// The server's clock.
@@ -273,9 +274,9 @@ impl Postgres {
         let session = self.idle(&self.lookers, until).await?;
         // The server gives up when we do: zero is no limit.
         let milliseconds = limit.map_or(0, |limit| limit.as_millis());
-        let begin = format!(
-            "{BEGIN_SNAPSHOT}; {ON_ONE_CORE}; SET LOCAL statement_timeout = {milliseconds}"
-        );
+        let cores = if limit.is_some() { ON_ONE_CORE } else { "" };
+        let begin =
+            format!("{BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = {milliseconds}; {cores}");
         let read = async {
             session.script(&begin).await?;
             work(Arc::clone(&session)).await

@@ -116,7 +116,7 @@ impl Sqlite {
         // It must not keep the queue open.
         let queue = sender.downgrade();
         let at_rest = move || {
-            // Where others wait, nobody rests.
+            // Where the queue is full, nobody rests.
             let _ = queue.upgrade().map(|queue| queue.try_send(Order::Rest));
         };
         let mover = checkpoint::start(path, &mut connection, turn.clone(), at_rest)?;
@@ -294,6 +294,8 @@ fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, me
                 let _ = answer.send(log.turn.alone(|| truncate_log(&lock(&link))));
                 continue;
             }
+            // Somebody wants something after all.
+            Order::Rest if !queue.is_empty() => continue,
             Order::Rest => {
                 if let Err(cause) = lock(&link).execute_batch("PRAGMA shrink_memory") {
                     tracing::warn!(%cause, "the writer keeps its memory");
@@ -310,6 +312,7 @@ fn write_until_closed(link: Link, log: Log, mut queue: mpsc::Receiver<Order>, me
         {
             match next {
                 Order::Write(Length::Short, job) => answers.push(job(place.map(Room::Shared))),
+                Order::Rest => {}
                 other => {
                     put_off = Some(other);
                     break;

@@ -1,0 +1,61 @@
+//! Devices whose passwords are known: a store is filled with hashes of nothing, and some get real ones.
+
+use gatehouse_vault::{MasterKeys, Vault, generate_password};
+
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::fill;
+use crate::filled::FilledStore;
+
+/// How many there are, from all over the store.
+const N_DEVICES: u64 = 5000;
+
+/// A username and its password.
+#[derive(Clone, Debug)]
+pub(crate) struct Credentials {
+    pub(crate) username: String,
+    pub(crate) password: String,
+}
+
+/// Gives some accesses of a store that no server has open passwords as the product generates them.
+pub(crate) fn give_passwords(
+    database: &Database,
+    store: &FilledStore,
+) -> Result<Vec<Credentials>, Failure> {
+    let vault = Vault::new(&master_keys(store)?);
+    // An odd distance, so that accesses of every kind are among them.
+    let apart = (store.fleet.n_accesses / N_DEVICES).max(1) as usize | 1;
+    let (mut hashes, mut devices) = (Vec::new(), Vec::new());
+    for access in store.fleet.accesses().step_by(apart) {
+        let password = generate_password();
+        hashes.push((access.number as i64, vault.hash_generated(&password).as_str().to_owned()));
+        let password = password.reveal().to_owned();
+        devices.push(Credentials { username: access.username(), password });
+    }
+    let given = match database {
+        Database::Sqlite => fill::sqlite::set_hashes(&store.place.database_file(), &hashes),
+        Database::Postgres { runtime, .. } => {
+            let url = store.place.database_url.as_deref().unwrap_or_default();
+            runtime.block_on(fill::postgres::set_hashes(url, &hashes))
+        }
+    };
+    given.map_err(Failure::during("giving devices passwords"))?;
+    // Not in the order in which they lie.
+    let n = devices.len();
+    for from in 0..n {
+        devices.swap(from, from * 7919 % n);
+    }
+    Ok(devices)
+}
+
+/// The keys that the server of a store hashes with.
+fn master_keys(store: &FilledStore) -> Result<MasterKeys, Failure> {
+    let unusable = |why: String| Failure::Trouble(format!("no master key: {why}"));
+    if store.place.database_url.is_some() {
+        return MasterKeys::parse(crate::server::MASTER_KEY)
+            .map_err(|bad| unusable(bad.to_string()));
+    }
+    let keys = MasterKeys::load(&store.place.directory.join("master.key"));
+    let keys = keys.map_err(|bad| unusable(bad.to_string()))?;
+    keys.ok_or_else(|| unusable("the server has made none".to_owned()))
+}
