@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
@@ -15,6 +15,10 @@ const LINES_MAX: usize = 8192;
 
 /// Bytes that are written at once.
 const BATCH_BYTES: usize = 64 * 1024;
+
+/// How long lines are gathered after others were written. To be woken costs more than to write a line, so
+/// for a moment nobody wakes the thread.
+const GATHER_TIME: Duration = Duration::from_millis(2);
 
 /// Where lines queue up. Cheap to clone.
 #[derive(Clone)]
@@ -28,9 +32,23 @@ pub(crate) struct LogQueue {
 struct Progress {
     n_taken: AtomicU64,
     n_lost: AtomicU64,
-    /// Lines that the sink was given, whatever it made of them.
-    n_offered: Mutex<u64>,
+    written: Mutex<Written>,
     moved: Condvar,
+}
+
+/// What the thread that writes and those who wait for it tell each other.
+#[derive(Default)]
+struct Written {
+    /// Lines that the sink was given, whatever it made of them.
+    n_offered: u64,
+    /// Whether somebody waits for that: then nothing is gathered any more.
+    is_awaited: bool,
+}
+
+impl Progress {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl LogQueue {
@@ -49,9 +67,11 @@ impl LogQueue {
     /// meanwhile count too: the last may be the one that tells how many were lost.
     pub(crate) fn flush(&self, within: Duration) {
         let progress = &self.progress;
-        let n_offered = progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_behind = |n: &mut u64| *n < progress.n_taken.load(Ordering::Relaxed);
-        let _ = progress.moved.wait_timeout_while(n_offered, within, is_behind);
+        let mut written = progress.written();
+        written.is_awaited = true;
+        progress.moved.notify_all();
+        let is_behind = |it: &mut Written| it.n_offered < progress.n_taken.load(Ordering::Relaxed);
+        let _ = progress.moved.wait_timeout_while(written, within, is_behind);
     }
 }
 
@@ -94,8 +114,12 @@ fn write_until_closed(mut sink: impl Write, lines: &Receiver<Vec<u8>>, progress:
         if n_lost > 0 {
             tracing::warn!(n_lines = n_lost, "the log could not keep up, and lines were lost");
         }
-        *progress.n_offered.lock().unwrap_or_else(PoisonError::into_inner) += n_lines;
+        let mut written = progress.written();
+        written.n_offered += n_lines;
         progress.moved.notify_all();
+        if batch.len() < BATCH_BYTES {
+            let _ = progress.moved.wait_timeout_while(written, GATHER_TIME, |it| !it.is_awaited);
+        }
     }
 }
 
