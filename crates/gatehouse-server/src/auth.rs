@@ -164,7 +164,8 @@ impl Auth {
             known.validity.check(now)?;
             return Ok(known.caller);
         }
-        let known = self.verify(token, now).await?;
+        // Boxed, since most tokens are remembered.
+        let known = Box::pin(self.verify(token, now)).await?;
         self.remembered.remember(digest, known.clone());
         Ok(known.caller)
     }

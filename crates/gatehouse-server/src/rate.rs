@@ -67,7 +67,8 @@ impl Rates {
         {
             return Ok(known.take(slice, now));
         }
-        let Some(found) = store.tenant(tenant).await? else { return Ok(None) };
+        // Boxed, since it is seldom looked up.
+        let Some(found) = Box::pin(store.tenant(tenant)).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants();
         // What has become this server's a moment ago may just have been used by others.

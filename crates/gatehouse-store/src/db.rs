@@ -19,6 +19,7 @@ pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -104,14 +105,14 @@ impl Db {
         values: &[Value<'_>],
         read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = async {
+        let rows = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     db.read(|connection| sqlite::rows(connection, sql, values, &read))
                 }
                 Engine::Postgres(db) => db.read(sql, values, &read).await,
             }
-        };
+        });
         self.meter.watch(Kind::Read, rows).await
     }
 
@@ -162,7 +163,7 @@ impl Db {
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let tx = self.tx();
-        let written = async {
+        let written = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     db.write(Length::Short, move |link| work(tx(Link::Sqlite(link)))).await
@@ -171,7 +172,7 @@ impl Db {
                     db.write(line, move |link| work(tx(Link::Postgres(link)))).await
                 }
             }
-        };
+        });
         self.meter.watch(Kind::Write, written).await
     }
 
@@ -205,7 +206,7 @@ impl Db {
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let tx = self.tx();
-        let written = async {
+        let written = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     db.write(Length::Long, move |link| work(tx(Link::Sqlite(link)))).await
@@ -214,7 +215,7 @@ impl Db {
                     db.write_once(limit, move |link| work(tx(Link::Postgres(link)))).await
                 }
             }
-        };
+        });
         self.meter.watch(Kind::Write, written).await
     }
 
@@ -231,7 +232,7 @@ impl Db {
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let tx = self.tx();
-        let read = async {
+        let read = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => {
                     db.snapshot(limit, move |link| work(tx(Link::Sqlite(link)))).await
@@ -240,7 +241,7 @@ impl Db {
                     db.snapshot(limit, move |link| work(tx(Link::Postgres(link)))).await
                 }
             }
-        };
+        });
         self.meter.watch(Kind::Snapshot, read).await
     }
 

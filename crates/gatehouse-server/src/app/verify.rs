@@ -41,7 +41,8 @@ impl App {
                 self.renew_password(tenant, &stored, password).await;
                 Ok(access)
             }
-            None => self.connect_first(tenant, stored, password).await,
+            // Boxed, since it happens once.
+            None => Box::pin(self.connect_first(tenant, stored, password)).await,
         }
     }
 
@@ -65,10 +66,14 @@ impl App {
         let (id, before) = (stored.access.id, &stored.password);
         let renewing = async {
             let Ok(Some(after)) = self.vault.renew(before, password).await else { return Ok(()) };
-            if !self.has_newest_key().await? {
-                return Ok(());
-            }
-            self.store.renew_password(tenant, id, before, &after).await.map(drop)
+            // Boxed, since few are renewed.
+            let writing = async {
+                if !self.has_newest_key().await? {
+                    return Ok(());
+                }
+                self.store.renew_password(tenant, id, before, &after).await.map(drop)
+            };
+            Box::pin(writing).await
         };
         match tokio::time::timeout(RENEWAL_MAX, renewing).await {
             Ok(Ok(())) => {}

@@ -146,7 +146,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
     let access = lifecycle::at(&access, call.app().now());
     let etag = conditional::etag(access.version);
-    if conditional::is_known(&call.headers, &etag) {
+    if conditional::is_known(call.headers(), &etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
     }
     Ok(reply(&call, StatusCode::OK, &Issued { access, password: None }))
@@ -155,7 +155,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 async fn update(call: Call) -> Result<Reply, Problem> {
     let id: AccessId = call.param("accessId", "access")?;
     let update = call.object(read_update)?;
-    let precondition = Precondition::of(&call.headers);
+    let precondition = Precondition::of(call.headers());
     let allowed = move |version| precondition.allows(version);
     let issued = call.app().update_access(call.tenant(), id, update, allowed).await?;
     Ok(reply(&call, StatusCode::OK, &issued))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_store::Put;
+use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 
@@ -24,9 +25,9 @@ use crate::reader::{Faults, Json, Reader, shortened};
 pub(crate) struct Call {
     pub(crate) site: Arc<Site>,
     pub(crate) tenant: Option<TenantName>,
-    pub(crate) params: Params,
+    pub(crate) params: Arc<Params>,
     pub(crate) query: Query,
-    pub(crate) headers: HeaderMap,
+    pub(super) parts: Arc<Parts>,
     /// What the client likes best of what the operation answers with.
     pub(crate) media_type: &'static str,
     pub(crate) body: Bytes,
@@ -44,6 +45,10 @@ impl Call {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.site.limits
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.parts.headers
     }
 
     /// The tenant that the path names.

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -69,8 +70,10 @@ where
     let correlation = Correlation::of(request.headers(), gate.site.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
-    let answered = trace.follow(answer(&gate, arrival, &correlation, &trace, request));
-    let answered = AssertUnwindSafe(answered).catch_unwind().await;
+    let answered = {
+        let answered = pin!(answer(&gate, arrival, &correlation, &trace, request));
+        AssertUnwindSafe(trace.follow(answered)).catch_unwind().await
+    };
     let (reply, route) = answered.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         let panic = panic_message(&*panic);
@@ -111,6 +114,7 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     let (parts, mut body) = request.into_parts();
+    let parts = Arc::new(parts);
     let watched = gate.site.metrics.requests.begin(&parts.method);
     let mut seen = Seen::new(watched);
     let result = respond(gate, arrival, correlation, &parts, &mut body, &mut seen).await;
@@ -193,7 +197,7 @@ async fn respond<B>(
     gate: &Gate,
     arrival: Arrival,
     correlation: &Correlation,
-    parts: &Parts,
+    parts: &Arc<Parts>,
     body: &mut B,
     seen: &mut Seen<'_>,
 ) -> Result<Reply, Problem>
@@ -209,7 +213,7 @@ where
     let is_here = |it: &Found<'_>| it.resource.served.at(arrival.door, gate.site.has_operator_door);
     let Some(Found { resource, params }) = found.filter(is_here) else {
         return Err(match arrival.door {
-            Door::Main => refuse_unknown_path(gate, parts, path, seen).await,
+            Door::Main => Box::pin(refuse_unknown_path(gate, parts, path, seen)).await,
             Door::Operator => Problem::not_for_operators(),
         });
     };
@@ -219,15 +223,16 @@ where
         return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
-    let tenant = params.get(TENANT).map(str::to_owned);
-    seen.tenant = tenant.clone().filter(|name| name.parse::<TenantName>().is_ok());
+    let tenant = params.get(TENANT);
+    seen.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     if !resource.is_public() && arrival.door == Door::Main {
         let caller = authenticate(gate, parts, seen).await?;
-        authorize(&caller, resource, operation, tenant.as_deref())?;
+        authorize(&caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
-            count(gate, tenant.as_deref(), seen).await?;
+            count(gate, tenant, seen).await?;
         }
     }
+    let params = Arc::new(params);
     let entrance = Entrance { gate, arrival, correlation, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
@@ -236,7 +241,8 @@ where
     match result {
         Err(problem) if problem.yields_to_missing() => {
             let makes = operation.is_some_and(|operation| operation.makes);
-            Err(entrance.missing(makes).await?.unwrap_or(problem))
+            // What happens seldom is boxed, here and elsewhere: every request would have to carry the room for it.
+            Err(Box::pin(entrance.missing(makes)).await?.unwrap_or(problem))
         }
         result => result,
     }
@@ -357,10 +363,10 @@ struct Entrance<'a> {
     gate: &'a Gate,
     arrival: Arrival,
     correlation: &'a Correlation,
-    parts: &'a Parts,
+    parts: &'a Arc<Parts>,
     path: &'a str,
     resource: &'a Resource,
-    params: Params,
+    params: Arc<Params>,
 }
 
 impl Entrance<'_> {
@@ -408,9 +414,9 @@ impl Entrance<'_> {
         let call = Call {
             site: Arc::clone(&self.gate.site),
             tenant: self.tenant()?,
-            params: self.params.clone(),
+            params: Arc::clone(&self.params),
             query,
-            headers: headers.clone(),
+            parts: Arc::clone(self.parts),
             media_type,
             body: arrived.bytes,
             _room: arrived.room,

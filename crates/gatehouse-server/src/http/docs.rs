@@ -127,7 +127,7 @@ async fn file(call: Call) -> Result<Reply, Problem> {
 /// another version of the server has other files under the same names.
 fn show(call: &Call, file: &File) -> Reply {
     let etag = etag(file.bytes);
-    let reply = if conditional::is_known(&call.headers, &etag) {
+    let reply = if conditional::is_known(call.headers(), &etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
         Reply::whole(StatusCode::OK, file.media_type, Bytes::from_static(file.bytes))

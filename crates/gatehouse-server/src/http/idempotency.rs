@@ -34,7 +34,7 @@ pub(super) async fn once(call: &Call, operation: Operation) -> Result<Option<Onc
 }
 
 fn key(call: &Call) -> Result<Option<RequestKey>, Problem> {
-    let mut given = call.headers.get_all(KEY).iter();
+    let mut given = call.headers().get_all(KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };
     let key = match given.next() {
         // Of two, nobody can say which is meant.

@@ -59,7 +59,7 @@ async fn give(call: Call) -> Result<Reply, Problem> {
         }
         None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
     }
-    let (id, secret) = credentials(&call.headers, &form)?;
+    let (id, secret) = credentials(call.headers(), &form)?;
     let client = call.app().recognise_client(&id, &secret).await?.ok_or_else(unknown_client)?;
     let scopes = granted(&client, form.value("scope")?)?;
     let lifetime_seconds = call.site.token_lifetime_seconds;

@@ -29,7 +29,7 @@ const STREAM: Operation = Operation {
     ],
     run: |call| {
         Box::pin(async move {
-            let how = call.headers.get("x-how").map(|it| it.to_str().unwrap().to_owned());
+            let how = call.headers().get("x-how").map(|it| it.to_str().unwrap().to_owned());
             let produce = async move |mut sink: Sink| {
                 if how.as_deref() == Some("hold") {
                     sink.write(b"first part").await?;
