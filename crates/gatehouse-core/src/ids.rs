@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use smol_str::SmolStr;
 use uuid::Uuid;
 
 /// Most characters in a name that a client chooses.
@@ -65,6 +66,9 @@ pub enum BadName {
 
 /// Checks what every chosen name has in common.
 fn check_name(text: &str) -> Result<(), BadName> {
+    if is_plain(text) {
+        return Ok(());
+    }
     let n_chars = text.chars().count();
     if !(1..=NAME_CHARS_MAX).contains(&n_chars) {
         return Err(BadName::Length(n_chars));
@@ -75,6 +79,14 @@ fn check_name(text: &str) -> Result<(), BadName> {
     }
 }
 
+/// Whether it is short, visible ASCII, as nearly all names are. Every byte is looked at, which is faster than to
+/// stop early.
+fn is_plain(text: &str) -> bool {
+    let is_visible = |b: u8| (b' '..=b'~').contains(&b);
+    (1..=NAME_CHARS_MAX).contains(&text.len())
+        && text.bytes().fold(true, |all, b| all & is_visible(b))
+}
+
 fn check_username(text: &str) -> Result<(), BadName> {
     check_name(text)?;
     if text.contains(':') { Err(BadName::Colon) } else { Ok(()) }
@@ -82,6 +94,9 @@ fn check_username(text: &str) -> Result<(), BadName> {
 
 /// A device may be called anything that can be kept: databases can't keep U+0000 in a text.
 fn check_device(text: &str) -> Result<(), BadName> {
+    if is_plain(text) {
+        return Ok(());
+    }
     let n_chars = text.chars().count();
     match n_chars {
         1..=NAME_CHARS_MAX if text.contains('\0') => Err(BadName::Control(0)),
@@ -119,12 +134,12 @@ fn check_request_key(text: &str) -> Result<(), BadName> {
     if is_visible && is_bounded && is_trimmed { Ok(()) } else { Err(BadName::RequestKey) }
 }
 
-/// A text that passed its check, and nothing else.
+/// A text that passed its check, and nothing else. Most are short enough to need no memory of their own.
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $check:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
+        pub struct $name(SmolStr);
 
         impl $name {
             /// The name as it was given.
@@ -137,7 +152,7 @@ macro_rules! name {
             type Err = BadName;
 
             fn from_str(text: &str) -> Result<Self, BadName> {
-                $check(text).map(|()| Self(text.to_owned()))
+                $check(text).map(|()| Self(text.into()))
             }
         }
 
@@ -250,6 +265,24 @@ impl AccessId {
     /// The identifier that was stored as these bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
+    }
+
+    /// The identifier as answers show it, written without asking for memory.
+    pub fn shown(&self) -> ShownId {
+        let mut text = Uuid::encode_buffer();
+        self.0.hyphenated().encode_lower(&mut text);
+        ShownId(text.first_chunk().copied().expect("a UUID has 36 characters"))
+    }
+}
+
+/// The text of an access's identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownId([u8; 36]);
+
+impl ShownId {
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits and hyphens are ASCII")
     }
 }
 

@@ -3,6 +3,10 @@
 //! Everything is kept in whole milliseconds, which is what answers show: a client that sends back the
 //! time it was shown means the same instant.
 
+mod shown;
+
+pub use shown::ShownTime;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -128,7 +132,7 @@ impl FromStr for Timestamp {
 /// Writes an instant as answers show it: UTC, with milliseconds and `Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}Z", self.civil())
+        f.write_str(self.shown().as_str())
     }
 }
 

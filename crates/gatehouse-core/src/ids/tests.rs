@@ -115,3 +115,20 @@ fn later_tasks_sort_later() {
     assert_eq!(task.to_string(), "job-00000000-0002-7000-8000-000000000000");
     assert_eq!(TaskId::from_bytes(*task.as_bytes()), task);
 }
+
+#[test]
+fn an_identifier_is_shown_as_it_is_written() {
+    let id = AccessId::new(1_790_000_000_000, &[7; 10]);
+    assert_eq!(id.shown().as_str(), id.to_string());
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_name_of_visible_ascii_needs_no_closer_look(text in "[ -~é\u{7f}\u{1f}]{0,130}") {
+        let closer = |text: &str| {
+            let n_chars = text.chars().count();
+            (1..=NAME_CHARS_MAX).contains(&n_chars) && !text.contains(char::is_control)
+        };
+        proptest::prop_assert_eq!(check_name(&text).is_ok(), closer(&text));
+    }
+}
