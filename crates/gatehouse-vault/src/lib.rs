@@ -12,6 +12,7 @@
 //! | `password`, `memory` | making and hashing passwords; successes that are remembered |
 //! | `pool`, `quiet` | where slow hashes are made: while somebody waits, and for batches |
 //! | `task_key` | the key of a batch, and what is derived from it |
+//! | `mac` | the keyed digest that batches take of every access |
 //! | `seal`, `request` | sealing what is read again; recognising a request that comes again |
 //! | `key_set` | what issuers signed |
 //! | `token`, `token_keys` | our own signatures, also those of keys before |
@@ -21,6 +22,7 @@
 pub mod chance;
 mod key_set;
 mod keyfile;
+mod mac;
 mod master;
 mod memory;
 mod meter;

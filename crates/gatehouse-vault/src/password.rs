@@ -10,13 +10,15 @@
 //! Both are keyed: who steals the table alone can't even begin to guess.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-use aws_lc_rs::{constant_time, hmac};
+use aws_lc_rs::constant_time;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use gatehouse_core::Username;
 use gatehouse_core::credential::{Password, StoredHash};
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
+use crate::mac::MacKey;
 use crate::{MasterKey, MasterKeys, VaultError, chance, master};
 
 /// Characters in a generated password.
@@ -50,19 +52,27 @@ pub fn generate_username() -> Username {
 
 /// The password that random bytes stand for.
 pub(crate) fn spell_password(draw: impl FnMut() -> [u8; 32]) -> Password {
-    let text = chance::spell(PASSWORD_ALPHABET, PASSWORD_CHARS, draw);
-    Password::new(text).expect("24 bytes are allowed")
+    let mut letters = Zeroizing::new([0; PASSWORD_CHARS]);
+    chance::spell(PASSWORD_ALPHABET, &mut *letters, draw);
+    Password::new(ascii(&*letters).to_owned()).expect("24 bytes are allowed")
 }
 
 /// The username that random bytes stand for.
 pub(crate) fn spell_username(draw: impl FnMut() -> [u8; 32]) -> Username {
-    let text = format!("u-{}", chance::spell(USERNAME_ALPHABET, 16, draw));
-    text.parse().expect("letters and digits are allowed")
+    let mut letters = *b"u-????????????????";
+    chance::spell(USERNAME_ALPHABET, &mut letters[2..], draw);
+    ascii(&letters).parse().expect("letters and digits are allowed")
 }
 
 /// Draws what tells a client from every other: 80 random bits as letters and digits.
 pub fn generate_client_code() -> String {
-    chance::text(USERNAME_ALPHABET, 16)
+    let mut letters = [0; 16];
+    chance::spell(USERNAME_ALPHABET, &mut letters, chance::bytes);
+    ascii(&letters).to_owned()
+}
+
+fn ascii(letters: &[u8]) -> &str {
+    std::str::from_utf8(letters).expect("alphabets are ASCII")
 }
 
 /// What a slow hash is made in. Who makes many may use it again, and spares the machine handing it out anew,
@@ -73,6 +83,9 @@ pub(crate) struct Memory(Vec<Block>);
 /// So many characters of a stored hash tell its scheme and its key: those of the longest scheme's name, the
 /// key's, and the sign between. Of a shorter scheme they hold a little of what follows, always the same.
 pub const HASH_NAME_CHARS: usize = FAST.len() + 1 + master::ID_CHARS;
+
+/// Characters of a stored fast hash: its name, the sign behind it, and 32 bytes as text.
+const FAST_CHARS: usize = HASH_NAME_CHARS + 1 + 43;
 
 /// The short name of the key that a stored hash was made with. The beginning is enough of it.
 pub fn key_of_hash(beginning: &str) -> Option<&str> {
@@ -88,9 +101,9 @@ pub(crate) struct Hasher {
 /// What is derived from one master key.
 struct Keys {
     id: String,
-    fast: hmac::Key,
+    fast: MacKey,
     slow: [u8; 32],
-    pretence: hmac::Key,
+    pretence: MacKey,
 }
 
 /// A stored hash, taken apart.
@@ -102,7 +115,7 @@ pub(crate) enum Scheme {
 pub(crate) struct FastHash {
     /// Which of our keys it was made with.
     key: usize,
-    mac: Vec<u8>,
+    mac: [u8; 32],
 }
 
 pub(crate) struct SlowHash {
@@ -123,13 +136,18 @@ impl Hasher {
     }
 
     pub(crate) fn hash_fast(&self, password: &Password) -> StoredHash {
-        let mac = hmac::sign(&self.first().fast, password.reveal().as_bytes());
-        StoredHash::new(format!("{FAST}${}${}", self.first().id, BASE64.encode(mac)))
+        let Keys { id, fast, .. } = self.first();
+        let mac = fast.sign(password.reveal().as_bytes());
+        let mut text = String::with_capacity(FAST_CHARS);
+        for part in [FAST, "$", id, "$"] {
+            text.push_str(part);
+        }
+        BASE64.encode_string(mac, &mut text);
+        StoredHash::new(text)
     }
 
     pub(crate) fn matches_fast(&self, fast: &FastHash, password: &Password) -> bool {
-        let key = &self.keys[fast.key].fast;
-        hmac::verify(key, password.reveal().as_bytes(), &fast.mac).is_ok()
+        self.keys[fast.key].fast.verify(password.reveal().as_bytes(), &fast.mac)
     }
 
     pub(crate) fn hash_slow(
@@ -172,19 +190,18 @@ impl Hasher {
 
     /// Takes a stored hash apart, if it was made with a key of ours.
     pub(crate) fn read(&self, stored: &StoredHash) -> Result<Scheme, VaultError> {
-        let parts: Vec<&str> = stored.as_str().split('$').collect();
-        let named = |id: &str| self.keys.iter().position(|it| it.id == id);
-        let scheme = match parts[..] {
-            [FAST, id, mac] => named(id).zip(BASE64.decode(mac).ok()).map(|(key, mac)| {
-                let fast = FastHash { key, mac };
-                Scheme::Fast(fast)
-            }),
-            [SLOW, id, params, salt, hash] => {
-                named(id).and_then(|key| read_slow(key, params, salt, hash)).map(Scheme::Slow)
-            }
+        self.taken_apart(stored.as_str()).ok_or(VaultError::UnknownKey)
+    }
+
+    fn taken_apart(&self, stored: &str) -> Option<Scheme> {
+        let (scheme, rest) = stored.split_once('$')?;
+        let (id, rest) = rest.split_once('$')?;
+        let key = self.keys.iter().position(|it| it.id == id)?;
+        match scheme {
+            FAST => read_fast(key, rest).map(Scheme::Fast),
+            SLOW => read_slow(key, rest).map(Scheme::Slow),
             _ => None,
-        };
-        scheme.ok_or(VaultError::UnknownKey)
+        }
     }
 
     /// Whether a stored hash is worth remembering.
@@ -194,13 +211,13 @@ impl Hasher {
 
     /// Which kind of work is done for a name that nobody has.
     pub(crate) fn pretends_slow(&self, username: &str) -> bool {
-        hmac::sign(&self.first().pretence, username.as_bytes()).as_ref()[0] % 2 == 0
+        self.first().pretence.sign(username.as_bytes())[0] % 2 == 0
     }
 }
 
 impl Keys {
     fn of(master: &MasterKey) -> Self {
-        let key = |purpose| hmac::Key::new(hmac::HMAC_SHA256, &master.derive(purpose));
+        let key = |purpose| MacKey::new(&master.derive(purpose));
         Self {
             id: master.id(),
             fast: key("password/fast"),
@@ -244,7 +261,16 @@ impl SlowHash {
     }
 }
 
-fn read_slow(key: usize, params: &str, salt: &str, hash: &str) -> Option<SlowHash> {
+fn read_fast(key: usize, mac: &str) -> Option<FastHash> {
+    // The library asks for room for a text of this length at its fullest.
+    let mut room = [0; 33];
+    let n_bytes = BASE64.decode_slice(mac, &mut room).ok()?;
+    Some(FastHash { key, mac: room[..n_bytes].try_into().ok()? })
+}
+
+fn read_slow(key: usize, rest: &str) -> Option<SlowHash> {
+    let (params, rest) = rest.split_once('$')?;
+    let (salt, hash) = rest.split_once('$')?;
     let mut numbers = params
         .split(',')
         .zip(["m=", "t=", "p="])

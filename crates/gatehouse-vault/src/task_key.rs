@@ -7,19 +7,19 @@
 //!
 //! Bytes are HMAC-SHA-256 of `purpose (1) | round (1) | ordinal (4)`: no two uses share any.
 
-use aws_lc_rs::hmac;
 use gatehouse_core::credential::Password;
 use gatehouse_core::{AccessId, TaskId, TenantName, Username};
 use zeroize::Zeroizing;
 
 use crate::chance;
+use crate::mac::MacKey;
 use crate::password::{self, Salt};
 use crate::seal::{BadSeal, Sealer};
 
 /// Thirty-two secret bytes of one task, ready for use.
 pub struct TaskKey {
     bytes: Zeroizing<[u8; 32]>,
-    derive: hmac::Key,
+    derive: MacKey,
     sealer: Sealer,
 }
 
@@ -40,7 +40,7 @@ impl TaskKey {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {
-        let derive = hmac::Key::new(hmac::HMAC_SHA256, bytes);
+        let derive = MacKey::new(bytes);
         let parts = Zeroizing::new(first(&bytes_for(&derive, Purpose::Parts, 0, 0)));
         Self { bytes: Zeroizing::new(*bytes), derive, sealer: Sealer::nameless(&parts) }
     }
@@ -95,10 +95,9 @@ impl TaskKey {
     }
 }
 
-fn bytes_for(key: &hmac::Key, purpose: Purpose, ordinal: u32, round: u8) -> [u8; 32] {
+fn bytes_for(key: &MacKey, purpose: Purpose, ordinal: u32, round: u8) -> [u8; 32] {
     let [a, b, c, d] = ordinal.to_be_bytes();
-    let tag = hmac::sign(key, &[purpose as u8, round, a, b, c, d]);
-    tag.as_ref().try_into().expect("SHA-256 has 32 bytes")
+    key.sign(&[purpose as u8, round, a, b, c, d])
 }
 
 fn first<const N: usize>(bytes: &[u8; 32]) -> [u8; N] {

@@ -33,6 +33,20 @@ async fn every_stored_hash_names_its_scheme_and_key() {
     assert_ne!(slow.as_str(), again.as_str(), "salted");
 }
 
+#[test]
+fn what_is_kept_of_a_generated_password_never_changes() {
+    // Tables are full of these: another answer would lock every device out.
+    let right = password("c4S79wN7XZ7rtVxXBa6huSdS");
+    let kept = "hmac-sha256$aae3d175$fWuozcyixK2X3Wb3MtbadJR7JdAMRlQWseWWN91bvB0";
+    assert_eq!(vault().hash_generated(&right).as_str(), kept);
+    for bent in
+        [&kept[..kept.len() - 1], &format!("{kept}A"), &format!("{kept}$"), &format!("{kept}=")]
+    {
+        let bent = StoredHash::new(bent.to_owned());
+        assert!(!vault().is_hash_of_generated(&bent, &right), "{}", bent.as_str());
+    }
+}
+
 #[tokio::test]
 async fn a_hash_of_another_key_or_scheme_is_an_error_not_a_wrong_password() {
     let other = Vault::new(&MasterKey::generate().into());
