@@ -9,6 +9,7 @@
 //! in the middle of its COMMIT is neither done nor undone: that is told, not guessed.
 
 mod address;
+mod carrier;
 mod encryption;
 mod fault;
 mod session;
@@ -34,6 +35,9 @@ use way::Way;
 
 /// Connections that all reads share.
 const READERS: usize = 4;
+
+/// Reads that go over one of them before another one is used.
+const READS_TOGETHER: usize = 8;
 
 /// Transactions at the same time.
 const WRITERS: usize = 12;
@@ -88,7 +92,6 @@ pub(crate) struct Postgres {
     readers: [Reader; READERS],
     /// For `ping` alone: what others wait for says nothing about the database.
     pinged: Reader,
-    next_reader: AtomicUsize,
     writers: Mutex<Vec<Arc<Session>>>,
     writers_free: Semaphore,
     beats_free: Semaphore,
@@ -102,6 +105,7 @@ pub(crate) struct Postgres {
 /// A shared connection, made when it is first needed and again when it was lost.
 #[derive(Default)]
 struct Reader {
+    n_under_way: AtomicUsize,
     session: Mutex<Option<Arc<Session>>>,
     connecting: tokio::sync::Mutex<()>,
 }
@@ -112,7 +116,6 @@ impl Postgres {
             way: Way::to(url),
             readers: Default::default(),
             pinged: Reader::default(),
-            next_reader: AtomicUsize::new(0),
             writers: Mutex::default(),
             writers_free: Semaphore::new(WRITERS),
             beats_free: Semaphore::new(BEATS),
@@ -129,10 +132,10 @@ impl Postgres {
         values: &[Value<'_>],
         read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let turn = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
+        let (reader, _under_way) = self.choose_reader();
         let mut tries = Tries::begin();
         loop {
-            let session = self.reader(turn, tries.until).await?;
+            let session = reader.session(&self.way, tries.until, &self.meter).await?;
             let error = match timeout(READ_MAX, session.rows(sql, values, read)).await {
                 Ok(Err(StoreError::TooSlow)) => cancelled(),
                 Ok(Err(error @ StoreError::Unavailable(_))) => error,
@@ -347,8 +350,14 @@ impl Postgres {
         guard(&self.doubted).is_some_and(|doubted| session.made() <= doubted)
     }
 
-    async fn reader(&self, turn: usize, until: Instant) -> Result<Arc<Session>, StoreError> {
-        self.readers[turn].session(&self.way, until, &self.meter).await
+    /// The first connection on which few reads are under way, or the one with the fewest: those that share a
+    /// connection travel together.
+    fn choose_reader(&self) -> (&Reader, UnderWay<'_>) {
+        let n_under_way = |reader: &&Reader| reader.n_under_way.load(Ordering::Relaxed);
+        let free = self.readers.iter().find(|reader| n_under_way(reader) < READS_TOGETHER);
+        let reader = free.or_else(|| self.readers.iter().min_by_key(n_under_way));
+        let reader = reader.unwrap_or(&self.readers[0]);
+        (reader, UnderWay::begin(&reader.n_under_way))
     }
 
     async fn idle(
@@ -377,6 +386,22 @@ impl Postgres {
     }
 }
 
+/// A read counts on its connection as long as it is under way.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl<'a> UnderWay<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Reader {
     async fn session(
         &self,
@@ -396,6 +421,7 @@ impl Reader {
         // The one that was lost is no connection any more.
         guard(&self.session).take();
         let session = Arc::new(way.connect(until, meter).await?);
+        session.share();
         *guard(&self.session) = Some(Arc::clone(&session));
         Ok(session)
     }

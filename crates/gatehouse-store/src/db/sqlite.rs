@@ -38,9 +38,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statements that each connection keeps ready.
 const STATEMENTS_MAX: usize = 128;
 
-/// What each reading connection may keep of the database: the upper levels of the indexes of some ten
-/// million accesses, which every look passes through.
-const CACHE_KIBIBYTES: i64 = 16 * 1024;
+/// What each reading connection may keep of the database for itself: of what has not come out of the log yet. All else it
+/// reads where the system has it.
+const CACHE_KIBIBYTES: i64 = 4 * 1024;
+
+/// As much of the database as SQLite maps into memory at most: reading there takes neither a call to the system nor a
+/// copy for each connection. What lies beyond is read piece by piece.
+const MAPPED_BYTES: i64 = 0x7fff_0000;
 
 /// What the writer may keep of the database. New usernames are random: each one changes another page of
 /// their index, and those of a large batch together change most of them. Were they read, written and read
@@ -161,6 +165,7 @@ impl Sqlite {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
+        connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
         keep_plans(&connection)?;
         Ok(connection)
     }

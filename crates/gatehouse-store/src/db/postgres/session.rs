@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
+use super::carrier::Carrier;
 use super::encryption::Encryption;
 use super::{NOW, fault};
 use crate::db::row::{Cell, Row, Sent, Value};
@@ -31,8 +31,7 @@ const CANCEL_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct Session {
     client: Client,
     encryption: Encryption,
-    /// What carries the bytes.
-    carrier: AbortHandle,
+    carrier: Carrier,
     /// `None` where nothing can be kept.
     prepared: Option<Prepared>,
     /// When it came about.
@@ -58,7 +57,7 @@ enum Locking {
 impl Session {
     /// A connection that has come about, and what carries its bytes. Behind a pooler nothing is prepared on it.
     pub(super) fn new(
-        (client, carrier): (Client, AbortHandle),
+        (client, carrier): (Client, Carrier),
         encryption: Encryption,
         is_pooled: bool,
         meter: &StoreMeter,
@@ -72,6 +71,11 @@ impl Session {
             is_given_up: AtomicBool::new(false),
             _counted: Held::new(&meter.connections),
         }
+    }
+
+    /// Lets many ask on it at the same time.
+    pub(super) fn share(&self) {
+        self.carrier.share();
     }
 
     /// Whether nothing can be asked of it any more.

@@ -12,13 +12,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
+
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
 use super::address::{DatabaseUrl, shown_hosts as shown};
+use super::carrier::Carrier;
 use super::encryption::{Encryption, NoAgreement};
 use super::session::Session;
 use crate::error::StoreError;
@@ -69,7 +70,7 @@ struct Place {
 }
 
 /// A connection, and what carries its bytes.
-type Opened = (Client, AbortHandle);
+type Opened = (Client, Carrier);
 
 /// What the last tries have shown.
 struct Trouble {
@@ -251,13 +252,13 @@ impl Place {
     async fn open_as_told(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
         let (client, connection) = config.connect(self.encryption.clone()).await?;
         // Ends by itself when the client is dropped, and nothing is under way any more.
-        let carrier = tokio::spawn(async move {
-            if let Err(cause) = connection.await {
+        let carrier = Carrier::start(connection, |ended| {
+            if let Err(cause) = ended {
                 let cause = StoreError::from(cause).explained();
                 tracing::warn!(cause, "a database connection was lost");
             }
         });
-        Ok((client, carrier.abort_handle()))
+        Ok((client, carrier))
     }
 
     fn session(&self, opened: Opened, is_pooled: bool, meter: &StoreMeter) -> Session {
