@@ -86,6 +86,55 @@ pub struct Access {
     pub version: u64,
 }
 
+/// The version of an access that nobody has changed since it was made.
+pub const FIRST_VERSION: u64 = 1;
+
+/// All that answers show of an access: who shows very many reads no more than that of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownAccess {
+    /// Its identifier.
+    pub id: AccessId,
+    /// The contract it belongs to, for ever.
+    pub contract_id: ContractId,
+    /// The contract's offering when it was made, for ever.
+    pub offering_id: OfferingId,
+    /// What its device connects with.
+    pub username: Username,
+    /// The device's name, where one was given.
+    pub device_name: Option<DeviceName>,
+    /// Where it is in its life.
+    pub status: Status,
+    /// From when it may connect.
+    pub start: Timestamp,
+    /// From when it may no longer connect.
+    pub end: Option<Timestamp>,
+    /// The task that made it, unless it was made alone.
+    pub created_by: Option<TaskId>,
+}
+
+impl ShownAccess {
+    /// Its name: the device's, or else the username.
+    pub fn name(&self) -> &str {
+        self.device_name.as_ref().map_or(self.username.as_str(), DeviceName::as_str)
+    }
+}
+
+impl From<Access> for ShownAccess {
+    fn from(access: Access) -> Self {
+        Self {
+            id: access.id,
+            contract_id: access.contract_id,
+            offering_id: access.offering_id,
+            username: access.username,
+            device_name: access.device_name,
+            status: access.status,
+            start: access.start,
+            end: access.end,
+            created_by: access.created_by,
+        }
+    }
+}
+
 impl Access {
     /// Its name: the device's, or else the username.
     pub fn name(&self) -> &str {

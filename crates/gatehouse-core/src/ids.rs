@@ -280,6 +280,11 @@ impl AccessId {
 pub struct ShownId([u8; 36]);
 
 impl ShownId {
+    /// The text, as it goes into an answer.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The text itself.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits and hyphens are ASCII")

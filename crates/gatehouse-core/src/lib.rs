@@ -29,7 +29,7 @@ pub mod time;
 pub mod trouble;
 pub mod window;
 
-pub use access::{Access, Status};
+pub use access::{Access, ShownAccess, Status};
 pub use account::Account;
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};

@@ -10,7 +10,7 @@
 //! An access whose end has come is terminated from that instant, whether or not anyone has written
 //! it down. So every rule begins with [`at`], and nothing else may look at a stored status.
 
-use crate::access::{Access, PlannedTermination, Status};
+use crate::access::{Access, PlannedTermination, ShownAccess, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
 use crate::tenant::ZoneName;
 use crate::time::Timestamp;
@@ -116,11 +116,23 @@ pub fn at(access: &Access, now: Timestamp) -> Access {
 
 /// The same, in place.
 pub fn settle(access: &mut Access, now: Timestamp) {
-    if access.status != Status::Terminated && access.end.is_some_and(|end| end <= now) {
+    if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
         access.termination = None;
         access.version += 1;
     }
+}
+
+/// The same, of what answers show.
+pub fn settle_shown(access: &mut ShownAccess, now: Timestamp) {
+    if has_ended(access.status, access.end, now) {
+        access.status = Status::Terminated;
+    }
+}
+
+/// Whether its end has come and is not written down.
+fn has_ended(status: Status, end: Option<Timestamp>, now: Timestamp) -> bool {
+    status != Status::Terminated && end.is_some_and(|end| end <= now)
 }
 
 /// The statuses that a client may ask for.

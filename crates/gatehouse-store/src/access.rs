@@ -2,7 +2,9 @@
 
 use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::{Access, AccessId, Contract, Status, TaskId, TenantName, Username};
+use gatehouse_core::{
+    Access, AccessId, Contract, ShownAccess, Status, TaskId, TenantName, Username,
+};
 
 use crate::Store;
 use crate::contract;
@@ -10,12 +12,22 @@ use crate::db::{Row, Tx};
 use crate::error::{Failure, StoreError};
 use crate::moves::Moves;
 
+/// The columns of what answers show of an access, in the order that [`read_shown`] reads them.
+macro_rules! shown_columns {
+    () => {
+        "id, contract_id, offering_id, username, device_name, status, start_at, end_at, job"
+    };
+}
+pub(crate) use shown_columns;
+
 /// The columns of an access, in the order that [`read`] reads them, and behind them its number in the
 /// tenant.
 macro_rules! columns {
     () => {
-        "id, contract_id, offering_id, username, device_name, status, start_at, end_at, job, \
-         created_at, first_connected_at, is_terminating, end_before, version, number"
+        concat!(
+            $crate::access::shown_columns!(),
+            ", created_at, first_connected_at, is_terminating, end_before, version, number"
+        )
     };
 }
 pub(crate) use columns;
@@ -165,24 +177,35 @@ pub(crate) async fn write_one(
     tx.execute(sql, &values).await.map(drop)
 }
 
-pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
-    let status = Status::from_word(&row.text(5)?);
-    let is_terminating = row.integer(11)? != 0;
-    let end_before = row.optional_time(12)?;
-    let device_name = row.optional_text(4)?;
-    Ok(Access {
+pub(crate) fn read_shown(row: &Row<'_>) -> Result<ShownAccess, StoreError> {
+    let status = Status::from_word(row.word(5)?);
+    Ok(ShownAccess {
         id: AccessId::from_bytes(row.id(0)?),
         contract_id: row.parsed(1)?,
         offering_id: row.parsed(2)?,
         username: row.parsed(3)?,
-        device_name: device_name
-            .map(|name| name.parse())
-            .transpose()
-            .map_err(StoreError::corrupt)?,
+        device_name: row.optional_parsed(4)?,
         status: status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"))?,
         start: row.time(6)?,
         end: row.optional_time(7)?,
         created_by: row.optional_id(8)?.map(TaskId::from_bytes),
+    })
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
+    let shown = read_shown(row)?;
+    let is_terminating = row.integer(11)? != 0;
+    let end_before = row.optional_time(12)?;
+    Ok(Access {
+        id: shown.id,
+        contract_id: shown.contract_id,
+        offering_id: shown.offering_id,
+        username: shown.username,
+        device_name: shown.device_name,
+        status: shown.status,
+        start: shown.start,
+        end: shown.end,
+        created_by: shown.created_by,
         created_at: row.time(9)?,
         first_connected_at: row.optional_time(10)?,
         termination: is_terminating.then_some(PlannedTermination { end_before }),

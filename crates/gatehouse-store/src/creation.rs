@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{try_join, try_join_all};
+use gatehouse_core::access::FIRST_VERSION;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Refusal};
 use gatehouse_core::list::{Set, Size};
@@ -265,7 +266,7 @@ impl Ledger {
             created_at: self.created_at,
             first_connected_at: None,
             termination: None,
-            version: 1,
+            version: FIRST_VERSION,
         };
         self.n_created += 1;
         self.moves.open(&access);

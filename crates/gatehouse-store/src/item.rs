@@ -5,14 +5,35 @@
 //! written down of an item that succeeded.
 
 use futures_util::future::try_join_all;
+use gatehouse_core::access::FIRST_VERSION;
+use gatehouse_core::credential::StoredHash;
+use gatehouse_core::list::Set;
 use gatehouse_core::task::{FailedItem, ItemName};
 use gatehouse_core::trouble::Field;
-use gatehouse_core::{AccessId, TaskId, TenantName, Trouble, TroubleKind};
+use gatehouse_core::{AccessId, ShownAccess, TaskId, TenantName, Trouble, TroubleKind};
 
 use crate::Store;
-use crate::access::{self, Stored, stored};
-use crate::db::{Row, Tx};
+use crate::access::{self, Stored, shown_columns, stored};
+use crate::db::{Dialect, Row, Tx};
 use crate::error::StoreError;
+use crate::lookup::{self, Lookup};
+
+/// An access that a Task made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeAccess {
+    /// What is shown of it, as it was last written.
+    pub access: ShownAccess,
+    /// What is kept of its password, where the access was changed since. Until then it has the one that it was
+    /// made with.
+    pub password: Option<StoredHash>,
+}
+
+/// The columns of an access that a Task made, in the order that [`read_made`] reads them.
+macro_rules! made {
+    () => {
+        concat!("SELECT ", shown_columns!(), ", version, password_hash FROM access")
+    };
+}
 
 /// The columns of an item that failed, in the order that [`read_failed`] reads them.
 macro_rules! failed_columns {
@@ -100,9 +121,17 @@ impl Store {
         task: TaskId,
         after: u32,
         to: u32,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<MadeAccess>, StoreError> {
+        if let Some((first, last)) = self.side_by_side(tenant, task, after, to).await? {
+            let sql = concat!(
+                made!(),
+                " WHERE tenant = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number"
+            );
+            let values = [tenant.as_str().into(), first.into(), last.into()];
+            return self.db.rows(sql, &values, read_made).await;
+        }
         let sql = concat!(
-            stored!(),
+            made!(),
             " WHERE tenant = ?1 AND job = ?2 AND job_number > ?3 AND job_number <= ?4 \
              ORDER BY job_number"
         );
@@ -112,7 +141,29 @@ impl Store {
             u64::from(after).into(),
             u64::from(to).into(),
         ];
-        self.db.rows(sql, &values, access::read_stored).await
+        self.db.rows(sql, &values, read_made).await
+    }
+
+    /// The numbers in the tenant of the first and the last of these accesses, where nobody else's lie between: a
+    /// step makes its accesses together.
+    ///
+    /// SQLite keeps accesses in the order of these numbers, and would else look each of them up. PostgreSQL keeps
+    /// them in no order, so there is nothing to find out.
+    async fn side_by_side(
+        &self,
+        tenant: &TenantName,
+        task: TaskId,
+        after: u32,
+        to: u32,
+    ) -> Result<Option<(u64, u64)>, StoreError> {
+        if self.db.dialect() == Dialect::Postgres || after >= to {
+            return Ok(None);
+        }
+        let (first, last) = (u64::from(after) + 1, u64::from(to));
+        let lookup = Lookup { db: &self.db, tenant };
+        let found = lookup.numbers(&Set::Job(task), &[first, last]).await?;
+        let ends = lookup::at(&found, first).zip(lookup::at(&found, last));
+        Ok(ends.filter(|ends| ends.0 + (last - first) == ends.1))
     }
 
     /// The accesses of these identifiers that the tenant has, in this order.
@@ -178,6 +229,12 @@ pub(crate) async fn put_failed(
     }))
     .await
     .map(drop)
+}
+
+fn read_made(row: &Row<'_>) -> Result<MadeAccess, StoreError> {
+    let is_changed = row.count(9)? != FIRST_VERSION;
+    let password = if is_changed { Some(StoredHash::new(row.text(10)?)) } else { None };
+    Ok(MadeAccess { access: access::read_shown(row)?, password })
 }
 
 fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {

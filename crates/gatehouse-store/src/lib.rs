@@ -58,6 +58,7 @@ pub use due::{DueKey, DueKind, Lease, NotRun};
 pub use ends::Swept;
 pub use error::{Failure, StoreError};
 pub use execution::{Items, Patience, Planned, Stepped, Stretch, Terms};
+pub use item::MadeAccess;
 pub use keyed::{FormerSeal, Keyed, KeyedKind, SealOwner};
 pub use list::Listed;
 pub use meter::StoreMeter;

@@ -17,6 +17,11 @@ const DAYS_OF_400_YEARS: i64 = 146_097;
 pub struct ShownTime([u8; FORM.len()]);
 
 impl ShownTime {
+    /// The text, as it goes into an answer.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The text itself.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits and signs are ASCII")

@@ -179,17 +179,35 @@ impl Row<'_> {
         self.get(column)
     }
 
+    /// A text where it lies, for who reads it and lets it go.
+    pub(crate) fn word(&self, column: usize) -> Result<&str, StoreError> {
+        self.optional_word(column)?.ok_or_else(|| StoreError::corrupt("a text is missing"))
+    }
+
+    pub(crate) fn optional_word(&self, column: usize) -> Result<Option<&str>, StoreError> {
+        match self {
+            Self::Sqlite(row) => {
+                let value = row.get_ref(column).map_err(StoreError::corrupt)?;
+                value.as_str_or_null().map_err(StoreError::corrupt)
+            }
+            Self::Postgres(row) => row.try_get(column).map_err(StoreError::corrupt),
+        }
+    }
+
     pub(crate) fn id(&self, column: usize) -> Result<[u8; 16], StoreError> {
         self.optional_id(column)?.ok_or_else(|| StoreError::corrupt("an identifier is missing"))
     }
 
     pub(crate) fn optional_id(&self, column: usize) -> Result<Option<[u8; 16]>, StoreError> {
-        let bytes: Option<Vec<u8>> = self.get(column)?;
-        bytes
-            .map(|bytes| {
-                bytes.try_into().map_err(|_| StoreError::corrupt("an identifier is not 16 bytes"))
-            })
-            .transpose()
+        let bytes: Option<&[u8]> = match self {
+            Self::Sqlite(row) => {
+                let value = row.get_ref(column).map_err(StoreError::corrupt)?;
+                value.as_blob_or_null().map_err(StoreError::corrupt)?
+            }
+            Self::Postgres(row) => row.try_get(column).map_err(StoreError::corrupt)?,
+        };
+        let id = bytes.map(<[u8; 16]>::try_from).transpose();
+        id.map_err(|_| StoreError::corrupt("an identifier is not 16 bytes"))
     }
 
     pub(crate) fn time(&self, column: usize) -> Result<Timestamp, StoreError> {
@@ -211,7 +229,17 @@ impl Row<'_> {
     where
         T::Err: std::fmt::Display,
     {
-        self.text(column)?.parse().map_err(StoreError::corrupt)
+        self.word(column)?.parse().map_err(StoreError::corrupt)
+    }
+
+    pub(crate) fn optional_parsed<T: std::str::FromStr>(
+        &self,
+        column: usize,
+    ) -> Result<Option<T>, StoreError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        self.optional_word(column)?.map(str::parse).transpose().map_err(StoreError::corrupt)
     }
 
     /// Whatever the column holds.

@@ -136,6 +136,26 @@ async fn what_is_taken_fails_alone_wherever_it_lies_in_a_long_stretch() {
 }
 
 #[tokio::test]
+async fn accesses_of_a_task_are_found_by_their_numbers_whoever_lies_between() {
+    for Case { kind, store, .. } in stores("task_between").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 6)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        run(&store, &lease, stretch(1, 0, &["a", "b", "c"])).await.unwrap();
+        store.create_access(&acme(), new("c1", "another's")).await.unwrap().unwrap();
+        run(&store, &lease, stretch(1, 3, &["d", "e", "f"])).await.unwrap();
+        let names = ["a", "b", "c", "d", "e", "f"];
+        for (after, to) in (0..=7).flat_map(|after| (0..=7).map(move |to| (after, to))) {
+            let made = store.accesses_of_task(&acme(), job(1), after, to).await.unwrap();
+            let found: Vec<_> = made.iter().map(|it| it.access.username.as_str()).collect();
+            let expected = (after..to).filter_map(|n| names.get(n as usize).copied());
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{kind}: after {after} to {to}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
     let cases = stores("task_company").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.store.db.gathers_writes()) {
