@@ -6,6 +6,7 @@
 //! error and holds the one table from errors to statuses.
 
 mod access;
+mod access_body;
 mod account;
 mod address;
 mod answer_body;

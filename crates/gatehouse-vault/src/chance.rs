@@ -23,13 +23,17 @@ pub(crate) fn spell<const LETTERS: usize>(
 ) {
     // Bytes beyond the last whole multiple would favour the first letters: the next one takes their place.
     let n_fair = 256 - 256 % LETTERS;
-    let mut n = 0;
-    while n < places.len() {
+    let mut n_done = 0;
+    while n_done < places.len() {
+        let mut letters = [0; 32];
+        let mut n = 0;
         for byte in draw() {
-            let Some(place) = places.get_mut(n) else { break };
-            *place = alphabet[usize::from(byte) % LETTERS];
+            letters[n % 32] = alphabet[usize::from(byte) % LETTERS];
             n += usize::from(usize::from(byte) < n_fair);
         }
+        let n = n.min(places.len() - n_done);
+        places[n_done..n_done + n].copy_from_slice(&letters[..n]);
+        n_done += n;
     }
 }
 

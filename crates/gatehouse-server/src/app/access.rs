@@ -37,7 +37,7 @@ pub struct Update {
 pub struct OneTimePassword(Password);
 
 impl OneTimePassword {
-    pub(super) fn new(password: Password) -> Self {
+    pub(crate) fn new(password: Password) -> Self {
         Self(password)
     }
 

@@ -2,18 +2,18 @@
 //!
 //! Nothing is read whole. Items are asked for in stretches, by their ordinals or by their places among
 //! those that succeeded or failed, so a Task of any size is shown without holding it. A password is shown
-//! while its time lasts and while it is still the access's own: it is derived or unsealed again, and
-//! compared with what is stored.
+//! while its time lasts and while it is still the access's own: it is derived or unsealed again, and, where
+//! the access was changed since, compared with what is stored.
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, Task, Work};
-use gatehouse_core::{TaskId, TenantName};
-use gatehouse_store::{PASSWORD_PART, SecretKind, StoreError, Stored, StoredTask};
+use gatehouse_core::{ShownAccess, TaskId, TenantName, Timestamp};
+use gatehouse_store::{MadeAccess, PASSWORD_PART, SecretKind, StoreError, StoredTask};
 use gatehouse_vault::TaskKey;
 use tokio::sync::Mutex;
 
-use super::access::{Issued, OneTimePassword};
+use super::access::OneTimePassword;
 use super::batch::{NamedAccess, NewItem, PART_ITEMS, Stage, read_change, read_creation};
 use super::{App, Error};
 
@@ -44,14 +44,25 @@ enum PartItems {
 /// An item, and what came of it.
 pub enum Item {
     /// It succeeded.
-    Succeeded {
-        /// Its position in the request.
-        index: u32,
-        /// The access as it is now, with the password that the Task gave it.
-        issued: Box<Issued>,
-    },
+    Succeeded(Success),
     /// It failed.
     Failed(Box<FailedItem>),
+}
+
+/// An item that succeeded.
+pub struct Success {
+    /// Its position in the request.
+    pub index: u32,
+    /// The access as it is now.
+    pub access: ShownAccess,
+    /// The password that the Task gave it, while it has that and it may be shown.
+    pub password: Option<OneTimePassword>,
+}
+
+/// Some items in a row: both kinds in the order of the request.
+struct Stretch {
+    failed: Vec<FailedItem>,
+    succeeded: Vec<Success>,
 }
 
 /// Which items are asked for.
@@ -119,7 +130,17 @@ impl Outcome {
             return Ok(Vec::new());
         }
         match which {
-            Which::All => self.within(from, to, true).await,
+            Which::All => {
+                let Stretch { failed, succeeded } = self.within(from, to).await?;
+                let mut failed = failed.into_iter().peekable();
+                let mut succeeded = succeeded.into_iter();
+                let items = (from..to).filter_map(|ordinal| {
+                    let failed = failed.next_if(|item| item.ordinal == ordinal);
+                    let failed = failed.map(|item| Item::Failed(Box::new(item)));
+                    failed.or_else(|| succeeded.next().map(Item::Succeeded))
+                });
+                Ok(items.collect())
+            }
             Which::Failed => {
                 let failed = self.app.store.failed_items(&self.tenant, self.task.id, from, to);
                 Ok(failed.await?.into_iter().map(|item| Item::Failed(Box::new(item))).collect())
@@ -127,7 +148,8 @@ impl Outcome {
             Which::Succeeded => {
                 let from_ordinal = self.ordinal_of_success(from).await?;
                 let to_ordinal = self.ordinal_of_success(to - 1).await? + 1;
-                self.within(from_ordinal, to_ordinal, false).await
+                let succeeded = self.succeeded_within(from_ordinal, to_ordinal).await?;
+                Ok(succeeded.into_iter().map(Item::Succeeded).collect())
             }
         }
     }
@@ -138,14 +160,9 @@ impl Outcome {
         Ok(why.into_iter().next())
     }
 
-    /// The accesses of the items with these ordinals that succeeded.
-    pub async fn accesses_within(&self, from: u32, until: u32) -> Result<Vec<Issued>, Error> {
-        let items = self.within(from, until, false).await?;
-        let accesses = items.into_iter().filter_map(|item| match item {
-            Item::Succeeded { issued, .. } => Some(*issued),
-            Item::Failed(_) => None,
-        });
-        Ok(accesses.collect())
+    /// Those of the items with these ordinals that succeeded.
+    pub async fn succeeded_within(&self, from: u32, until: u32) -> Result<Vec<Success>, Error> {
+        Ok(self.within(from, until).await?.succeeded)
     }
 
     /// The ordinal of the item that succeeded at this place among those that did, from 0.
@@ -168,65 +185,69 @@ impl Outcome {
         Ok(place + known)
     }
 
-    /// The items with these ordinals; those that failed only where they are wanted.
-    async fn within(&self, from: u32, until: u32, with_failed: bool) -> Result<Vec<Item>, Error> {
+    /// What came of the items with these ordinals.
+    async fn within(&self, from: u32, until: u32) -> Result<Stretch, Error> {
+        let (n_before, failed) = self.failed_within(from, until).await?;
+        let ordinals = without(&failed, from, until);
+        let succeeded = match self.task.work {
+            Work::Creation { .. } => self.made(from - n_before, &ordinals).await?,
+            Work::Update { .. } | Work::Termination => self.changed(&ordinals).await?,
+        };
+        Ok(Stretch { failed, succeeded })
+    }
+
+    /// Those of the items with these ordinals that failed, and how many did before them.
+    async fn failed_within(&self, from: u32, until: u32) -> Result<(u32, Vec<FailedItem>), Error> {
+        if self.task.n_failed == 0 {
+            return Ok((0, Vec::new()));
+        }
         let (store, id) = (&self.app.store, self.task.id);
         let n_before = store.n_failed_before(&self.tenant, id, from).await?;
-        let failed = store.failed_items_within(&self.tenant, id, from, until).await?;
-        let mut failed = failed.into_iter().peekable();
-        let mut succeeded = Vec::new();
-        let mut items = Vec::new();
-        for ordinal in from..until {
-            match failed.next_if(|item| item.ordinal == ordinal) {
-                Some(item) if with_failed => items.push((ordinal, Item::Failed(Box::new(item)))),
-                Some(_) => {}
-                None => succeeded.push(ordinal),
-            }
-        }
-        let shown = match self.task.work {
-            Work::Creation { .. } => self.made(from - n_before, &succeeded).await?,
-            Work::Update { .. } | Work::Termination => self.changed(&succeeded).await?,
-        };
-        items.extend(succeeded.into_iter().zip(shown));
-        items.sort_by_key(|(ordinal, _)| *ordinal);
-        Ok(items.into_iter().map(|(_, item)| item).collect())
+        Ok((n_before, store.failed_items_within(&self.tenant, id, from, until).await?))
     }
 
     /// Accesses that the Task made: those behind so many others, which have these ordinals.
-    async fn made(&self, after: u32, ordinals: &[u32]) -> Result<Vec<Item>, Error> {
+    async fn made(&self, after: u32, ordinals: &[u32]) -> Result<Vec<Success>, Error> {
         let n = u32::try_from(ordinals.len()).unwrap_or(u32::MAX);
         let rows = self.app.store.accesses_of_task(&self.tenant, self.task.id, after, after + n);
         let rows = rows.await?;
         if rows.len() != ordinals.len() {
             return Err(missing().into());
         }
-        let mut items = Vec::with_capacity(rows.len());
-        for (stored, ordinal) in rows.into_iter().zip(ordinals) {
-            let password = self.given_password(&stored, *ordinal).await?;
-            items.push(self.item(*ordinal, stored, password));
+        let now = self.app.now();
+        let key = self.key(now);
+        let mut made = Vec::with_capacity(rows.len());
+        for (row, ordinal) in rows.into_iter().zip(ordinals) {
+            let MadeAccess { access, password } = row;
+            let password = match key {
+                Some(key) => self.given_password(key, password.as_ref(), *ordinal).await?,
+                None => None,
+            };
+            made.push(success(*ordinal, access, password, now));
         }
-        Ok(items)
+        Ok(made)
     }
 
     /// The key, as long as passwords are shown: also an answer that takes long to read shows none after that.
-    fn key(&self) -> Option<&TaskKey> {
-        self.key.as_ref().filter(|_| self.task.shows_secrets(self.app.now()))
+    fn key(&self, now: Timestamp) -> Option<&TaskKey> {
+        self.key.as_ref().filter(|_| self.task.shows_secrets(now))
     }
 
-    /// The password that the Task gave to an access, while it still has it.
+    /// The password that the Task gave to an access, while it still has it: surely when nothing was changed, and
+    /// else when what is kept by now was made of it.
     async fn given_password(
         &self,
-        stored: &Stored,
+        key: &TaskKey,
+        kept: Option<&StoredHash>,
         ordinal: u32,
     ) -> Result<Option<Password>, Error> {
-        let Some(key) = self.key() else { return Ok(None) };
         let vault = &self.app.vault;
         if let Some(chosen) = self.chosen_password(key, ordinal).await? {
-            let is_its = vault.has_salt(&stored.password, &key.salt(ordinal));
+            let is_its = kept.is_none_or(|kept| vault.has_salt(kept, &key.salt(ordinal)));
             return Ok(is_its.then_some(chosen));
         }
         let generated = key.password(ordinal);
-        let is_its = vault.is_hash_of_generated(&stored.password, &generated);
+        let is_its = kept.is_none_or(|kept| vault.is_hash_of_generated(kept, &generated));
         Ok(is_its.then_some(generated))
     }
 
@@ -251,7 +272,7 @@ impl Outcome {
     }
 
     /// Accesses that the Task changed.
-    async fn changed(&self, ordinals: &[u32]) -> Result<Vec<Item>, Error> {
+    async fn changed(&self, ordinals: &[u32]) -> Result<Vec<Success>, Error> {
         let mut named = Vec::with_capacity(ordinals.len());
         let mut last = self.part.lock().await;
         for ordinal in ordinals {
@@ -267,26 +288,20 @@ impl Outcome {
         if rows.len() != ids.len() {
             return Err(missing().into());
         }
-        let password = self.set_password().await?;
-        let shown = rows.into_iter().zip(named).map(|(stored, (index, _))| {
+        let now = self.app.now();
+        let password = self.set_password(now).await?;
+        let changed = rows.into_iter().zip(named).map(|(stored, (index, _))| {
             let is_its = self.password.as_ref() == Some(&stored.password);
             let password = password.clone().filter(|_| is_its);
-            self.item(index, stored, password)
+            success(index, stored.access.into(), password, now)
         });
-        Ok(shown.collect())
+        Ok(changed.collect())
     }
 
     /// The password that the Task sets, while it may be shown.
-    async fn set_password(&self) -> Result<Option<Password>, Error> {
-        let Some(key) = self.key() else { return Ok(None) };
+    async fn set_password(&self, now: Timestamp) -> Result<Option<Password>, Error> {
+        let Some(key) = self.key(now) else { return Ok(None) };
         self.app.password_of_change(&self.tenant, self.task.id, key).await
-    }
-
-    fn item(&self, index: u32, stored: Stored, password: Option<Password>) -> Item {
-        let mut access = stored.access;
-        lifecycle::settle(&mut access, self.app.now());
-        let password = password.map(OneTimePassword::new);
-        Item::Succeeded { index, issued: Box::new(Issued { access, password }) }
     }
 
     /// A part of what the client sent, as long as that is kept; the last one is remembered.
@@ -329,6 +344,22 @@ impl App {
         let text = String::from_utf8(plain).map_err(|_| missing())?;
         Ok(Some(Password::new(text).map_err(|_| missing())?))
     }
+}
+
+/// The ordinals of the items that didn't fail.
+fn without(failed: &[FailedItem], from: u32, until: u32) -> Vec<u32> {
+    let mut failed = failed.iter().map(|item| item.ordinal).peekable();
+    (from..until).filter(|ordinal| failed.next_if_eq(ordinal).is_none()).collect()
+}
+
+fn success(
+    index: u32,
+    mut access: ShownAccess,
+    password: Option<Password>,
+    now: Timestamp,
+) -> Success {
+    lifecycle::settle_shown(&mut access, now);
+    Success { index, access, password: password.map(OneTimePassword::new) }
 }
 
 /// Something that a Task has written down is not there.

@@ -3,22 +3,22 @@
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{Access, AccessId, TenantName};
+use gatehouse_core::{AccessId, Page, ShownAccess};
 use http::{StatusCode, header};
-use serde::Serialize;
 use serde_json::json;
 
-use super::address::Address;
+use super::access_body::{ACCESS_BYTES, AccessWriter};
 use super::call::Call;
 use super::conditional::{self, Precondition};
 use super::idempotency;
-use super::media::MERGE_PATCH;
+use super::json::Json;
+use super::media::{JSON, MERGE_PATCH};
 use super::paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
-use crate::app::access::{Issued, OneTimePassword, Update, Wanted};
+use crate::app::access::{Issued, Update, Wanted};
 use crate::reader::{Reader, parsed, password, word};
 
 pub(super) const LIST: Operation = Operation {
@@ -114,12 +114,16 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = filter.expect("what has no faults was read whole");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    let (mut page, now) = (listed.page, call.app().now());
-    for access in &mut page.items {
-        lifecycle::settle(access, now);
-    }
-    let body = |access| AccessBody::new(&call.address, call.tenant(), access, None);
-    Ok(paging::reply(&call, &page, body))
+    let (Page { request, items, total }, now) = (listed.page, call.app().now());
+    let shown = items.into_iter().map(|access| {
+        let mut shown = ShownAccess::from(access);
+        lifecycle::settle_shown(&mut shown, now);
+        shown
+    });
+    let page = Page { request, items: shown.collect(), total };
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
+    let write = |json: &mut Json, access: &ShownAccess| writer.write(json, access, None);
+    Ok(paging::written(&call, &page, ACCESS_BYTES, write))
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
@@ -128,7 +132,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     let _turn = idempotency::begin(&call, once.as_ref())?;
     let issued = call.app().create_access(call.tenant(), wanted(), once).await?;
     let location = call.address.access(call.tenant(), issued.access.id);
-    Ok(reply(&call, StatusCode::CREATED, &issued).with(header::LOCATION, &location))
+    Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
 
 fn read_wanted(mut body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
@@ -149,7 +153,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     if conditional::is_known(call.headers(), &etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
     }
-    Ok(reply(&call, StatusCode::OK, &Issued { access, password: None }))
+    Ok(reply(&call, StatusCode::OK, Issued { access, password: None }))
 }
 
 async fn update(call: Call) -> Result<Reply, Problem> {
@@ -158,7 +162,7 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     let precondition = Precondition::of(call.headers());
     let allowed = move |version| precondition.allows(version);
     let issued = call.app().update_access(call.tenant(), id, update, allowed).await?;
-    Ok(reply(&call, StatusCode::OK, &issued))
+    Ok(reply(&call, StatusCode::OK, issued))
 }
 
 /// Reads what is to change, of one access or of many.
@@ -175,78 +179,11 @@ pub(super) fn read_update(mut body: Reader<'_>) -> Update {
     Update { status, password }
 }
 
-fn reply(call: &Call, status: StatusCode, issued: &Issued) -> Reply {
-    let Issued { access, password } = issued;
-    let body = AccessBody::new(&call.address, call.tenant(), access, password.as_ref());
-    let reply =
-        Reply::json(status, &body).with(header::ETAG, &conditional::etag(issued.access.version));
-    if issued.password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
-}
-
-/// An access on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct AccessBody<'a> {
-    id: String,
-    href: String,
-    contract_id: &'a str,
-    product_offering_id: &'a str,
-    username: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    password: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device_name: Option<&'a str>,
-    name: &'a str,
-    status: &'static str,
-    start_date_time: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_date_time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_by: Option<String>,
-    #[serde(rename = "@baseType")]
-    base_type: &'static str,
-    #[serde(rename = "@type")]
-    r#type: &'static str,
-}
-
-impl<'a> AccessBody<'a> {
-    pub(super) fn new(
-        address: &Address,
-        tenant: &TenantName,
-        access: &'a Access,
-        password: Option<&'a OneTimePassword>,
-    ) -> Self {
-        Self {
-            id: access.id.to_string(),
-            href: address.access(tenant, access.id),
-            contract_id: access.contract_id.as_str(),
-            product_offering_id: access.offering_id.as_str(),
-            username: access.username.as_str(),
-            password: password.map(OneTimePassword::reveal),
-            device_name: access.device_name.as_ref().map(|name| name.as_str()),
-            name: access.name(),
-            status: access.status.as_str(),
-            start_date_time: access.start.to_string(),
-            end_date_time: access.end.map(|at| at.to_string()),
-            created_by: access.created_by.map(|job| job.to_string()),
-            base_type: "Resource",
-            r#type: "RealizingResource",
-        }
-    }
-
-    /// The cells of its row in a table, in the order of the columns that the contract gives.
-    pub(super) fn cells(&self) -> [&str; 10] {
-        [
-            &self.id,
-            self.username,
-            self.password.unwrap_or_default(),
-            self.device_name.unwrap_or_default(),
-            self.name,
-            self.status,
-            self.contract_id,
-            self.product_offering_id,
-            &self.start_date_time,
-            self.end_date_time.as_deref().unwrap_or_default(),
-        ]
-    }
+fn reply(call: &Call, status: StatusCode, Issued { access, password }: Issued) -> Reply {
+    let etag = conditional::etag(access.version);
+    let mut json = Json::with_capacity(ACCESS_BYTES);
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
+    writer.write(&mut json, &access.into(), password.as_ref());
+    let reply = Reply::whole(status, JSON, json.finish()).with(header::ETAG, &etag);
+    if password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
 }

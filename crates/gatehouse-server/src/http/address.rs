@@ -48,7 +48,12 @@ impl Address {
     }
 
     pub(crate) fn access(&self, tenant: &TenantName, id: AccessId) -> String {
-        format!("{}/{tenant}/access/{id}", self.base)
+        format!("{}{id}", self.accesses(tenant))
+    }
+
+    /// What the addresses of accesses begin with.
+    pub(crate) fn accesses(&self, tenant: &TenantName) -> String {
+        format!("{}/{tenant}/access/", self.base)
     }
 
     pub(crate) fn task(&self, tenant: &TenantName, id: TaskId) -> String {

@@ -16,6 +16,21 @@ impl Json {
         Self(Vec::with_capacity(n_bytes))
     }
 
+    /// Makes room for so many bytes more.
+    pub(crate) fn reserve(&mut self, n_bytes: usize) {
+        self.0.reserve(n_bytes);
+    }
+
+    /// How many bytes are written.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Bytes that somebody else has written.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
     /// What is JSON already.
     pub(crate) fn raw(&mut self, json: &str) {
         self.0.extend_from_slice(json.as_bytes());
@@ -69,6 +84,16 @@ impl Json {
             write(self, value);
         }
         self.0.push(b']');
+    }
+
+    /// What is written so far.
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Forgets what is written, and keeps the room for it.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 
     /// All of it.

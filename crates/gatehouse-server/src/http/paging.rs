@@ -6,6 +6,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 
 use super::call::Call;
+use super::json::Json;
+use super::media::JSON;
 use super::problem::Problem;
 use super::query::{PAGE, PAGE_NUMBER, PAGE_SIZE, Query};
 use super::reply::Reply;
@@ -68,7 +70,23 @@ pub(crate) fn reply<'p, T, B: Serialize>(
     body: impl Fn(&'p T) -> B,
 ) -> Reply {
     let items: Vec<B> = page.items.iter().map(body).collect();
-    Reply::json(StatusCode::OK, &items)
+    with_headers(call, page, Reply::json(StatusCode::OK, &items))
+}
+
+/// The same for items that are written straight into the answer's bytes, each about so long.
+pub(crate) fn written<T>(
+    call: &Call,
+    page: &Page<T>,
+    n_bytes: usize,
+    mut write: impl FnMut(&mut Json, &T),
+) -> Reply {
+    let mut json = Json::with_capacity(2 + page.items.len() * n_bytes);
+    json.list(&page.items, |json, item| write(json, item));
+    with_headers(call, page, Reply::whole(StatusCode::OK, JSON, json.finish()))
+}
+
+fn with_headers<T>(call: &Call, page: &Page<T>, reply: Reply) -> Reply {
+    reply
         .with(X_TOTAL_COUNT, &page.total.to_string())
         .with(header::LINK, &links(call, page.request, page.total))
 }

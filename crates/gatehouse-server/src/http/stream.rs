@@ -16,13 +16,17 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::answer_body::{AnswerBody, Piece};
+use super::json::Json;
 use super::problem::chain;
 use super::slots::StreamPlace;
 use crate::app::Error;
 use crate::metrics::StreamEnd;
 
 /// Bytes that are gathered into a piece, before compression. A reader is never further behind.
-const PIECE_BYTES: usize = 32 << 10;
+const PIECE_BYTES: usize = 64 << 10;
+
+/// What may come on top of a piece before it is seen that it is one: an access with the longest of all names.
+const PIECE_BYTES_OVER: usize = 4 << 10;
 
 /// Pieces that may wait for the client.
 const PIECES_MAX: usize = 2;
@@ -67,25 +71,37 @@ impl From<gatehouse_store::StoreError> for Cut {
 pub(crate) struct Sink {
     pieces: Sender<Piece>,
     /// What will be the next piece.
-    gathered: Vec<u8>,
+    gathered: Json,
     gzip: Option<GzEncoder<Vec<u8>>>,
 }
 
 impl Sink {
     fn new(pieces: Sender<Piece>, is_compressed: bool) -> Self {
         let gzip = is_compressed.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
-        Self { pieces, gathered: Vec::new(), gzip }
+        Self { pieces, gathered: Json::default(), gzip }
     }
 
     /// Adds to the body; waits when the client is behind.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Cut> {
         for part in bytes.chunks(PIECE_BYTES) {
-            self.gathered.extend_from_slice(part);
-            if self.gathered.len() >= PIECE_BYTES {
-                self.flush().await?;
-            }
+            self.gathered.bytes(part);
+            self.pass_on().await?;
         }
         Ok(())
+    }
+
+    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [passed on](Self::pass_on).
+    pub(crate) fn json(&mut self) -> &mut Json {
+        if self.gathered.n_bytes() == 0 {
+            // All that will come, so that it is never copied to where there is more room.
+            self.gathered.reserve(PIECE_BYTES + PIECE_BYTES_OVER);
+        }
+        &mut self.gathered
+    }
+
+    /// Lets the client have what was written, if that is a whole piece; waits when the client is behind.
+    pub(crate) async fn pass_on(&mut self) -> Result<(), Cut> {
+        if self.gathered.n_bytes() >= PIECE_BYTES { self.flush().await } else { Ok(()) }
     }
 
     /// Adds bytes that are there for good. Where nothing is compressed they are not copied.
@@ -99,19 +115,20 @@ impl Sink {
 
     /// Lets the client have what was written so far: before waiting for something else, say.
     pub(crate) async fn flush(&mut self) -> Result<(), Cut> {
-        if self.gathered.is_empty() {
+        if self.gathered.n_bytes() == 0 {
             return Ok(());
         }
         let piece = match &mut self.gzip {
-            None => std::mem::take(&mut self.gathered),
+            None => std::mem::take(&mut self.gathered).finish(),
             Some(gzip) => {
-                let compressed = gzip.write_all(&self.gathered).and_then(|()| gzip.flush());
+                let compressed =
+                    gzip.write_all(self.gathered.written()).and_then(|()| gzip.flush());
                 compressed.expect(INTO_MEMORY);
                 self.gathered.clear();
-                std::mem::take(gzip.get_mut())
+                std::mem::take(gzip.get_mut()).into()
             }
         };
-        self.send(Piece::Data(piece.into())).await
+        self.send(Piece::Data(piece)).await
     }
 
     /// Ends the body.

@@ -10,10 +10,11 @@ use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::access::AccessBody;
+use super::access_body::{self, ACCESS_BYTES, AccessWriter, COLUMNS};
 use super::address::Address;
 use super::call::Call;
 use super::csv;
+use super::json::Json;
 use super::media::{CSV, JSON};
 use super::paging;
 use super::problem::Problem;
@@ -22,16 +23,16 @@ use super::reply::Reply;
 use super::resource::{Answer, Need, Operation};
 use super::stream::{Cut, Finished, Sink};
 use crate::app::Error;
-use crate::app::access::{Issued, OneTimePassword};
 use crate::app::batch::Stage;
-use crate::app::outcome::{Item, Outcome, Which};
+use crate::app::outcome::{Item, Outcome, Success, Which};
 use crate::reader::shortened;
 
 /// Seconds after which a Task may be further.
 pub(super) const RETRY_AFTER_SECONDS: &str = "1";
 
-/// Items that are read at a time while an answer goes out.
-const ITEMS_AT_ONCE: u32 = 250;
+/// Items that are read at a time while an answer goes out: so many that asking for them costs little beside them,
+/// and so few that they take no memory to speak of.
+const ITEMS_AT_ONCE: u32 = 500;
 
 /// Which item results are asked for.
 const STATE: &str = "state";
@@ -132,7 +133,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let outcome = find(&call).await?;
     if call.media_type == CSV {
         outcome.check(Stage::Shown, "only one that is DONE or FAILED can be had as a table")?;
-        return Ok(table(&call, outcome));
+        return Ok(table(outcome));
     }
     let reply = match outcome.task.state {
         TaskState::Acknowledged | TaskState::InProgress => {
@@ -188,8 +189,10 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     let total = outcome.n_items(which).into();
     let items = outcome.items(which, from, n).await?;
     let page = Page { request, items, total };
-    let body = |item| item_body(&call, &outcome.task, item);
-    Ok(paging::reply(&call, &page, body).with(header::CACHE_CONTROL, "no-store"))
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
+    let write = |json: &mut Json, item: &Item| write_item(json, &mut writer, &outcome.task, item);
+    let reply = paging::written(&call, &page, ACCESS_BYTES, write);
+    Ok(reply.with(header::CACHE_CONTROL, "no-store"))
 }
 
 async fn find(call: &Call) -> Result<Outcome, Problem> {
@@ -233,13 +236,15 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     // Without the brace at its end: more comes.
     sink.write(&base[..base.len() - 1]).await?;
     sink.write(br#","accesses":["#).await?;
+    let mut writer = AccessWriter::new(&address, outcome.tenant());
     let mut separator: &[u8] = b"";
     for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
-        for issued in outcome.accesses_within(from, until).await? {
-            sink.write(separator).await?;
-            let body = access_body(&address, &outcome, &issued);
-            sink.write(&serde_json::to_vec(&body).expect(PLAIN)).await?;
+        for success in outcome.succeeded_within(from, until).await? {
+            let json = sink.json();
+            json.bytes(separator);
+            writer.write(json, &success.access, success.password.as_ref());
+            sink.pass_on().await?;
             separator = b",";
         }
     }
@@ -262,36 +267,21 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     sink.finish().await
 }
 
-/// The columns of the table, as [`AccessBody::cells`] fills them.
-const COLUMNS: [&str; 10] = [
-    "id",
-    "username",
-    "password",
-    "deviceName",
-    "name",
-    "status",
-    "contractId",
-    "productOfferingId",
-    "startDateTime",
-    "endDateTime",
-];
-
 /// The accesses of a Task that is over, as a table.
-fn table(call: &Call, outcome: Outcome) -> Reply {
+fn table(outcome: Outcome) -> Reply {
     let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
-    let address = call.address.clone();
-    Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, address, outcome))
+    Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, outcome))
         .with(header::CACHE_CONTROL, "no-store")
         .with(header::CONTENT_DISPOSITION, &name)
 }
 
-async fn write_table(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
+async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> {
     let mut rows = Vec::new();
     csv::write_row(&mut rows, COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
-        for issued in outcome.accesses_within(from, until).await? {
-            csv::write_row(&mut rows, access_body(&address, &outcome, &issued).cells());
+        for success in outcome.succeeded_within(from, until).await? {
+            access_body::write_row(&mut rows, &success.access, success.password.as_ref());
         }
         sink.write(&rows).await?;
         rows.clear();
@@ -300,23 +290,22 @@ async fn write_table(mut sink: Sink, address: Address, outcome: Outcome) -> Resu
     sink.finish().await
 }
 
-fn access_body<'a>(address: &Address, outcome: &'a Outcome, issued: &'a Issued) -> AccessBody<'a> {
-    AccessBody::new(address, outcome.tenant(), &issued.access, issued.password.as_ref())
-}
-
 /// What came of one item.
-fn item_body(call: &Call, task: &Task, item: &Item) -> Value {
+fn write_item(json: &mut Json, writer: &mut AccessWriter, task: &Task, item: &Item) {
+    json.raw(r#"{"index":"#);
     match item {
-        Item::Succeeded { index, issued } => {
-            let password: Option<&OneTimePassword> = issued.password.as_ref();
-            let access = AccessBody::new(&call.address, call.tenant(), &issued.access, password);
-            json!({"index": index, "state": "succeeded", "access": access})
+        Item::Succeeded(Success { index, access, password }) => {
+            json.value(index);
+            json.raw(r#","state":"succeeded","access":"#);
+            writer.write(json, access, password.as_ref());
         }
         Item::Failed(item) => {
-            let error = error_body((**item).clone(), task);
-            json!({"index": item.index, "state": "failed", "error": error})
+            json.value(&item.index);
+            json.raw(r#","state":"failed","error":"#);
+            json.value(&error_body((**item).clone(), task));
         }
     }
+    json.raw("}");
 }
 
 /// An item that failed: the problem, and which item it is.

@@ -10,7 +10,7 @@ use crate::app::access::{Update, Wanted};
 use crate::app::batch::{
     BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems,
 };
-use crate::app::outcome::{Item, Which};
+use crate::app::outcome::{Item, Success, Which};
 use crate::work::tests::{acme, apps, at};
 
 fn count(n: u32) -> NewBatch {
@@ -58,9 +58,9 @@ async fn shown(
     let outcome = app.outcome(&acme(), task).await.unwrap();
     let items = outcome.items(Which::All, 0, u32::MAX).await.unwrap();
     let shown = items.into_iter().map(|item| match item {
-        Item::Succeeded { index, issued } => {
-            let password = issued.password.map(|it| it.reveal().to_owned());
-            (index, Ok((issued.access.username.to_string(), password)))
+        Item::Succeeded(Success { index, access, password }) => {
+            let password = password.map(|it| it.reveal().to_owned());
+            (index, Ok((access.username.to_string(), password)))
         }
         Item::Failed(item) => (item.index, Err(item.trouble.kind)),
     });
@@ -129,7 +129,7 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
             let items = outcome.items(which, from, n).await.unwrap().into_iter();
             items
                 .map(|item| match item {
-                    Item::Succeeded { index, .. } => index,
+                    Item::Succeeded(item) => item.index,
                     Item::Failed(item) => item.index,
                 })
                 .collect()
@@ -192,6 +192,12 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         let job = accept(&app, explicit(vec![chosen("ann", "first"), FitItem::default()])).await;
         run_all(&app).await;
         let made = app.store.accesses_of_task(&acme(), job, 0, 2).await.unwrap();
+        for one in &made {
+            let suspend = Update { status: Some(Target::Suspended), password: None };
+            app.update_access(&acme(), one.access.id, suspend, |_| true).await.unwrap();
+        }
+        let kept: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
+        assert!(kept.iter().all(|it| it.1.is_some()), "{kind}: another change leaves it");
         for (n, one) in made.iter().enumerate() {
             let password = Password::new(format!("rotated {n}")).unwrap();
             let update = Update { status: None, password: Some(password) };
@@ -233,10 +239,10 @@ async fn a_task_is_read_to_its_end_when_the_time_of_its_passwords_comes_meanwhil
         app.clock.set(app.now().plus_milliseconds(86_400_000));
         while app.keep_up_one().await.unwrap() {}
         let items = outcome.items(Which::All, 0, 9).await.unwrap();
-        let [Item::Succeeded { issued, .. }, Item::Succeeded { .. }] = items.as_slice() else {
+        let [Item::Succeeded(first), Item::Succeeded(_)] = items.as_slice() else {
             panic!("{kind}: both are shown");
         };
-        assert!(issued.password.is_none(), "{kind}: what was chosen is gone");
+        assert!(first.password.is_none(), "{kind}: what was chosen is gone");
     }
 }
 
