@@ -1,7 +1,7 @@
 //! What uses more than it did when the results were kept.
 
 use crate::line::Goal;
-use crate::report::Report;
+use crate::report::{Chapter, Report};
 
 /// How many times the ratio that was kept a ratio may be.
 const TOLERANCE: f64 = 1.25;
@@ -20,9 +20,9 @@ pub(crate) struct Comparison {
 pub(crate) fn compare(kept: &Report, now: &Report) -> Comparison {
     let mut comparison = Comparison::default();
     for chapter in &kept.chapters {
-        let again = now.chapters.iter();
-        let again = again.filter(|it| (it.case, it.store) == (chapter.case, chapter.store));
-        let Some(again) = again.last() else { continue };
+        let mut measured = now.chapters.iter();
+        let is_same = |it: &&Chapter| (it.case, it.store) == (chapter.case, chapter.store);
+        let Some(again) = measured.find(is_same) else { continue };
         for line in chapter.lines.iter().filter(|line| line.is_cpu) {
             let same = again.lines.iter().find(|it| it.is_cpu && it.what == line.what);
             let ratio = same.and_then(|it| it.ratio);
@@ -55,7 +55,6 @@ mod tests {
     use super::*;
     use crate::line::Line;
     use crate::options::StoreKind;
-    use crate::report::Chapter;
 
     fn report(lines: Vec<Line>) -> Report {
         let chapter = Chapter { case: 1, store: StoreKind::Sqlite, about: String::new(), lines };

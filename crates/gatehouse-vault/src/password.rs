@@ -211,7 +211,7 @@ impl Hasher {
 
     /// Which kind of work is done for a name that nobody has.
     pub(crate) fn pretends_slow(&self, username: &str) -> bool {
-        self.first().pretence.sign(username.as_bytes())[0] % 2 == 0
+        self.first().pretence.sign(username.as_bytes())[0].is_multiple_of(2)
     }
 }
 
