@@ -193,8 +193,10 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         run_all(&app).await;
         let made = app.store.accesses_of_task(&acme(), job, 0, 2).await.unwrap();
         for one in &made {
-            let suspend = Update { status: Some(Target::Suspended), password: None };
-            app.update_access(&acme(), one.access.id, suspend, |_| true).await.unwrap();
+            for status in [Target::Suspended, Target::Active] {
+                let update = Update { status: Some(status), password: None };
+                app.update_access(&acme(), one.access.id, update, |_| true).await.unwrap();
+            }
         }
         let kept: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
         assert!(kept.iter().all(|it| it.1.is_some()), "{kind}: another change leaves it");
