@@ -22,14 +22,14 @@ pub(crate) fn spell<const LETTERS: usize>(
     mut draw: impl FnMut() -> [u8; 32],
 ) {
     // Bytes beyond the last whole multiple would favour the first letters: the next one takes their place.
-    let n_fair = 256 - 256 % LETTERS;
+    let is_fair = |byte: u8| usize::from(byte) < 256 - 256 % LETTERS;
     let mut n_done = 0;
     while n_done < places.len() {
         let mut letters = [0; 32];
         let mut n = 0;
         for byte in draw() {
             letters[n % 32] = alphabet[usize::from(byte) % LETTERS];
-            n += usize::from(usize::from(byte) < n_fair);
+            n += usize::from(is_fair(byte));
         }
         let n = n.min(places.len() - n_done);
         places[n_done..n_done + n].copy_from_slice(&letters[..n]);
