@@ -86,9 +86,6 @@ pub struct Access {
     pub version: u64,
 }
 
-/// The version of an access that nobody has changed since it was made.
-pub const FIRST_VERSION: u64 = 1;
-
 /// All that answers show of an access: who shows very many reads no more than that of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownAccess {

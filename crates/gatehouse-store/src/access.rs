@@ -12,10 +12,11 @@ use crate::db::{Row, Tx};
 use crate::error::{Failure, StoreError};
 use crate::moves::Moves;
 
-/// The columns of what answers show of an access, in the order that [`read_shown`] reads them.
+/// The columns of what answers show of an access, in the order that [`read_shown`] reads them; all but the Task
+/// that made it, which may be known.
 macro_rules! shown_columns {
     () => {
-        "id, contract_id, offering_id, username, device_name, status, start_at, end_at, job"
+        "id, contract_id, offering_id, username, device_name, status, start_at, end_at"
     };
 }
 pub(crate) use shown_columns;
@@ -26,7 +27,7 @@ macro_rules! columns {
     () => {
         concat!(
             $crate::access::shown_columns!(),
-            ", created_at, first_connected_at, is_terminating, end_before, version, number"
+            ", job, created_at, first_connected_at, is_terminating, end_before, version, number"
         )
     };
 }
@@ -177,7 +178,10 @@ pub(crate) async fn write_one(
     tx.execute(sql, &values).await.map(drop)
 }
 
-pub(crate) fn read_shown(row: &Row<'_>) -> Result<ShownAccess, StoreError> {
+pub(crate) fn read_shown(
+    row: &Row<'_>,
+    created_by: Option<TaskId>,
+) -> Result<ShownAccess, StoreError> {
     let status = Status::from_word(row.word(5)?);
     Ok(ShownAccess {
         id: AccessId::from_bytes(row.id(0)?),
@@ -188,12 +192,12 @@ pub(crate) fn read_shown(row: &Row<'_>) -> Result<ShownAccess, StoreError> {
         status: status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"))?,
         start: row.time(6)?,
         end: row.optional_time(7)?,
-        created_by: row.optional_id(8)?.map(TaskId::from_bytes),
+        created_by,
     })
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
-    let shown = read_shown(row)?;
+    let shown = read_shown(row, row.optional_id(8)?.map(TaskId::from_bytes))?;
     let is_terminating = row.integer(11)? != 0;
     let end_before = row.optional_time(12)?;
     Ok(Access {

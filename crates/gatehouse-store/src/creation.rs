@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{try_join, try_join_all};
-use gatehouse_core::access::FIRST_VERSION;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Refusal};
 use gatehouse_core::list::{Set, Size};
@@ -266,7 +265,7 @@ impl Ledger {
             created_at: self.created_at,
             first_connected_at: None,
             termination: None,
-            version: FIRST_VERSION,
+            version: 1,
         };
         self.n_created += 1;
         self.moves.open(&access);

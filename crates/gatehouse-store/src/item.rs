@@ -5,7 +5,6 @@
 //! written down of an item that succeeded.
 
 use futures_util::future::try_join_all;
-use gatehouse_core::access::FIRST_VERSION;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::list::Set;
 use gatehouse_core::task::{FailedItem, ItemName};
@@ -28,10 +27,15 @@ pub struct MadeAccess {
     pub password: Option<StoredHash>,
 }
 
-/// The columns of an access that a Task made, in the order that [`read_made`] reads them.
+/// The columns of an access that a Task made, in the order that [`read_made`] reads them. Every change raises the
+/// version, which begins with 1.
 macro_rules! made {
     () => {
-        concat!("SELECT ", shown_columns!(), ", version, password_hash FROM access")
+        concat!(
+            "SELECT ",
+            shown_columns!(),
+            ", CASE WHEN version > 1 THEN password_hash END FROM access"
+        )
     };
 }
 
@@ -122,13 +126,14 @@ impl Store {
         after: u32,
         to: u32,
     ) -> Result<Vec<MadeAccess>, StoreError> {
+        let read = |row: &Row<'_>| read_made(row, task);
         if let Some((first, last)) = self.side_by_side(tenant, task, after, to).await? {
             let sql = concat!(
                 made!(),
                 " WHERE tenant = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number"
             );
             let values = [tenant.as_str().into(), first.into(), last.into()];
-            return self.db.rows(sql, &values, read_made).await;
+            return self.db.rows(sql, &values, read).await;
         }
         let sql = concat!(
             made!(),
@@ -141,7 +146,7 @@ impl Store {
             u64::from(after).into(),
             u64::from(to).into(),
         ];
-        self.db.rows(sql, &values, read_made).await
+        self.db.rows(sql, &values, read).await
     }
 
     /// The numbers in the tenant of the first and the last of these accesses, where nobody else's lie between: a
@@ -231,10 +236,9 @@ pub(crate) async fn put_failed(
     .map(drop)
 }
 
-fn read_made(row: &Row<'_>) -> Result<MadeAccess, StoreError> {
-    let is_changed = row.count(9)? != FIRST_VERSION;
-    let password = if is_changed { Some(StoredHash::new(row.text(10)?)) } else { None };
-    Ok(MadeAccess { access: access::read_shown(row)?, password })
+fn read_made(row: &Row<'_>, task: TaskId) -> Result<MadeAccess, StoreError> {
+    let access = access::read_shown(row, Some(task))?;
+    Ok(MadeAccess { access, password: row.optional_text(8)?.map(StoredHash::new) })
 }
 
 fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
