@@ -2,8 +2,7 @@
 //!
 //! A Task may have a hundred thousand, so they are written straight into the answer's bytes.
 
-use gatehouse_core::time::ShownTime;
-use gatehouse_core::{ShownAccess, TaskId, TenantName, Timestamp};
+use gatehouse_core::{ContractId, OfferingId, ShownAccess, Status, TaskId, TenantName, Timestamp};
 
 use super::address::Address;
 use super::csv;
@@ -13,17 +12,14 @@ use crate::app::access::OneTimePassword;
 /// About as many bytes as an access has.
 pub(super) const ACCESS_BYTES: usize = 600;
 
-/// How every access ends.
-const END: &str = r#"","@baseType":"Resource","@type":"RealizingResource"}"#;
-
 /// Writes accesses of one tenant, one after the other.
 pub(super) struct AccessWriter {
     /// What all addresses begin with, without the quote behind it.
     address: Json,
-    /// The Task that made the last one, as it is written: it has mostly made the next one as well.
-    made_by: Option<(TaskId, String)>,
-    /// The start of the last one: what was made together starts together.
-    start: Option<(Timestamp, ShownTime)>,
+    /// What the last one was of.
+    origin: Last<(ContractId, OfferingId)>,
+    /// How the last one ended.
+    end: Last<(Status, Timestamp, Option<Timestamp>, Option<TaskId>)>,
 }
 
 impl AccessWriter {
@@ -31,7 +27,7 @@ impl AccessWriter {
         let mut begin = Json::default();
         begin.raw("\"");
         begin.text(&address.accesses(tenant));
-        Self { address: begin, made_by: None, start: None }
+        Self { address: begin, origin: Last::default(), end: Last::default() }
     }
 
     /// An access, with the password that was set with it. Identifiers, times and words of ours need no escapes.
@@ -47,10 +43,10 @@ impl AccessWriter {
         json.raw(r#"","href":"#);
         json.append(&self.address);
         json.bytes(id.as_bytes());
-        json.raw(r#"","contractId":"#);
-        json.quoted(access.contract_id.as_str());
-        json.raw(r#","productOfferingId":"#);
-        json.quoted(access.offering_id.as_str());
+        let ShownAccess { contract_id, offering_id, status, start, end, created_by, .. } = access;
+        let is_same = |last: &(_, _)| (&last.0, &last.1) == (contract_id, offering_id);
+        let origin = || (contract_id.clone(), offering_id.clone());
+        json.append(self.origin.json(is_same, origin, write_origin));
         json.raw(r#","username":"#);
         json.quoted(access.username.as_str());
         if let Some(password) = password {
@@ -63,30 +59,61 @@ impl AccessWriter {
         }
         json.raw(r#","name":"#);
         json.quoted(access.name());
-        json.raw(r#","status":""#);
-        json.raw(access.status.as_str());
-        json.raw(r#"","startDateTime":""#);
-        json.bytes(self.start(access.start).as_bytes());
-        if let Some(end) = access.end {
-            json.raw(r#"","endDateTime":""#);
-            json.bytes(end.shown().as_bytes());
-        }
-        if let Some(task) = access.created_by {
-            json.raw(r#"","createdBy":""#);
-            json.raw(self.made_by(task));
-        }
-        json.raw(END);
+        let life = (*status, *start, *end, *created_by);
+        json.append(self.end.json(|last| *last == life, || life, write_end));
     }
+}
 
-    fn start(&mut self, at: Timestamp) -> ShownTime {
-        let same = self.start.filter(|(last, _)| *last == at);
-        self.start.insert(same.unwrap_or_else(|| (at, at.shown()))).1
-    }
+/// What is the same in an access and the one before, as it is written: accesses of a Task differ in little.
+struct Last<T>(Option<(T, Json)>);
 
-    fn made_by(&mut self, task: TaskId) -> &str {
-        let same = self.made_by.take().filter(|(last, _)| *last == task);
-        &self.made_by.insert(same.unwrap_or_else(|| (task, task.to_string()))).1
+impl<T> Default for Last<T> {
+    fn default() -> Self {
+        Self(None)
     }
+}
+
+impl<T> Last<T> {
+    fn json(
+        &mut self,
+        is_same: impl FnOnce(&T) -> bool,
+        value: impl FnOnce() -> T,
+        write: impl FnOnce(&mut Json, &T),
+    ) -> &Json {
+        let same = self.0.take().filter(|(last, _)| is_same(last));
+        let written = same.unwrap_or_else(|| {
+            let (value, mut json) = (value(), Json::default());
+            write(&mut json, &value);
+            (value, json)
+        });
+        &self.0.insert(written).1
+    }
+}
+
+fn write_origin(json: &mut Json, (contract_id, offering_id): &(ContractId, OfferingId)) {
+    json.raw(r#"","contractId":"#);
+    json.quoted(contract_id.as_str());
+    json.raw(r#","productOfferingId":"#);
+    json.quoted(offering_id.as_str());
+}
+
+fn write_end(
+    json: &mut Json,
+    (status, start, end, created_by): &(Status, Timestamp, Option<Timestamp>, Option<TaskId>),
+) {
+    json.raw(r#","status":""#);
+    json.raw(status.as_str());
+    json.raw(r#"","startDateTime":""#);
+    json.bytes(start.shown().as_bytes());
+    if let Some(end) = end {
+        json.raw(r#"","endDateTime":""#);
+        json.bytes(end.shown().as_bytes());
+    }
+    if let Some(task) = created_by {
+        json.raw(r#"","createdBy":""#);
+        json.raw(&task.to_string());
+    }
+    json.raw(r#"","@baseType":"Resource","@type":"RealizingResource"}"#);
 }
 
 /// The columns of the table, as [`write_row`] fills them.

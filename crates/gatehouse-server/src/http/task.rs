@@ -32,7 +32,7 @@ pub(super) const RETRY_AFTER_SECONDS: &str = "1";
 
 /// Items that are read at a time while an answer goes out: so many that asking for them costs little beside them,
 /// and so few that they take no memory to speak of.
-const ITEMS_AT_ONCE: u32 = 500;
+const ITEMS_AT_ONCE: u32 = 1000;
 
 /// Which item results are asked for.
 const STATE: &str = "state";
@@ -240,7 +240,7 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     let mut separator: &[u8] = b"";
     for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
-        for success in outcome.succeeded_within(from, until).await? {
+        for success in &outcome.succeeded_within(from, until).await? {
             let json = sink.json();
             json.bytes(separator);
             writer.write(json, &success.access, success.password.as_ref());
@@ -280,7 +280,7 @@ async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> 
     csv::write_row(&mut rows, COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
-        for success in outcome.succeeded_within(from, until).await? {
+        for success in &outcome.succeeded_within(from, until).await? {
             access_body::write_row(&mut rows, &success.access, success.password.as_ref());
         }
         sink.write(&rows).await?;
