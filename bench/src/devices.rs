@@ -6,6 +6,7 @@ use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill;
 use crate::filled::FilledStore;
+use crate::fleet::mix_up;
 
 /// How many there are, from all over the store.
 const N_DEVICES: u64 = 5000;
@@ -40,11 +41,7 @@ pub(crate) fn give_passwords(
         }
     };
     given.map_err(Failure::during("giving devices passwords"))?;
-    // Not in the order in which they lie.
-    let n = devices.len();
-    for from in 0..n {
-        devices.swap(from, from * 7919 % n);
-    }
+    mix_up(&mut devices);
     Ok(devices)
 }
 

@@ -225,6 +225,14 @@ fn scramble(number: u64) -> u64 {
     bits ^ bits >> 31
 }
 
+/// Takes things out of the order in which they lie in a store, the same way each time.
+pub(crate) fn mix_up<T>(things: &mut [T]) {
+    let n = things.len();
+    for from in 0..n {
+        things.swap(from, (scramble(from as u64) % n as u64) as usize);
+    }
+}
+
 /// The letter that the lowest bits stand for; an alphabet has 32 or 64.
 fn letter(alphabet: &[u8], bits: u128) -> char {
     char::from(alphabet[bits as usize % alphabet.len()])

@@ -2,7 +2,7 @@
 
 use crate::client::{self, Answer, Client};
 use crate::failure::Failure;
-use crate::fleet::TENANT;
+use crate::fleet::{TENANT, mix_up};
 use crate::line::Line;
 use crate::stage::Stage;
 use crate::turns::{self, Ask, Runner};
@@ -70,11 +70,7 @@ pub(crate) fn reads(stage: &Stage) -> Vec<Ask> {
         })
     });
     let mut asks: Vec<Ask> = ask.collect();
-    // Not in the order in which they lie.
-    let n = asks.len();
-    for from in 0..n {
-        asks.swap(from, from * 7919 % n);
-    }
+    mix_up(&mut asks);
     asks
 }
 

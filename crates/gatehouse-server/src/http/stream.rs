@@ -24,7 +24,7 @@ use crate::metrics::StreamEnd;
 
 /// Bytes that are gathered into a piece, before compression: each is handed to another thread, which costs as much as
 /// making some of them. A reader is never further behind.
-const PIECE_BYTES: usize = 128 << 10;
+pub(super) const PIECE_BYTES: usize = 128 << 10;
 
 /// What may come on top of a piece before it is seen that it is one: an access with the longest of all names.
 const PIECE_BYTES_OVER: usize = 4 << 10;

@@ -13,14 +13,15 @@ use super::media::JSON;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation, Resource, Served, Thing};
+use super::stream::PIECE_BYTES;
 use super::verify;
 use crate::reader::shortened;
 
 /// What is sent, again and again. It is called JSON, so that a request passes the same negotiation as others do.
-static BLOCK: [u8; 32 << 10] = [b'x'; 32 << 10];
+static BLOCK: [u8; PIECE_BYTES] = [b'x'; PIECE_BYTES];
 
 /// Longer answers are sent piece by piece, as those of others are.
-const WHOLE_BYTES_MAX: usize = BLOCK.len();
+const WHOLE_BYTES_MAX: usize = 32 << 10;
 
 /// Longer than any Task is.
 const STREAMED_BYTES_MAX: usize = 1 << 30;
