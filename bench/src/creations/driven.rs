@@ -23,17 +23,14 @@ const POOL: usize = 16;
 /// Stores that such a pool is made of: one alone has fewer connections for writes.
 const N_STORES: usize = 2;
 
-/// One is under way and one waits, so that the writer never idles and never finds two to gather.
-const IN_TURN: usize = 2;
-
 /// How accesses are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// As the product does it: those that wait are made together.
     Gathered,
-    /// Each in a transaction of its own, many at the same time.
+    /// Each in a transaction of its own, many at the same time, as far as the database allows that.
     Alone,
-    /// Each in a transaction of its own, one after the other.
+    /// Each in a transaction of its own, the next one when the last one is done.
     InTurn,
 }
 
@@ -43,7 +40,7 @@ pub(crate) struct Driver<'a> {
     stores: Vec<Store>,
     tenant: TenantName,
     pool: Arc<Semaphore>,
-    turns: Arc<Semaphore>,
+    turn: Arc<Semaphore>,
 }
 
 impl<'a> Driver<'a> {
@@ -67,8 +64,8 @@ impl<'a> Driver<'a> {
         let stores = stores.collect::<Result<Vec<_>, _>>();
         let stores = stores.map_err(|why| trouble(why.explained()))?;
         let tenant = TENANT.parse().map_err(|_| trouble(format!("no tenant `{TENANT}`")))?;
-        let [pool, turns] = [POOL, IN_TURN].map(|n| Arc::new(Semaphore::new(n)));
-        Ok(Self { runtime, stores, tenant, pool, turns })
+        let [pool, turn] = [POOL, 1].map(|n| Arc::new(Semaphore::new(n)));
+        Ok(Self { runtime, stores, tenant, pool, turn })
     }
 
     /// Lets go of it.
@@ -120,7 +117,7 @@ impl<'a> Driver<'a> {
         let room = match way {
             Way::Gathered => None,
             Way::Alone => Some(Arc::clone(&self.pool)),
-            Way::InTurn => Some(Arc::clone(&self.turns)),
+            Way::InTurn => Some(Arc::clone(&self.turn)),
         };
         async move {
             let mut waits = Vec::new();
@@ -132,8 +129,8 @@ impl<'a> Driver<'a> {
                     None => None,
                 };
                 let made = match way {
-                    Way::Gathered | Way::InTurn => store.create_access(&tenant, new).await,
-                    Way::Alone => {
+                    Way::Gathered => store.create_access(&tenant, new).await,
+                    Way::Alone | Way::InTurn => {
                         let made = store.create_accesses(&tenant, vec![new]).await;
                         made.map(|mut made| made.remove(0))
                     }

@@ -38,7 +38,7 @@ const GOAL_TAIL: f64 = 8.0;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Round {
     gathered: [f64; 3],
-    in_turn: [f64; 3],
+    alone: [f64; 3],
 }
 
 /// Measures everything.
@@ -57,7 +57,7 @@ pub(crate) fn measure(
     {
         eprintln!("bench: {N_CLIENTS} clients on SQLite{how}");
         let rounds = drive(&place, slowed_by, n_rounds, stretch)?;
-        if slowed_by.is_some() && rounds.iter().any(|it| it.in_turn[0] > SLOWED_MAX) {
+        if slowed_by.is_some() && rounds.iter().any(|it| it.alone[0] > SLOWED_MAX) {
             let why = "flushes are not slowed down: the library was not loaded";
             return Err(Failure::Trouble(why.to_owned()));
         }
@@ -81,7 +81,7 @@ fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<Line> {
         Line::new(
             &format!("store: gathered, beside a transaction each{how}"),
             "1/s",
-            of(|it| (it.gathered[0], it.in_turn[0])),
+            of(|it| (it.gathered[0], it.alone[0])),
         )
         .at_least(goal)
         .with_waits(gathered),
@@ -128,18 +128,18 @@ pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), 
         let Waits { p50_us, p99_us, per_second } = Waits::of(waits, seen);
         Ok::<_, Failure>([per_second, p50_us, p99_us])
     };
-    for way in [Way::Gathered, Way::InTurn] {
+    for way in [Way::Gathered, Way::Alone] {
         turn(way, WARM_UP)?;
     }
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
-        let (gathered, in_turn) = if round.is_multiple_of(2) {
-            (turn(Way::Gathered, stretch)?, turn(Way::InTurn, stretch)?)
+        let (gathered, alone) = if round.is_multiple_of(2) {
+            (turn(Way::Gathered, stretch)?, turn(Way::Alone, stretch)?)
         } else {
-            let in_turn = turn(Way::InTurn, stretch)?;
-            (turn(Way::Gathered, stretch)?, in_turn)
+            let alone = turn(Way::Alone, stretch)?;
+            (turn(Way::Gathered, stretch)?, alone)
         };
-        rounds.push(Round { gathered, in_turn });
+        rounds.push(Round { gathered, alone });
     }
     driver.close();
     let told = serde_json::to_string(&rounds);

@@ -69,21 +69,18 @@ impl Store {
         tenant: &TenantName,
         new: NewAccess,
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
-        if !self.db.gathers_writes() {
-            return self.gather.create(&self.db, tenant, new).await;
-        }
-        let created = self.create_accesses(tenant, vec![new]).await?;
-        created.into_iter().next().ok_or_else(|| StoreError::corrupt("an answer is missing"))
+        self.gather.create(&self.db, tenant, new).await
     }
 
-    /// Makes several at once, in this order: all that can be made are, the others say why not.
+    /// Makes several at once, in this order, in a transaction that is theirs alone: all that can be made are, the
+    /// others say why not.
     pub async fn create_accesses(
         &self,
         tenant: &TenantName,
         new: Vec<NewAccess>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let tenant = tenant.clone();
-        self.db.write(async move |tx| create_all(&tx, &tenant, new).await).await
+        self.db.write_long(async move |tx| create_all(&tx, &tenant, new).await).await
     }
 }
 

@@ -93,11 +93,6 @@ impl Db {
         &self.meter
     }
 
-    /// Whether the database gathers concurrent writes into one flush by itself.
-    pub(crate) fn gathers_writes(&self) -> bool {
-        matches!(self.engine, Engine::Sqlite(_))
-    }
-
     /// The rows that a statement finds.
     pub(crate) async fn rows<T>(
         &self,

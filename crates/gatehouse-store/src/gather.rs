@@ -3,7 +3,8 @@
 //! A tenant's creations take turns on its counter anyway. So while one transaction is under way the
 //! next ones wait together, and then go together: one flush and a few statements for all of them.
 //! Tenants don't wait for each other. Other servers may be before us on the counter: who goes is decided once it is
-//! ours, so that each transaction carries all who came until then. SQLite's writer does this by itself.
+//! ours, so that each transaction carries all who came until then. SQLite's writer has all writes share a flush; what it
+//! can't do is have creations share their statements, which cost more than the flush does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -93,11 +93,11 @@ impl StoreMeter {
             ),
             gather_waiting: gauge(
                 "gatehouse_store_gather_waiting",
-                "Creations that wait for their tenant's turn on PostgreSQL",
+                "Creations that wait for their tenant's turn",
             ),
             gathered: sizes(
                 "gatehouse_store_gathered_creations",
-                "Creations that one transaction on PostgreSQL carried",
+                "Creations that one transaction carried together",
             ),
             connections: gauge("gatehouse_store_connections", "Open connections to PostgreSQL"),
         }

@@ -19,8 +19,8 @@ use rusqlite::hooks::Wal;
 use crate::error::StoreError;
 use crate::guard::guard;
 
-/// A log of so many pages is worth moving: 4 MB.
-const PAGES_WORTH_MOVING: i32 = 1000;
+/// A log of so many pages is worth moving: 16 MB.
+const PAGES_WORTH_MOVING: i32 = 4000;
 
 /// A log of so many pages is moved by the writer itself: 128 MB.
 const PAGES_MAX: i32 = 32_768;

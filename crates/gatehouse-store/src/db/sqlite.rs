@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -56,7 +56,7 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// Half of the cores may look at many rows; the others go on answering.
 fn snapshots_at_once() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+    thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
 
 type Link = Arc<Mutex<Connection>>;
@@ -94,8 +94,8 @@ enum Order {
 
 pub(crate) struct Sqlite {
     path: PathBuf,
-    /// Idle read connections. There are at most as many as threads that read at the same time.
-    readers: Mutex<Vec<Connection>>,
+    /// Idle read connections, and who had them last. There are at most as many as threads that read at the same time.
+    readers: Mutex<Vec<(ThreadId, Connection)>>,
     snapshots: Lane,
     queue: Mutex<Option<mpsc::Sender<Order>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -125,7 +125,7 @@ impl Sqlite {
         };
         let mover = checkpoint::start(path, &mut connection, turn.clone(), at_rest)?;
         let log = Log { turn, mover };
-        let writer = std::thread::Builder::new()
+        let writer = thread::Builder::new()
             .name("sqlite-writer".into())
             .spawn({
                 let meter = Arc::clone(&meter);
@@ -153,11 +153,25 @@ impl Sqlite {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let idle = guard(&self.readers).pop();
-        let connection = idle.map_or_else(|| self.open_reader(), Ok)?;
+        let connection = self.take_reader()?;
         let result = read(&connection);
-        guard(&self.readers).push(connection);
+        self.put_back(connection);
         result
+    }
+
+    /// An idle connection, at best the one that this thread had last: what it needs lies near the core by then.
+    fn take_reader(&self) -> Result<Connection, StoreError> {
+        let own = thread::current().id();
+        let idle = {
+            let mut readers = guard(&self.readers);
+            let nth = readers.iter().position(|(last, _)| *last == own);
+            nth.map(|nth| readers.swap_remove(nth)).or_else(|| readers.pop())
+        };
+        idle.map_or_else(|| self.open_reader(), |(_, connection)| Ok(connection))
+    }
+
+    fn put_back(&self, connection: Connection) {
+        guard(&self.readers).push((thread::current().id(), connection));
     }
 
     fn open_reader(&self) -> Result<Connection, StoreError> {
@@ -181,8 +195,7 @@ impl Sqlite {
         Run: Future<Output = Result<T, StoreError>>,
     {
         let turn = self.snapshots.enter(limit).await?;
-        let idle = guard(&self.readers).pop();
-        let mut connection = idle.map_or_else(|| self.open_reader(), Ok)?;
+        let mut connection = self.take_reader()?;
         let read = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             let deadline = limit.map(|limit| Instant::now() + limit);
@@ -202,7 +215,9 @@ impl Sqlite {
         });
         let read = read.await.map_err(|_| StoreError::Unexpected("a read panicked".into()))?;
         let (value, connection) = read?;
-        guard(&self.readers).extend(connection);
+        if let Some(connection) = connection {
+            self.put_back(connection);
+        }
         Ok(value)
     }
 
