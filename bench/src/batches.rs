@@ -50,7 +50,6 @@ const CALM: Duration = Duration::from_secs(4);
 
 /// Chosen passwords in a batch: some twenty seconds of hashing on two cores.
 const N_PASSWORDS: u32 = 2000;
-const N_PASSWORDS_QUICK: u32 = 200;
 
 /// Measures everything; bare rows go into a store of their own, which is as full as that of the server.
 pub(crate) fn measure(
@@ -62,14 +61,13 @@ pub(crate) fn measure(
     let caller = Caller { address, token: stage.token.clone() };
     let mut lines = creations(stage, &caller, bare, options.rounds(5, 3))?;
     if options.quick {
-        eprintln!("bench: single creations beside a batch are left out when it is to be quick");
+        eprintln!("bench: what batches do to others is left out when it is to be quick");
     } else {
         for n_clients in N_CLIENTS {
             lines.extend(others(&caller, n_clients, OTHERS_ROUNDS)?);
         }
+        lines.extend(passwords(&caller)?);
     }
-    let n_passwords = if options.quick { N_PASSWORDS_QUICK } else { N_PASSWORDS };
-    lines.extend(passwords(&caller, n_passwords)?);
     Ok(lines)
 }
 
@@ -142,20 +140,20 @@ fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line
 }
 
 /// Chosen passwords at the machine's full speed, and checks of credentials meanwhile.
-fn passwords(caller: &Caller, n_passwords: u32) -> Result<Vec<Line>, Failure> {
-    eprintln!("bench: {n_passwords} chosen passwords");
+fn passwords(caller: &Caller) -> Result<Vec<Line>, Failure> {
+    eprintln!("bench: {N_PASSWORDS} chosen passwords");
     let full_speed = |n| hashing::hashes_per_second(n);
     let before = full_speed(hashing::FOR);
     let begun = Instant::now();
-    caller.make(&batch::with_passwords(n_passwords), n_passwords)?;
+    caller.make(&batch::with_passwords(N_PASSWORDS), N_PASSWORDS)?;
     let took = begun.elapsed();
     let full_speed = f64::midpoint(before, full_speed(hashing::FOR));
-    let speed = f64::from(n_passwords) / took.as_secs_f64();
+    let speed = f64::from(N_PASSWORDS) / took.as_secs_f64();
 
     let checks = caller.checks()?;
     let (seen, calm) = load::beside(caller, &checks, 200, Some(load::PACE), || load::pause(CALM))?;
     let alone = calm.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
-    let batch = || caller.make(&batch::with_passwords(n_passwords), n_passwords);
+    let batch = || caller.make(&batch::with_passwords(N_PASSWORDS), N_PASSWORDS);
     let (seen, busy) = load::beside(caller, &checks, 200, Some(load::PACE), batch)?;
     let beside = busy.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
 

@@ -9,7 +9,7 @@ use crate::fleet::{CONTRACTS, TENANT};
 use crate::line::Line;
 use crate::read::{self, of_bytes, typical_bytes};
 use crate::stage::Stage;
-use crate::turns::Ask;
+use crate::turns::{Ask, Course};
 
 /// Chosen passwords that are checked in turn.
 const N_CHOSEN: usize = 50;
@@ -21,29 +21,29 @@ const GOAL_CHOSEN: f64 = 2.0;
 pub(crate) fn measure_generated(
     stage: &Stage,
     devices: &[Credentials],
-    n_rounds: usize,
+    course: Course,
 ) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking generated passwords");
-    measure(stage, devices, n_rounds, read::goal(stage))
+    measure(stage, devices, course, read::goal(stage))
 }
 
 /// Case 3: passwords that were chosen, and checked before.
-pub(crate) fn measure_chosen(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure_chosen(stage: &Stage, course: Course) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking chosen passwords");
-    measure(stage, &chosen(stage, N_CHOSEN)?, n_rounds, GOAL_CHOSEN)
+    measure(stage, &chosen(stage, N_CHOSEN)?, course, GOAL_CHOSEN)
 }
 
 fn measure(
     stage: &Stage,
     all: &[Credentials],
-    n_rounds: usize,
+    course: Course,
     goal: f64,
 ) -> Result<Vec<Line>, Failure> {
     let asks: Vec<Ask> = all.iter().map(|it| let_in(stage, it)).collect();
     // The first check of each is not measured: it may be a slow one.
     let n_bytes = typical_bytes(stage, &asks)?;
     let yardstick: Vec<Ask> = all.iter().map(|it| without_look_up(stage, it, n_bytes)).collect();
-    read::compare(stage, &asks, &yardstick, n_rounds, "a check", goal)
+    read::compare(stage, &asks, &yardstick, course, "a check", goal)
 }
 
 /// Makes accesses whose passwords are chosen.

@@ -18,7 +18,7 @@ const N_CLIENTS: usize = 64;
 
 /// How long each way is watched in its turn.
 fn stretch(options: &Options) -> Duration {
-    Duration::from_millis(if options.quick { 700 } else { 2000 })
+    Duration::from_millis(if options.quick { 400 } else { 2000 })
 }
 
 /// How long each goes before the first turn: connections are made, and statements prepared.

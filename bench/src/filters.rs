@@ -15,7 +15,7 @@ use crate::turns::Ask;
 
 /// How long reads are watched at least, in each turn.
 const STRETCH: Duration = Duration::from_secs(3);
-const STRETCH_QUICK: Duration = Duration::from_secs(1);
+const STRETCH_QUICK: Duration = Duration::from_millis(500);
 
 /// Connections that read, each with a pause behind every answer.
 const N_READERS: usize = 4;

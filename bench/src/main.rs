@@ -96,15 +96,15 @@ fn measure_usual(
     let mut put = |case: u8, lines: Vec<Line>| {
         results.put(chapter(case, database, about(database, n_accesses), lines))
     };
-    let n_rounds = options.rounds(21, 5);
+    let course = options.course(21, 5);
     if options.want(1, kind) {
-        put(1, read::measure(&stage, n_rounds)?)?;
+        put(1, read::measure(&stage, course)?)?;
     }
     if options.want(2, kind) {
-        put(2, check::measure_generated(&stage, &devices, n_rounds)?)?;
+        put(2, check::measure_generated(&stage, &devices, course)?)?;
     }
     if options.want(3, kind) {
-        put(3, check::measure_chosen(&stage, n_rounds)?)?;
+        put(3, check::measure_chosen(&stage, course)?)?;
     }
     if options.want(9, kind) {
         let bare = filled::copy(workshop, database, &filled, "bare")?;
@@ -118,7 +118,7 @@ fn measure_usual(
         put(12, storm::measure(&stage, &devices, options)?)?;
     }
     if options.want(13, kind) {
-        put(13, memory::measure(&stage.server)?)?;
+        put(13, memory::measure(&stage.server, options.quick)?)?;
     }
     stage.strike()
 }
@@ -159,7 +159,7 @@ fn measure_large(
         let large = Stage::set(database, workshop.fill(database, n_accesses)?)?;
         if options.want_any(&[4, 5], kind) {
             let small = Stage::set(database, workshop.fill(database, SMALL_ROWS)?)?;
-            let measured = lists::measure(&large, &small, options.rounds(15, 3))?;
+            let measured = lists::measure(&large, &small, options.course(15, 3))?;
             put(4, measured.beside_first)?;
             put(5, measured.beside_small)?;
             small.strike()?;

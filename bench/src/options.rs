@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cases::CASES;
 use crate::failure::Failure;
 use crate::fleet::ROWS_STEP;
+use crate::turns::Course;
 
 /// Accesses in the small store, which the large one is compared with.
 pub(crate) const SMALL_ROWS: u64 = 10_000;
@@ -94,6 +95,12 @@ impl Options {
     /// Accesses where everything but lists is measured.
     pub(crate) fn usual_rows(&self) -> u64 {
         if self.quick { USUAL_ROWS_QUICK } else { USUAL_ROWS }
+    }
+
+    /// So many rounds of turns, or so few and short ones where it is to be quick.
+    pub(crate) fn course(&self, usual: usize, quick: usize) -> Course {
+        let n_slices = if self.quick { 2 } else { 4 };
+        Course { n_rounds: self.rounds(usual, quick), n_slices }
     }
 
     /// So many, or so few where it is to be quick.

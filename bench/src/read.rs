@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::fleet::{TENANT, mix_up};
 use crate::line::Line;
 use crate::stage::Stage;
-use crate::turns::{self, Ask, Runner};
+use crate::turns::{self, Ask, Course, Runner};
 
 /// Connections that ask at the same time: many, as on a server that is busy, and one, who waits each time.
 const N_CONNECTIONS: [(usize, &str); 2] = [(16, "16 connections"), (1, "one connection")];
@@ -23,11 +23,11 @@ pub(crate) fn goal(stage: &Stage) -> f64 {
 }
 
 /// Measures reads.
-pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure(stage: &Stage, course: Course) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: reading accesses");
     let asks = reads(stage);
     let yardstick = [constant(stage, typical_bytes(stage, &asks)?)];
-    compare(stage, &asks, &yardstick, n_rounds, "a read", goal(stage))
+    compare(stage, &asks, &yardstick, course, "a read", goal(stage))
 }
 
 /// Measures requests beside a yardstick, over many connections and over one. The goal is about many.
@@ -35,7 +35,7 @@ pub(crate) fn compare(
     stage: &Stage,
     asks: &[Ask],
     yardstick: &[Ask],
-    n_rounds: usize,
+    course: Course,
     what: &str,
     goal: f64,
 ) -> Result<Vec<Line>, Failure> {
@@ -44,8 +44,8 @@ pub(crate) fn compare(
         let mut measured = Runner::new(stage, asks, n_connections)?;
         let mut beside = Runner::new(stage, yardstick, n_connections)?;
         let mut rounds = Vec::new();
-        for _ in 0..n_rounds {
-            rounds.push(turns::take([&mut measured, &mut beside])?.into());
+        for _ in 0..course.n_rounds {
+            rounds.push(turns::take([&mut measured, &mut beside], course.n_slices)?.into());
         }
         let line = Line::of_cpu(&format!("{what}, {how}"), &rounds);
         lines.push(if n_connections > 1 { line.at_most(goal) } else { line });

@@ -14,8 +14,12 @@ use crate::stage::Stage;
 /// How long a slice takes, where requests are not longer than that.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// Slices of one runner in one turn. Even, so that nobody goes first more often.
-const N_SLICES: usize = 4;
+/// How often everyone has a turn, and of how many slices. Those are even, so that nobody goes first more often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    pub(crate) n_rounds: usize,
+    pub(crate) n_slices: usize,
+}
 
 /// Requests in one slice, however short they are.
 const N_REQUESTS_MAX: usize = 2000;
@@ -147,8 +151,9 @@ impl<'a> Runner<'a> {
 /// Everyone's turn once; their samples stand as they do.
 pub(crate) fn take<const N: usize>(
     mut runners: [&mut Runner<'_>; N],
+    n_slices: usize,
 ) -> Result<[Sample; N], Failure> {
-    for _ in 0..N_SLICES {
+    for _ in 0..n_slices {
         for runner in &mut runners {
             runner.run_slice()?;
         }

@@ -10,23 +10,42 @@ use crate::failure::Failure;
 /// Runs `cargo ARGUMENTS` in the workspace root with `environment` added, its output going
 /// straight through.
 pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<(), Failure> {
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    start("cargo", &program, arguments, environment)
+}
+
+/// Runs a program that cargo has just built, into `debug` or `release`, in the same way.
+pub(crate) fn run_built(
+    build: &str,
+    name: &str,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<(), Failure> {
+    start(name, find_binary(build, name)?.as_os_str(), arguments, environment)
+}
+
+fn start(
+    name: &str,
+    program: &OsStr,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<(), Failure> {
     let settings: String = environment
         .iter()
         .map(|(name, value)| format!("{name}={:?} ", value.to_string_lossy()))
         .collect();
-    let name = format!("cargo {}", arguments.join(" "));
+    let name = [&[name], arguments].concat().join(" ");
     eprintln!("xtask: {settings}{name}");
 
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // A thousand connections at once are more than the usual limit of open files allows.
     let mut command = Command::new("sh");
-    command.args(["-c", r#"ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@""#]).arg(&program);
+    command.args(["-c", r#"ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@""#]).arg(program);
     forget_own_package(&mut command);
     let status = command
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(workspace_root())
-        // The same with and without a terminal: nothing that cargo runs waits for somebody.
+        // The same with and without a terminal: nothing that is run waits for somebody.
         .stdin(Stdio::null())
         .status()
         .map_err(|error| {

@@ -112,9 +112,8 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     };
     let url = postgres.as_ref().map(ThrowawayPostgres::url);
     let environment = url.as_ref().map(|url| ("BENCH_POSTGRES_URL", OsStr::new(url)));
-    let mut run = vec!["run", "--quiet", "--release", "--package", "gatehouse-bench", "--"];
-    run.extend(arguments.iter().map(String::as_str));
-    cargo::run(&run, environment.as_slice())
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    cargo::run_built("release", "gatehouse-bench", &arguments, environment.as_slice())
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {

@@ -26,7 +26,7 @@ const PAGES_WORTH_MOVING: i32 = 4000;
 const PAGES_MAX: i32 = 32_768;
 
 /// How long it is quiet before the writer is taken to be at rest.
-const QUIET: Duration = Duration::from_secs(10);
+const QUIET: Duration = Duration::from_secs(5);
 
 /// Moves the log of one database. Two can't do that at the same time, so each takes this lock.
 #[derive(Clone, Default)]
