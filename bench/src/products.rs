@@ -57,14 +57,15 @@ pub(crate) fn measure(workshop: &Workshop, n_rounds: usize) -> Result<Vec<Line>,
     let asker = Asker { address: server.address().to_owned(), token };
 
     let mut lines = vec![one_page::measure(&asker, mixed, n_rounds)?];
-    let rush = |tenant, platforms, how| {
-        rush::measure(&asker, &server, tenant, platforms, how, n_rounds)
-    };
+    let rush =
+        |tenant, platforms, how| rush::measure(&asker, &server, tenant, platforms, how, n_rounds);
     lines.extend(rush(MIXED, mixed, "three with known marks")?);
     lines.extend(search::measure(&asker, &simulation, mixed, n_rounds)?);
     if options.quick {
         // A platform that hangs takes twenty seconds in each round, and the others some.
-        eprintln!("bench: other pages and a platform that hangs are left out when it is to be quick");
+        eprintln!(
+            "bench: other pages and a platform that hangs are left out when it is to be quick"
+        );
     } else {
         lines.extend(rush(NUMBERED, numbered, "page numbers")?);
         lines.push(rush::measure_without_marks(&asker, n_rounds)?);

@@ -86,19 +86,19 @@ pub struct Access {
     pub version: u64,
 }
 
-/// All that answers show of an access: who shows very many reads no more than that of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShownAccess {
+/// All that answers show of an access, where it lies: in an [`Access`], or in a row on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownAccess<'a> {
     /// Its identifier.
     pub id: AccessId,
     /// The contract it belongs to, for ever.
-    pub contract_id: ContractId,
+    pub contract_id: &'a str,
     /// The contract's offering when it was made, for ever.
-    pub offering_id: OfferingId,
+    pub offering_id: &'a str,
     /// What its device connects with.
-    pub username: Username,
+    pub username: &'a str,
     /// The device's name, where one was given.
-    pub device_name: Option<DeviceName>,
+    pub device_name: Option<&'a str>,
     /// Where it is in its life.
     pub status: Status,
     /// From when it may connect.
@@ -109,32 +109,31 @@ pub struct ShownAccess {
     pub created_by: Option<TaskId>,
 }
 
-impl ShownAccess {
+impl<'a> ShownAccess<'a> {
     /// Its name: the device's, or else the username.
-    pub fn name(&self) -> &str {
-        self.device_name.as_ref().map_or(self.username.as_str(), DeviceName::as_str)
-    }
-}
-
-impl From<Access> for ShownAccess {
-    fn from(access: Access) -> Self {
-        Self {
-            id: access.id,
-            contract_id: access.contract_id,
-            offering_id: access.offering_id,
-            username: access.username,
-            device_name: access.device_name,
-            status: access.status,
-            start: access.start,
-            end: access.end,
-            created_by: access.created_by,
-        }
+    pub fn name(&self) -> &'a str {
+        self.device_name.unwrap_or(self.username)
     }
 }
 
 impl Access {
     /// Its name: the device's, or else the username.
     pub fn name(&self) -> &str {
-        self.device_name.as_ref().map_or(self.username.as_str(), DeviceName::as_str)
+        self.shown().name()
+    }
+
+    /// What answers show of it.
+    pub fn shown(&self) -> ShownAccess<'_> {
+        ShownAccess {
+            id: self.id,
+            contract_id: self.contract_id.as_str(),
+            offering_id: self.offering_id.as_str(),
+            username: self.username.as_str(),
+            device_name: self.device_name.as_ref().map(DeviceName::as_str),
+            status: self.status,
+            start: self.start,
+            end: self.end,
+            created_by: self.created_by,
+        }
     }
 }

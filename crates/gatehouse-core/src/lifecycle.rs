@@ -124,7 +124,7 @@ pub fn settle(access: &mut Access, now: Timestamp) {
 }
 
 /// The same, of what answers show.
-pub fn settle_shown(access: &mut ShownAccess, now: Timestamp) {
+pub fn settle_shown(access: &mut ShownAccess<'_>, now: Timestamp) {
     if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
     }

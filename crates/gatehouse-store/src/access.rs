@@ -178,38 +178,42 @@ pub(crate) async fn write_one(
     tx.execute(sql, &values).await.map(drop)
 }
 
-pub(crate) fn read_shown(
-    row: &Row<'_>,
+/// What is shown of an access, as it lies in its row.
+pub(crate) fn read_shown<'r>(
+    row: &'r Row<'_>,
     created_by: Option<TaskId>,
-) -> Result<ShownAccess, StoreError> {
-    let status = Status::from_word(row.word(5)?);
+) -> Result<ShownAccess<'r>, StoreError> {
     Ok(ShownAccess {
         id: AccessId::from_bytes(row.id(0)?),
-        contract_id: row.parsed(1)?,
-        offering_id: row.parsed(2)?,
-        username: row.parsed(3)?,
-        device_name: row.optional_parsed(4)?,
-        status: status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"))?,
+        contract_id: row.word(1)?,
+        offering_id: row.word(2)?,
+        username: row.word(3)?,
+        device_name: row.optional_word(4)?,
+        status: read_status(row)?,
         start: row.time(6)?,
         end: row.optional_time(7)?,
         created_by,
     })
 }
 
+fn read_status(row: &Row<'_>) -> Result<Status, StoreError> {
+    let status = Status::from_word(row.word(5)?);
+    status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"))
+}
+
 pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
-    let shown = read_shown(row, row.optional_id(8)?.map(TaskId::from_bytes))?;
     let is_terminating = row.integer(11)? != 0;
     let end_before = row.optional_time(12)?;
     Ok(Access {
-        id: shown.id,
-        contract_id: shown.contract_id,
-        offering_id: shown.offering_id,
-        username: shown.username,
-        device_name: shown.device_name,
-        status: shown.status,
-        start: shown.start,
-        end: shown.end,
-        created_by: shown.created_by,
+        id: AccessId::from_bytes(row.id(0)?),
+        contract_id: row.parsed(1)?,
+        offering_id: row.parsed(2)?,
+        username: row.parsed(3)?,
+        device_name: row.optional_parsed(4)?,
+        status: read_status(row)?,
+        start: row.time(6)?,
+        end: row.optional_time(7)?,
+        created_by: row.optional_id(8)?.map(TaskId::from_bytes),
         created_at: row.time(9)?,
         first_connected_at: row.optional_time(10)?,
         termination: is_terminating.then_some(PlannedTermination { end_before }),

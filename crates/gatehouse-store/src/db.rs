@@ -98,14 +98,14 @@ impl Db {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => {
-                    db.read(|connection| sqlite::rows(connection, sql, values, &read))
+                    db.read(|connection| sqlite::rows(connection, sql, values, &mut read))
                 }
-                Engine::Postgres(db) => db.read(sql, values, &read).await,
+                Engine::Postgres(db) => db.read(sql, values, &mut read).await,
             }
         });
         self.meter.watch(Kind::Read, rows).await
@@ -116,7 +116,7 @@ impl Db {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
@@ -343,11 +343,11 @@ impl Tx {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &read),
-            Link::Postgres(session) => session.rows(sql, values, &read).await,
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &mut read),
+            Link::Postgres(session) => session.rows(sql, values, &mut read).await,
         }
     }
 
@@ -356,7 +356,7 @@ impl Tx {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
@@ -366,11 +366,11 @@ impl Tx {
         &self,
         sql: &str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &read),
-            Link::Postgres(session) => session.rows_once(sql, values, &read).await,
+            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &mut read),
+            Link::Postgres(session) => session.rows_once(sql, values, &mut read).await,
         }
     }
 
@@ -379,12 +379,12 @@ impl Tx {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let rows = match &self.link {
             // SQLite's writer is alone from the start.
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &read),
-            Link::Postgres(session) => session.locked_rows(sql, values, &read).await,
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &mut read),
+            Link::Postgres(session) => session.locked_rows(sql, values, &mut read).await,
         };
         rows.map(|rows| rows.into_iter().next())
     }

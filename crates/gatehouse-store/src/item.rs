@@ -17,11 +17,11 @@ use crate::db::{Dialect, Row, Tx};
 use crate::error::StoreError;
 use crate::lookup::{self, Lookup};
 
-/// An access that a Task made.
+/// An access that a Task made, as it lies in its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeAccess {
+pub struct MadeAccess<'r> {
     /// What is shown of it, as it was last written.
-    pub access: ShownAccess,
+    pub access: ShownAccess<'r>,
     /// What is kept of its password, where the access was changed since. Until then it has the one that it was
     /// made with.
     pub password: Option<StoredHash>,
@@ -118,15 +118,17 @@ impl Store {
         u32::try_from(number).map_err(StoreError::corrupt)
     }
 
-    /// The accesses that a Task made, by their number in it: those after `after`, up to `to`.
-    pub async fn accesses_of_task(
+    /// The accesses that a Task made, by their number in it: those after `after`, up to `to`. What `take` makes of each
+    /// comes back; there may be very many, so none is read further than that.
+    pub async fn accesses_of_task<T>(
         &self,
         tenant: &TenantName,
         task: TaskId,
         after: u32,
         to: u32,
-    ) -> Result<Vec<MadeAccess>, StoreError> {
-        let read = |row: &Row<'_>| read_made(row, task);
+        mut take: impl FnMut(MadeAccess<'_>) -> T,
+    ) -> Result<Vec<T>, StoreError> {
+        let read = |row: &Row<'_>| read_made(row, task).map(&mut take);
         if let Some((first, last)) = self.side_by_side(tenant, task, after, to).await? {
             let sql = concat!(
                 made!(),
@@ -236,7 +238,7 @@ pub(crate) async fn put_failed(
     .map(drop)
 }
 
-fn read_made(row: &Row<'_>, task: TaskId) -> Result<MadeAccess, StoreError> {
+fn read_made<'r>(row: &'r Row<'_>, task: TaskId) -> Result<MadeAccess<'r>, StoreError> {
     let access = access::read_shown(row, Some(task))?;
     Ok(MadeAccess { access, password: row.optional_text(8)?.map(StoredHash::new) })
 }

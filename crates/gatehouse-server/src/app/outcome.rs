@@ -42,27 +42,21 @@ enum PartItems {
 }
 
 /// An item, and what came of it.
-pub enum Item {
+pub enum Item<'a> {
     /// It succeeded.
-    Succeeded(Success),
+    Succeeded(Success<'a>),
     /// It failed.
     Failed(Box<FailedItem>),
 }
 
 /// An item that succeeded.
-pub struct Success {
+pub struct Success<'a> {
     /// Its position in the request.
     pub index: u32,
     /// The access as it is now.
-    pub access: ShownAccess,
+    pub access: ShownAccess<'a>,
     /// The password that the Task gave it, while it has that and it may be shown.
     pub password: Option<OneTimePassword>,
-}
-
-/// Some items in a row: both kinds in the order of the request.
-struct Stretch {
-    failed: Vec<FailedItem>,
-    succeeded: Vec<Success>,
 }
 
 /// Which items are asked for.
@@ -123,35 +117,48 @@ impl Outcome {
         }
     }
 
-    /// Items of these, from the one at this place on, in request order.
-    pub async fn items(&self, which: Which, from: u32, n: u32) -> Result<Vec<Item>, Error> {
+    /// Shows items of these, from the one at this place on, in request order.
+    pub async fn show(
+        &self,
+        which: Which,
+        from: u32,
+        n: u32,
+        show: &mut (impl FnMut(Item<'_>) + Send),
+    ) -> Result<(), Error> {
         let to = from.saturating_add(n).min(self.n_items(which));
         if from >= to {
-            return Ok(Vec::new());
+            return Ok(());
         }
+        let (store, id) = (&self.app.store, self.task.id);
         match which {
             Which::All => {
-                let Stretch { failed, succeeded } = self.within(from, to).await?;
+                let (n_before, failed) = self.failed_within(from, to).await?;
+                let ordinals = without(&failed, from, to);
                 let mut failed = failed.into_iter().peekable();
-                let mut succeeded = succeeded.into_iter();
-                let items = (from..to).filter_map(|ordinal| {
-                    let failed = failed.next_if(|item| item.ordinal == ordinal);
-                    let failed = failed.map(|item| Item::Failed(Box::new(item)));
-                    failed.or_else(|| succeeded.next().map(Item::Succeeded))
-                });
-                Ok(items.collect())
+                let mut ordinal = from;
+                self.succeeded(from - n_before, &ordinals, &mut |success| {
+                    while let Some(item) = failed.next_if(|item| item.ordinal == ordinal) {
+                        show(Item::Failed(Box::new(item)));
+                        ordinal += 1;
+                    }
+                    show(Item::Succeeded(success));
+                    ordinal += 1;
+                })
+                .await?;
+                failed.for_each(|item| show(Item::Failed(Box::new(item))));
             }
             Which::Failed => {
-                let failed = self.app.store.failed_items(&self.tenant, self.task.id, from, to);
-                Ok(failed.await?.into_iter().map(|item| Item::Failed(Box::new(item))).collect())
+                let failed = store.failed_items(&self.tenant, id, from, to).await?;
+                failed.into_iter().for_each(|item| show(Item::Failed(Box::new(item))));
             }
             Which::Succeeded => {
-                let from_ordinal = self.ordinal_of_success(from).await?;
-                let to_ordinal = self.ordinal_of_success(to - 1).await? + 1;
-                let succeeded = self.succeeded_within(from_ordinal, to_ordinal).await?;
-                Ok(succeeded.into_iter().map(Item::Succeeded).collect())
+                let from = self.ordinal_of_success(from).await?;
+                let until = self.ordinal_of_success(to - 1).await? + 1;
+                let show = &mut |success: Success<'_>| show(Item::Succeeded(success));
+                self.show_succeeded_within(from, until, show).await?;
             }
         }
+        Ok(())
     }
 
     /// Why a Task was rejected.
@@ -160,9 +167,15 @@ impl Outcome {
         Ok(why.into_iter().next())
     }
 
-    /// Those of the items with these ordinals that succeeded.
-    pub async fn succeeded_within(&self, from: u32, until: u32) -> Result<Vec<Success>, Error> {
-        Ok(self.within(from, until).await?.succeeded)
+    /// Shows those of the items with these ordinals that succeeded.
+    pub async fn show_succeeded_within(
+        &self,
+        from: u32,
+        until: u32,
+        show: &mut (impl FnMut(Success<'_>) + Send),
+    ) -> Result<(), Error> {
+        let (n_before, failed) = self.failed_within(from, until).await?;
+        self.succeeded(from - n_before, &without(&failed, from, until), show).await
     }
 
     /// The ordinal of the item that succeeded at this place among those that did, from 0.
@@ -185,15 +198,17 @@ impl Outcome {
         Ok(place + known)
     }
 
-    /// What came of the items with these ordinals.
-    async fn within(&self, from: u32, until: u32) -> Result<Stretch, Error> {
-        let (n_before, failed) = self.failed_within(from, until).await?;
-        let ordinals = without(&failed, from, until);
-        let succeeded = match self.task.work {
-            Work::Creation { .. } => self.made(from - n_before, &ordinals).await?,
-            Work::Update { .. } | Work::Termination => self.changed(&ordinals).await?,
-        };
-        Ok(Stretch { failed, succeeded })
+    /// Shows the items with these ordinals, which succeeded, as did so many before them.
+    async fn succeeded(
+        &self,
+        after: u32,
+        ordinals: &[u32],
+        show: &mut (impl FnMut(Success<'_>) + Send),
+    ) -> Result<(), Error> {
+        match self.task.work {
+            Work::Creation { .. } => self.made(after, ordinals, show).await,
+            Work::Update { .. } | Work::Termination => self.changed(ordinals, show).await,
+        }
     }
 
     /// Those of the items with these ordinals that failed, and how many did before them.
@@ -207,25 +222,34 @@ impl Outcome {
     }
 
     /// Accesses that the Task made: those behind so many others, which have these ordinals.
-    async fn made(&self, after: u32, ordinals: &[u32]) -> Result<Vec<Success>, Error> {
-        let n = u32::try_from(ordinals.len()).unwrap_or(u32::MAX);
-        let rows = self.app.store.accesses_of_task(&self.tenant, self.task.id, after, after + n);
-        let rows = rows.await?;
-        if rows.len() != ordinals.len() {
-            return Err(missing().into());
-        }
-        let now = self.app.now();
+    async fn made(
+        &self,
+        after: u32,
+        ordinals: &[u32],
+        show: &mut (impl FnMut(Success<'_>) + Send),
+    ) -> Result<(), Error> {
+        let (n, now) = (u32::try_from(ordinals.len()).unwrap_or(u32::MAX), self.app.now());
         let key = self.key(now);
-        let mut made = Vec::with_capacity(rows.len());
-        for (row, ordinal) in rows.into_iter().zip(ordinals) {
-            let MadeAccess { access, password } = row;
-            let password = match key {
-                Some(key) => self.given_password(key, password.as_ref(), *ordinal).await?,
-                None => None,
-            };
-            made.push(success(*ordinal, access, password, now));
+        let chosen = match key {
+            Some(key) => self.chosen_passwords(key, ordinals).await?,
+            None => None,
+        };
+        // Without those that were chosen, nobody knows which ones were not.
+        let key = key.filter(|_| chosen.is_some());
+        let chosen = chosen.unwrap_or_default().into_iter().chain(std::iter::repeat(None));
+        let mut next = ordinals.iter().zip(chosen);
+        let take = |made: MadeAccess<'_>| {
+            let Some((ordinal, chosen)) = next.next() else { return };
+            let MadeAccess { access, password: kept } = made;
+            let given = |key| self.given_password(key, kept.as_ref(), *ordinal, chosen);
+            show(success(*ordinal, access, key.and_then(given), now));
+        };
+        let store = &self.app.store;
+        let shown = store.accesses_of_task(&self.tenant, self.task.id, after, after + n, take);
+        match shown.await?.len() == ordinals.len() {
+            true => Ok(()),
+            false => Err(missing().into()),
         }
-        Ok(made)
     }
 
     /// The key, as long as passwords are shown: also an answer that takes long to read shows none after that.
@@ -235,44 +259,57 @@ impl Outcome {
 
     /// The password that the Task gave to an access, while it still has it: surely when nothing was changed, and
     /// else when what is kept by now was made of it.
-    async fn given_password(
+    fn given_password(
         &self,
         key: &TaskKey,
         kept: Option<&StoredHash>,
         ordinal: u32,
-    ) -> Result<Option<Password>, Error> {
+        chosen: Option<Password>,
+    ) -> Option<Password> {
         let vault = &self.app.vault;
-        if let Some(chosen) = self.chosen_password(key, ordinal).await? {
-            let is_its = kept.is_none_or(|kept| vault.has_salt(kept, &key.salt(ordinal)));
-            return Ok(is_its.then_some(chosen));
+        match chosen {
+            Some(chosen) => {
+                let is_its = kept.is_none_or(|kept| vault.has_salt(kept, &key.salt(ordinal)));
+                is_its.then_some(chosen)
+            }
+            None => {
+                let generated = key.password(ordinal);
+                let is_its = kept.is_none_or(|kept| vault.is_hash_of_generated(kept, &generated));
+                is_its.then_some(generated)
+            }
         }
-        let generated = key.password(ordinal);
-        let is_its = kept.is_none_or(|kept| vault.is_hash_of_generated(kept, &generated));
-        Ok(is_its.then_some(generated))
     }
 
-    async fn chosen_password(
+    /// The passwords that the client chose for the items with these ordinals, in their order; `None` where they are
+    /// gone, since the time of passwords has run out after the key was read.
+    async fn chosen_passwords(
         &self,
         key: &TaskKey,
-        ordinal: u32,
-    ) -> Result<Option<Password>, Error> {
+        ordinals: &[u32],
+    ) -> Result<Option<Vec<Option<Password>>>, Error> {
         if !matches!(self.task.work, Work::Creation { is_explicit: true, .. }) {
-            return Ok(None);
+            return Ok(Some(Vec::new()));
         }
         let mut last = self.part.lock().await;
-        let Some(part) = self.part(&mut last, ordinal / PART_ITEMS, Some(key)).await? else {
-            // The time of passwords has run out since the key was read.
-            return Ok(None);
-        };
-        let PartItems::New(items) = &part.items else { return Err(missing().into()) };
-        Ok(match items.get((ordinal % PART_ITEMS) as usize) {
-            Some(NewItem::Fit(item)) => item.password.clone(),
-            Some(NewItem::Unfit(_)) | None => None,
-        })
+        let mut chosen = Vec::with_capacity(ordinals.len());
+        for ordinal in ordinals {
+            let part = self.part(&mut last, ordinal / PART_ITEMS, Some(key)).await?;
+            let Some(part) = part else { return Ok(None) };
+            let PartItems::New(items) = &part.items else { return Err(missing().into()) };
+            chosen.push(match items.get((ordinal % PART_ITEMS) as usize) {
+                Some(NewItem::Fit(item)) => item.password.clone(),
+                Some(NewItem::Unfit(_)) | None => None,
+            });
+        }
+        Ok(Some(chosen))
     }
 
     /// Accesses that the Task changed.
-    async fn changed(&self, ordinals: &[u32]) -> Result<Vec<Success>, Error> {
+    async fn changed(
+        &self,
+        ordinals: &[u32],
+        show: &mut (impl FnMut(Success<'_>) + Send),
+    ) -> Result<(), Error> {
         let mut named = Vec::with_capacity(ordinals.len());
         let mut last = self.part.lock().await;
         for ordinal in ordinals {
@@ -290,12 +327,12 @@ impl Outcome {
         }
         let now = self.app.now();
         let password = self.set_password(now).await?;
-        let changed = rows.into_iter().zip(named).map(|(stored, (index, _))| {
+        for (stored, (index, _)) in rows.iter().zip(named) {
             let is_its = self.password.as_ref() == Some(&stored.password);
             let password = password.clone().filter(|_| is_its);
-            success(index, stored.access.into(), password, now)
-        });
-        Ok(changed.collect())
+            show(success(index, stored.access.shown(), password, now));
+        }
+        Ok(())
     }
 
     /// The password that the Task sets, while it may be shown.
@@ -354,10 +391,10 @@ fn without(failed: &[FailedItem], from: u32, until: u32) -> Vec<u32> {
 
 fn success(
     index: u32,
-    mut access: ShownAccess,
+    mut access: ShownAccess<'_>,
     password: Option<Password>,
     now: Timestamp,
-) -> Success {
+) -> Success<'_> {
     lifecycle::settle_shown(&mut access, now);
     Success { index, access, password: password.map(OneTimePassword::new) }
 }

@@ -3,7 +3,7 @@
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{AccessId, Page, ShownAccess};
+use gatehouse_core::{Access, AccessId};
 use http::{StatusCode, header};
 use serde_json::json;
 
@@ -114,16 +114,13 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = filter.expect("what has no faults was read whole");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    let (Page { request, items, total }, now) = (listed.page, call.app().now());
-    let shown = items.into_iter().map(|access| {
-        let mut shown = ShownAccess::from(access);
+    let (mut writer, now) = (AccessWriter::new(&call.address, call.tenant()), call.app().now());
+    let write = |json: &mut Json, access: &Access| {
+        let mut shown = access.shown();
         lifecycle::settle_shown(&mut shown, now);
-        shown
-    });
-    let page = Page { request, items: shown.collect(), total };
-    let mut writer = AccessWriter::new(&call.address, call.tenant());
-    let write = |json: &mut Json, access: &ShownAccess| writer.write(json, access, None);
-    Ok(paging::written(&call, &page, ACCESS_BYTES, write))
+        writer.write(json, &shown, None);
+    };
+    Ok(paging::written(&call, &listed.page, ACCESS_BYTES, write))
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
@@ -183,7 +180,7 @@ fn reply(call: &Call, status: StatusCode, Issued { access, password }: Issued) -
     let etag = conditional::etag(access.version);
     let mut json = Json::with_capacity(ACCESS_BYTES);
     let mut writer = AccessWriter::new(&call.address, call.tenant());
-    writer.write(&mut json, &access.into(), password.as_ref());
+    writer.write(&mut json, &access.shown(), password.as_ref());
     let reply = Reply::whole(status, JSON, json.finish()).with(header::ETAG, &etag);
     if password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
 }

@@ -2,7 +2,7 @@
 //!
 //! A Task may have a hundred thousand, so they are written straight into the answer's bytes.
 
-use gatehouse_core::{ContractId, OfferingId, ShownAccess, Status, TaskId, TenantName, Timestamp};
+use gatehouse_core::{ShownAccess, Status, TaskId, TenantName, Timestamp};
 
 use super::address::Address;
 use super::csv;
@@ -17,7 +17,7 @@ pub(super) struct AccessWriter {
     /// What all addresses begin with, without the quote behind it.
     address: Json,
     /// What the last one was of.
-    origin: Last<(ContractId, OfferingId)>,
+    origin: Last<(String, String)>,
     /// How the last one ended.
     end: Last<(Status, Timestamp, Option<Timestamp>, Option<TaskId>)>,
 }
@@ -34,7 +34,7 @@ impl AccessWriter {
     pub(super) fn write(
         &mut self,
         json: &mut Json,
-        access: &ShownAccess,
+        access: &ShownAccess<'_>,
         password: Option<&OneTimePassword>,
     ) {
         let id = access.id.shown();
@@ -44,18 +44,18 @@ impl AccessWriter {
         json.append(&self.address);
         json.bytes(id.as_bytes());
         let ShownAccess { contract_id, offering_id, status, start, end, created_by, .. } = access;
-        let is_same = |last: &(_, _)| (&last.0, &last.1) == (contract_id, offering_id);
-        let origin = || (contract_id.clone(), offering_id.clone());
+        let is_same = |last: &(String, String)| last.0 == *contract_id && last.1 == *offering_id;
+        let origin = || (String::from(*contract_id), String::from(*offering_id));
         json.append(self.origin.json(is_same, origin, write_origin));
         json.raw(r#","username":"#);
-        json.quoted(access.username.as_str());
+        json.quoted(access.username);
         if let Some(password) = password {
             json.raw(r#","password":"#);
             json.quoted(password.reveal());
         }
-        if let Some(name) = &access.device_name {
+        if let Some(name) = access.device_name {
             json.raw(r#","deviceName":"#);
-            json.quoted(name.as_str());
+            json.quoted(name);
         }
         json.raw(r#","name":"#);
         json.quoted(access.name());
@@ -90,11 +90,11 @@ impl<T> Last<T> {
     }
 }
 
-fn write_origin(json: &mut Json, (contract_id, offering_id): &(ContractId, OfferingId)) {
+fn write_origin(json: &mut Json, (contract_id, offering_id): &(String, String)) {
     json.raw(r#"","contractId":"#);
-    json.quoted(contract_id.as_str());
+    json.quoted(contract_id);
     json.raw(r#","productOfferingId":"#);
-    json.quoted(offering_id.as_str());
+    json.quoted(offering_id);
 }
 
 fn write_end(
@@ -133,20 +133,20 @@ pub(super) const COLUMNS: [&str; 10] = [
 /// An access as a row of a table, in the order of the columns that the contract gives.
 pub(super) fn write_row(
     table: &mut Vec<u8>,
-    access: &ShownAccess,
+    access: &ShownAccess<'_>,
     password: Option<&OneTimePassword>,
 ) {
     let (id, start) = (access.id.shown(), access.start.shown());
     let end = access.end.map(Timestamp::shown);
     let cells = [
         id.as_str(),
-        access.username.as_str(),
+        access.username,
         password.map_or("", OneTimePassword::reveal),
-        access.device_name.as_ref().map_or("", |name| name.as_str()),
+        access.device_name.unwrap_or(""),
         access.name(),
         access.status.as_str(),
-        access.contract_id.as_str(),
-        access.offering_id.as_str(),
+        access.contract_id,
+        access.offering_id,
         start.as_str(),
         end.as_ref().map_or("", |end| end.as_str()),
     ];

@@ -73,13 +73,15 @@ pub(crate) struct Sink {
     pieces: Sender<Piece>,
     /// What will be the next piece.
     gathered: Json,
+    /// Pieces that go out when there is time to wait.
+    ready: Vec<Bytes>,
     gzip: Option<GzEncoder<Vec<u8>>>,
 }
 
 impl Sink {
     fn new(pieces: Sender<Piece>, is_compressed: bool) -> Self {
         let gzip = is_compressed.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
-        Self { pieces, gathered: Json::default(), gzip }
+        Self { pieces, gathered: Json::default(), ready: Vec::new(), gzip }
     }
 
     /// Adds to the body; waits when the client is behind.
@@ -91,7 +93,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [passed on](Self::pass_on).
+    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [cut](Self::cut).
     pub(crate) fn json(&mut self) -> &mut Json {
         if self.gathered.n_bytes() == 0 {
             // All that will come, so that it is never copied to where there is more room.
@@ -100,9 +102,20 @@ impl Sink {
         &mut self.gathered
     }
 
-    /// Lets the client have what was written, if that is a whole piece; waits when the client is behind.
+    /// Makes a piece of what was written, if that is long enough. It goes out when it is [passed on](Self::pass_on).
+    pub(crate) fn cut(&mut self) {
+        if self.gathered.n_bytes() >= PIECE_BYTES {
+            self.close_piece();
+        }
+    }
+
+    /// Lets the client have all whole pieces; waits when the client is behind.
     pub(crate) async fn pass_on(&mut self) -> Result<(), Cut> {
-        if self.gathered.n_bytes() >= PIECE_BYTES { self.flush().await } else { Ok(()) }
+        self.cut();
+        for piece in std::mem::take(&mut self.ready) {
+            self.send(Piece::Data(piece)).await?;
+        }
+        Ok(())
     }
 
     /// Adds bytes that are there for good. Where nothing is compressed they are not copied.
@@ -116,10 +129,15 @@ impl Sink {
 
     /// Lets the client have what was written so far: before waiting for something else, say.
     pub(crate) async fn flush(&mut self) -> Result<(), Cut> {
+        self.close_piece();
+        self.pass_on().await
+    }
+
+    fn close_piece(&mut self) {
         if self.gathered.n_bytes() == 0 {
-            return Ok(());
+            return;
         }
-        let piece = match &mut self.gzip {
+        self.ready.push(match &mut self.gzip {
             None => std::mem::take(&mut self.gathered).finish(),
             Some(gzip) => {
                 let compressed =
@@ -128,8 +146,7 @@ impl Sink {
                 self.gathered.clear();
                 std::mem::take(gzip.get_mut()).into()
             }
-        };
-        self.send(Piece::Data(piece)).await
+        });
     }
 
     /// Ends the body.

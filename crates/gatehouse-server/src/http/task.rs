@@ -187,11 +187,12 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     let from = u32::try_from(request.offset()).unwrap_or(u32::MAX);
     let n = u32::try_from(request.size).unwrap_or(u32::MAX);
     let total = outcome.n_items(which).into();
-    let items = outcome.items(which, from, n).await?;
-    let page = Page { request, items, total };
     let mut writer = AccessWriter::new(&call.address, call.tenant());
-    let write = |json: &mut Json, item: &Item| write_item(json, &mut writer, &outcome.task, item);
-    let reply = paging::written(&call, &page, ACCESS_BYTES, write);
+    let mut items = Vec::new();
+    let show = &mut |item: Item<'_>| items.push(write_item(&mut writer, &outcome.task, item));
+    outcome.show(which, from, n, show).await?;
+    let page = Page { request, items, total };
+    let reply = paging::written(&call, &page, ACCESS_BYTES, Json::append);
     Ok(reply.with(header::CACHE_CONTROL, "no-store"))
 }
 
@@ -240,26 +241,31 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     let mut separator: &[u8] = b"";
     for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
-        for success in &outcome.succeeded_within(from, until).await? {
+        let show = &mut |success: Success<'_>| {
             let json = sink.json();
             json.bytes(separator);
             writer.write(json, &success.access, success.password.as_ref());
-            sink.pass_on().await?;
+            sink.cut();
             separator = b",";
-        }
+        };
+        outcome.show_succeeded_within(from, until, show).await?;
+        sink.pass_on().await?;
     }
     sink.write(b"]").await?;
     if task.state == TaskState::Failed {
         sink.write(br#","errors":["#).await?;
         separator = b"";
         for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
-            for item in outcome.items(Which::Failed, from, ITEMS_AT_ONCE).await? {
-                let Item::Failed(item) = item else { continue };
-                sink.write(separator).await?;
-                let body = error_body(*item, task);
-                sink.write(&serde_json::to_vec(&body).expect(PLAIN)).await?;
+            let show = &mut |item: Item<'_>| {
+                let Item::Failed(item) = item else { return };
+                let json = sink.json();
+                json.bytes(separator);
+                json.value(&error_body(*item, task));
+                sink.cut();
                 separator = b",";
-            }
+            };
+            outcome.show(Which::Failed, from, ITEMS_AT_ONCE, show).await?;
+            sink.pass_on().await?;
         }
         sink.write(b"]").await?;
     }
@@ -280,9 +286,10 @@ async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> 
     csv::write_row(&mut rows, COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
-        for success in &outcome.succeeded_within(from, until).await? {
+        let show = &mut |success: Success<'_>| {
             access_body::write_row(&mut rows, &success.access, success.password.as_ref());
-        }
+        };
+        outcome.show_succeeded_within(from, until, show).await?;
         sink.write(&rows).await?;
         rows.clear();
     }
@@ -291,21 +298,23 @@ async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> 
 }
 
 /// What came of one item.
-fn write_item(json: &mut Json, writer: &mut AccessWriter, task: &Task, item: &Item) {
+fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
+    let mut json = Json::with_capacity(ACCESS_BYTES);
     json.raw(r#"{"index":"#);
     match item {
         Item::Succeeded(Success { index, access, password }) => {
-            json.value(index);
+            json.value(&index);
             json.raw(r#","state":"succeeded","access":"#);
-            writer.write(json, access, password.as_ref());
+            writer.write(&mut json, &access, password.as_ref());
         }
         Item::Failed(item) => {
             json.value(&item.index);
             json.raw(r#","state":"failed","error":"#);
-            json.value(&error_body((**item).clone(), task));
+            json.value(&error_body(*item, task));
         }
     }
     json.raw("}");
+    json
 }
 
 /// An item that failed: the problem, and which item it is.

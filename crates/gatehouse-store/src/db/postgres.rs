@@ -130,7 +130,7 @@ impl Postgres {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let (reader, _under_way) = self.choose_reader();
         let mut tries = Tries::begin();
@@ -306,8 +306,8 @@ impl Postgres {
         let until = Instant::now() + limit;
         loop {
             let session = self.pinged.session(&self.way, until, &self.meter).await?;
-            let read = |row: &Row<'_>| row.integer(0);
-            match timeout_at(until, session.rows(TAKES_WRITES, &[], &read)).await {
+            let mut read = |row: &Row<'_>| row.integer(0);
+            match timeout_at(until, session.rows(TAKES_WRITES, &[], &mut read)).await {
                 Ok(Ok(rows)) if rows.first() == Some(&1) => return Ok(()),
                 Ok(Ok(_)) => {
                     // Another host may.

@@ -425,7 +425,7 @@ pub(super) fn rows<T>(
     connection: &Connection,
     sql: &'static str,
     values: &[Value<'_>],
-    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     collect(&mut *connection.prepare_cached(sql)?, values, read)
 }
@@ -433,7 +433,7 @@ pub(super) fn rows<T>(
 fn collect<T>(
     statement: &mut rusqlite::Statement<'_>,
     values: &[Value<'_>],
-    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut found = statement.query(rusqlite::params_from_iter(values))?;
     let mut rows = Vec::new();
@@ -447,7 +447,7 @@ pub(super) fn rows_once<T>(
     connection: &Connection,
     sql: &str,
     values: &[Value<'_>],
-    read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     collect(&mut connection.prepare(sql)?, values, read)
 }

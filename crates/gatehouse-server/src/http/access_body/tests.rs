@@ -1,6 +1,6 @@
 use gatehouse_core::access::Status;
 use gatehouse_core::credential::Password;
-use gatehouse_core::{AccessId, Timestamp};
+use gatehouse_core::{Access, AccessId, Timestamp};
 use proptest::option;
 use proptest::prelude::*;
 use serde::Serialize;
@@ -37,17 +37,17 @@ impl<'a> AccessBody<'a> {
     fn new(
         address: &Address,
         tenant: &TenantName,
-        access: &'a ShownAccess,
+        access: &ShownAccess<'a>,
         password: Option<&'a OneTimePassword>,
     ) -> Self {
         Self {
             id: access.id.to_string(),
             href: address.access(tenant, access.id),
-            contract_id: access.contract_id.as_str(),
-            product_offering_id: access.offering_id.as_str(),
-            username: access.username.as_str(),
+            contract_id: access.contract_id,
+            product_offering_id: access.offering_id,
+            username: access.username,
             password: password.map(OneTimePassword::reveal),
-            device_name: access.device_name.as_ref().map(|name| name.as_str()),
+            device_name: access.device_name,
             name: access.name(),
             status: access.status.as_str(),
             start_date_time: access.start.to_string(),
@@ -75,8 +75,8 @@ prop_compose! {
         (contract, offering, username, device) in (name(), name(), name(), option::of(name())),
         status in prop::sample::select(&Status::ALL[..]),
         (start, end) in (time(), option::of(time())),
-    ) -> ShownAccess {
-        ShownAccess {
+    ) -> Access {
+        Access {
             id: AccessId::from_bytes(id),
             contract_id: contract.parse().unwrap(),
             offering_id: offering.parse().unwrap(),
@@ -86,6 +86,10 @@ prop_compose! {
             start,
             end,
             created_by: task.map(TaskId::from_bytes),
+            created_at: start,
+            first_connected_at: None,
+            termination: None,
+            version: 1,
         }
     }
 }
@@ -101,8 +105,8 @@ proptest! {
         for (access, password) in accesses {
             let password = password.map(|it| OneTimePassword::new(Password::new(it).unwrap()));
             let mut json = Json::default();
-            writer.write(&mut json, &access, password.as_ref());
-            let body = AccessBody::new(&address, &tenant, &access, password.as_ref());
+            writer.write(&mut json, &access.shown(), password.as_ref());
+            let body = AccessBody::new(&address, &tenant, &access.shown(), password.as_ref());
             prop_assert_eq!(json.finish(), serde_json::to_vec(&body).unwrap());
         }
     }

@@ -47,6 +47,35 @@ async fn a_body_goes_out_whole_whatever_the_sizes_of_its_parts() {
 }
 
 #[tokio::test]
+async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
+    let text = lines(40_000);
+    let written = text.clone();
+    let producer = producer(async move |mut sink: Sink| {
+        for (nth, line) in written.split_inclusive('\n').enumerate() {
+            sink.json().raw(line);
+            sink.cut();
+            if nth % 25_000 == 24_999 {
+                sink.pass_on().await?;
+            }
+        }
+        sink.finish().await
+    });
+    let (made, mut body) = begin(producer, false);
+    let read = async {
+        let (mut read, mut longest) = (Vec::new(), 0);
+        while let Some(frame) = body.frame().await {
+            let piece = frame.unwrap().into_data().unwrap();
+            longest = longest.max(piece.len());
+            read.extend_from_slice(&piece);
+        }
+        assert!(longest < PIECE_BYTES + 100, "{longest}");
+        read
+    };
+    let (made, read) = tokio::join!(made, read);
+    assert!(made.is_ok() && read == text.as_bytes());
+}
+
+#[tokio::test]
 async fn an_empty_body_is_whole_too() {
     let (made, body) = begin(producer(async |sink: Sink| sink.finish().await), false);
     let (made, body) = tokio::join!(made, body.collect());

@@ -137,7 +137,7 @@ impl Session {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = self.query(sql, Locking::No, &sent(values)).await?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
@@ -147,7 +147,7 @@ impl Session {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = self.query(sql, Locking::Yes, &sent(values)).await?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
@@ -157,7 +157,7 @@ impl Session {
         &self,
         sql: &str,
         values: &[Value<'_>],
-        read: &impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
         let rows = rows.map_err(|cause| self.told(cause))?;
@@ -251,7 +251,7 @@ impl Session {
     pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
         let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
                    AND NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid";
-        let rows = self.rows(sql, &[], &|row: &Row<'_>| row.count(0)).await?;
+        let rows = self.rows(sql, &[], &mut |row: &Row<'_>| row.count(0)).await?;
         Ok(rows.first().is_some_and(|n| *n > 0))
     }
 
@@ -265,7 +265,7 @@ impl Session {
     }
 
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
-        let rows = self.rows(NOW, &[], &|row: &Row<'_>| row.time(0)).await?;
+        let rows = self.rows(NOW, &[], &mut |row: &Row<'_>| row.time(0)).await?;
         rows.into_iter().next().ok_or_else(|| StoreError::corrupt("the server has no clock"))
     }
 
