@@ -49,6 +49,10 @@ use results::Results;
 use stage::{Stage, Workshop};
 use table::with_commas;
 
+/// As the server has it: the store is also driven from here, and secrets are derived.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut words = env::args().skip(1).peekable();
     let done = match words.next_if(|word| word == creations::sqlite::DRIVE) {

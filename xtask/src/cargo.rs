@@ -1,4 +1,4 @@
-//! Calling cargo for the workspace that this xtask belongs to, from wherever it was started.
+//! Calling cargo for the workspace that this xtask belongs to, and what it has built, from wherever it was started.
 
 use std::env;
 use std::ffi::OsStr;
@@ -50,7 +50,9 @@ fn start(
         .status()
         .map_err(|error| {
             let program = program.display();
-            Failure::Trouble(format!("cannot run {program}: {error}; install cargo or set CARGO"))
+            Failure::Trouble(format!(
+                "cannot run {program}: {error}; where that is cargo, install it or set CARGO"
+            ))
         })?;
     if status.success() { Ok(()) } else { Err(Failure::Program { name, status }) }
 }

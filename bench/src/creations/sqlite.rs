@@ -1,4 +1,4 @@
-//! Case 7: creations on SQLite, gathered by its writer, and each in a transaction of its own.
+//! Case 7: creations on SQLite, gathered, and each in a transaction of its own.
 //!
 //! What gathering is worth is seen without a server, since only the store can do without it. That is done in a process
 //! of its own, so that its flushes can be slowed down from outside. What clients see is seen over HTTP.

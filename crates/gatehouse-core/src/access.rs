@@ -86,7 +86,8 @@ pub struct Access {
     pub version: u64,
 }
 
-/// All that answers show of an access, where it lies: in an [`Access`], or in a row on its way out.
+/// All that answers show of an access, where it lies: in an [`Access`], or in a row on its way out. Texts, since what was
+/// checked when it was written is only passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownAccess<'a> {
     /// Its identifier.

@@ -72,32 +72,27 @@ impl Store {
         self.gather.create(&self.db, tenant, new).await
     }
 
-    /// Makes several at once, in this order, in a transaction that is theirs alone: all that can be made are, the
-    /// others say why not.
+    /// Makes several at once, in this order, together with nobody else's, for those who fill a store: all that can be made
+    /// are, the others say why not.
     pub async fn create_accesses(
         &self,
         tenant: &TenantName,
         new: Vec<NewAccess>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let tenant = tenant.clone();
-        self.db.write_long(async move |tx| create_all(&tx, &tenant, new).await).await
+        let made = self.db.write_long(async move |tx| {
+            let counter = counter::lock_tenant(&tx, &tenant).await?;
+            create_numbered(&tx, &tenant, counter, new).await
+        });
+        made.await
     }
 }
 
-/// Makes accesses of one tenant: all that can be made are, the others say why not.
+/// Makes accesses of a tenant whose counter is locked, and `None` where there is no such tenant: all that can be made
+/// are, the others say why not.
 ///
 /// Lock, read, decide, write: a username that is taken never gets as far as a number, so a conflict
 /// leaves no gap.
-pub(crate) async fn create_all(
-    tx: &Tx,
-    tenant: &TenantName,
-    new: Vec<NewAccess>,
-) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-    let counter = counter::lock_tenant(tx, tenant).await?;
-    create_numbered(tx, tenant, counter, new).await
-}
-
-/// The same, once the tenant's counter is locked; `None` where there is no such tenant.
 pub(crate) async fn create_numbered(
     tx: &Tx,
     tenant: &TenantName,

@@ -93,7 +93,7 @@ impl Db {
         &self.meter
     }
 
-    /// The rows that a statement finds.
+    /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
     pub(crate) async fn rows<T>(
         &self,
         sql: &'static str,
@@ -171,7 +171,8 @@ impl Db {
         self.meter.watch(Kind::Write, written).await
     }
 
-    /// Runs one write that may take long, unless somebody comes: it asks for [`Tx::company`]. It is run once.
+    /// Runs one write that may take long, and asks for [`Tx::company`] where it can stop early. It is run once, and
+    /// shares a transaction with nobody before it.
     pub(crate) async fn write_long<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
@@ -338,7 +339,7 @@ impl Tx {
         }
     }
 
-    /// The rows that a statement finds.
+    /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
     pub(crate) async fn rows<T>(
         &self,
         sql: &'static str,
@@ -440,7 +441,9 @@ impl Tx {
         let (n_requests, n_batches) = match &self.link {
             Link::Sqlite(_) => {
                 let n_batches = self.meter.batches_waiting.get();
-                (self.meter.writer_waiting.get() - n_batches, n_batches)
+                let n_writes = self.meter.writer_waiting.get() - n_batches;
+                // Creations that wait for each other come to the writer when those before them are done.
+                (n_writes + self.meter.gather_waiting.get(), n_batches)
             }
             Link::Postgres(session) => (i64::from(session.others_wait().await?), 0),
         };

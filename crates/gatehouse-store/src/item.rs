@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// The accesses that a Task made, by their number in it: those after `after`, up to `to`. What `take` makes of each
-    /// comes back; there may be very many, so none is read further than that.
+    /// comes back: there may be very many, so none is copied that needn't be. It may have seen some when an error comes.
     pub async fn accesses_of_task<T>(
         &self,
         tenant: &TenantName,

@@ -117,7 +117,7 @@ impl Outcome {
         }
     }
 
-    /// Shows items of these, from the one at this place on, in request order.
+    /// Shows items of these, from the one at this place on, in request order. Some may have been shown when an error comes.
     pub async fn show(
         &self,
         which: Which,

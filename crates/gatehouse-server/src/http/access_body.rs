@@ -17,7 +17,7 @@ pub(super) struct AccessWriter {
     /// What all addresses begin with, without the quote behind it.
     address: Json,
     /// What the last one was of.
-    origin: Last<(String, String)>,
+    origin: Last<Origin>,
     /// How the last one ended.
     end: Last<(Status, Timestamp, Option<Timestamp>, Option<TaskId>)>,
 }
@@ -43,10 +43,9 @@ impl AccessWriter {
         json.raw(r#"","href":"#);
         json.append(&self.address);
         json.bytes(id.as_bytes());
-        let ShownAccess { contract_id, offering_id, status, start, end, created_by, .. } = access;
-        let is_same = |last: &(String, String)| last.0 == *contract_id && last.1 == *offering_id;
-        let origin = || (String::from(*contract_id), String::from(*offering_id));
-        json.append(self.origin.json(is_same, origin, write_origin));
+        let ShownAccess { status, start, end, created_by, .. } = access;
+        let is_same = |last: &Origin| last.is_of(access);
+        json.append(self.origin.json(is_same, || Origin::of(access), Origin::write));
         json.raw(r#","username":"#);
         json.quoted(access.username);
         if let Some(password) = password {
@@ -90,11 +89,28 @@ impl<T> Last<T> {
     }
 }
 
-fn write_origin(json: &mut Json, (contract_id, offering_id): &(String, String)) {
-    json.raw(r#"","contractId":"#);
-    json.quoted(contract_id);
-    json.raw(r#","productOfferingId":"#);
-    json.quoted(offering_id);
+/// What an access was made of.
+struct Origin {
+    contract_id: String,
+    offering_id: String,
+}
+
+impl Origin {
+    fn of(access: &ShownAccess<'_>) -> Self {
+        let ShownAccess { contract_id, offering_id, .. } = *access;
+        Self { contract_id: contract_id.to_owned(), offering_id: offering_id.to_owned() }
+    }
+
+    fn is_of(&self, access: &ShownAccess<'_>) -> bool {
+        self.contract_id == access.contract_id && self.offering_id == access.offering_id
+    }
+
+    fn write(json: &mut Json, origin: &Self) {
+        json.raw(r#"","contractId":"#);
+        json.quoted(&origin.contract_id);
+        json.raw(r#","productOfferingId":"#);
+        json.quoted(&origin.offering_id);
+    }
 }
 
 fn write_end(

@@ -23,7 +23,7 @@ use crate::app::Error;
 use crate::metrics::StreamEnd;
 
 /// Bytes that are gathered into a piece, before compression: each is handed to another thread, which costs as much as
-/// making some of them. A reader is never further behind.
+/// making some of them.
 pub(super) const PIECE_BYTES: usize = 128 << 10;
 
 /// What may come on top of a piece before it is seen that it is one: an access with the longest of all names.
@@ -93,7 +93,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [cut](Self::cut).
+    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [cut](Self::cut), and who has
+    /// added about a piece has it [passed on](Self::pass_on): until then nobody who reads slowly holds anything up.
     pub(crate) fn json(&mut self) -> &mut Json {
         if self.gathered.n_bytes() == 0 {
             // All that will come, so that it is never copied to where there is more room.

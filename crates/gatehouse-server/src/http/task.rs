@@ -31,8 +31,8 @@ use crate::reader::shortened;
 pub(super) const RETRY_AFTER_SECONDS: &str = "1";
 
 /// Items that are read at a time while an answer goes out: so many that asking for them costs little beside them,
-/// and so few that they take no memory to speak of.
-const ITEMS_AT_ONCE: u32 = 1000;
+/// and so few that they are about one piece.
+const ITEMS_AT_ONCE: u32 = 256;
 
 /// Which item results are asked for.
 const STATE: &str = "state";

@@ -19,13 +19,15 @@ use rusqlite::hooks::Wal;
 use crate::error::StoreError;
 use crate::guard::guard;
 
-/// A log of so many pages is worth moving: 16 MB.
+/// A log of so many pages is worth moving: 16 MB. Most creations change the same few hundred pages again, which are
+/// moved once however often they are in it.
 const PAGES_WORTH_MOVING: i32 = 4000;
 
 /// A log of so many pages is moved by the writer itself: 128 MB.
 const PAGES_MAX: i32 = 32_768;
 
-/// How long it is quiet before the writer is taken to be at rest.
+/// How long it is quiet before the writer is taken to be at rest: longer than between two batches of somebody who makes
+/// one after the other.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// Moves the log of one database. Two can't do that at the same time, so each takes this lock.

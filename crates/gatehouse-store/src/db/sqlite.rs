@@ -1,8 +1,9 @@
 //! SQLite: one writer thread that gathers, and readers on whatever thread asks.
 //!
 //! A commit costs one flush however many requests it carries. So the writer takes everything that
-//! waits, runs it in one transaction with a savepoint for each request behind the first (one failure stays
-//! its own), flushes once, and only then answers all of them. While it flushes, the next ones gather.
+//! waits, runs it in one transaction with a savepoint for each write behind the first (one failure stays
+//! its own), flushes once, and only then answers all of them. While it flushes, the next ones gather. Creations of one
+//! tenant come as one write already (`gather.rs`).
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -29,7 +30,8 @@ use crate::meter::{Held, StoreMeter};
 /// Writes that may wait for the writer; those after them wait to be let in.
 const QUEUE_MAX: usize = 4096;
 
-/// Writes in one transaction: more would make the first of them wait too long for its answer.
+/// Writes in one transaction: more would make the first of them wait too long for its answer. The creations of a tenant
+/// that wait together are one of them.
 const GATHER_MAX: usize = 512;
 
 /// How long somebody waits for another process that writes.
@@ -164,7 +166,7 @@ impl Sqlite {
         let own = thread::current().id();
         let idle = {
             let mut readers = guard(&self.readers);
-            let nth = readers.iter().position(|(last, _)| *last == own);
+            let nth = readers.iter().rposition(|(last, _)| *last == own);
             nth.map(|nth| readers.swap_remove(nth)).or_else(|| readers.pop())
         };
         idle.map_or_else(|| self.open_reader(), |(_, connection)| Ok(connection))

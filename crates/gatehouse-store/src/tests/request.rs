@@ -110,6 +110,52 @@ async fn of_several_with_one_key_one_is_made() {
 }
 
 #[tokio::test]
+async fn creations_that_go_together_have_an_answer_each() {
+    for Case { kind, store, .. } in stores("request_together").await {
+        set_up(&store).await;
+        let all = [
+            keyed("ann", "k", 1),
+            keyed("bob", "k", 1),
+            new("c1", "ann"),
+            new("nowhere", "cleo"),
+            keyed("dan", "l", 1),
+        ];
+        let meter = store.db.meter();
+        let (waiting, n_before) = (meter.gather_waiting.clone(), meter.gathered.get_sample_count());
+        // Keeps the tenant from all of them until they wait.
+        let holder = store.db.write::<_, StoreError, _, _>(async move |tx| {
+            crate::counter::lock_tenant(&tx, &acme()).await?;
+            while waiting.get() < 5 {
+                match kind {
+                    // There a write has a thread of its own, and waits for nothing.
+                    "SQLite" => std::thread::yield_now(),
+                    _ => tokio::task::yield_now().await,
+                }
+            }
+            Ok(())
+        });
+        let tenant = acme();
+        let created = all.map(|new| store.create_access(&tenant, new));
+        let (held, created) = futures_util::join!(holder, futures_util::future::join_all(created));
+        held.unwrap();
+        let created: Vec<_> = created
+            .into_iter()
+            .map(|it| it.unwrap().map(|access| access.username.to_string()))
+            .collect();
+        let expected = [
+            Ok("ann".into()),
+            Err(CreateRefused::Repeated),
+            Err(CreateRefused::UsernameTaken),
+            Err(CreateRefused::NoContract),
+            Ok("dan".into()),
+        ];
+        assert_eq!(created, expected, "{kind}");
+        assert_eq!(store.db.meter().gathered.get_sample_count(), n_before + 1, "{kind}");
+        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
 async fn a_batch_is_accepted_once() {
     for case in stores("request_batch").await {
         let (kind, store) = (case.kind, &case.store);

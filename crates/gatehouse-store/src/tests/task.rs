@@ -7,6 +7,7 @@ use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
 
 use super::*;
 use crate::execution::Watch;
+use crate::meter::Held;
 use crate::{
     Company, DueKind, Lease, MadeAccess, NewTask, NotRun, Patience, Planned, Point, Probe,
     SecretKind, Stretch, Terms,
@@ -249,6 +250,17 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
         let (seen, others) = futures_util::join!(holder, others);
         others.unwrap();
         assert_eq!(seen.unwrap(), [false, false, true]);
+    }
+}
+
+#[tokio::test]
+async fn creations_that_wait_for_each_other_are_company() {
+    let cases = stores("task_gathering").await.into_iter();
+    for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
+        let company = async || store.db.write(async |tx| tx.company().await).await.unwrap();
+        assert_eq!(company().await, Company::None);
+        let _waits = Held::new(&store.db.meter().gather_waiting);
+        assert_eq!(company().await, Company::Requests);
     }
 }
 

@@ -153,6 +153,31 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
 }
 
 #[tokio::test]
+async fn items_are_shown_in_request_order_wherever_failures_lie() {
+    for (kind, app, _dir) in apps("task_order").await {
+        // Everything fails but 0, 3 and 4: the name is taken by then.
+        let named = |name: &str| FitItem { username: name.parse().ok(), ..FitItem::default() };
+        let names = ["ann", "ann", "ann", "bob", "cleo", "bob", "ann"];
+        let first = accept(&app, explicit(names.map(named).to_vec())).await;
+        run_all(&app).await;
+        // And here everything but 2.
+        let second = accept(&app, explicit(["ann", "bob", "dan"].map(named).to_vec())).await;
+        run_all(&app).await;
+        for (job, succeeded) in [(first, vec![0, 3, 4]), (second, vec![2])] {
+            let outcome = app.outcome(&acme(), job).await.unwrap();
+            let n_items = outcome.n_items(Which::All);
+            for (from, n) in (0..n_items).flat_map(|from| (1..=n_items).map(move |n| (from, n))) {
+                let shown = items(&outcome, Which::All, from, n).await;
+                let shown: Vec<_> = shown.into_iter().map(|(at, it)| (at, it.is_ok())).collect();
+                let to = (from + n).min(n_items);
+                let expected: Vec<_> = (from..to).map(|at| (at, succeeded.contains(&at))).collect();
+                assert_eq!(shown, expected, "{kind}: {n} from {from}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
     for (kind, app, _dir) in apps("task_drawn").await {
         let job = accept(&app, count(300)).await;

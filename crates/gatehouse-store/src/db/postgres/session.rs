@@ -139,6 +139,7 @@ impl Session {
         values: &[Value<'_>],
         read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
+        // All of them come before the first is read: what is tried again has shown nobody anything.
         let rows = self.query(sql, Locking::No, &sent(values)).await?;
         rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
