@@ -13,7 +13,7 @@ use crate::config::Limits;
 const OPERATOR_REQUESTS_MAX: usize = 16;
 
 /// Most answers at a time that are made while they go out. Each holds a few pieces and perhaps the state of a
-/// compression, some 700 KiB in all, for as long as its client reads.
+/// compression, some 900 KiB in all, for as long as its client reads.
 const STREAMS_MAX: usize = 256;
 
 /// Most of them that are one tenant's: who reads slowly must not keep the others from reading.

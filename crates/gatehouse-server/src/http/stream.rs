@@ -94,7 +94,7 @@ impl Sink {
     }
 
     /// Where JSON is added that is written bit by bit. Who has added a little lets it be [cut](Self::cut), and who has
-    /// added about a piece has it [passed on](Self::pass_on): until then nobody who reads slowly holds anything up.
+    /// added some pieces has them [passed on](Self::pass_on): until then nobody who reads slowly holds anything up.
     pub(crate) fn json(&mut self) -> &mut Json {
         if self.gathered.n_bytes() == 0 {
             // All that will come, so that it is never copied to where there is more room.

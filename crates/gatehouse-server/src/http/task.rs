@@ -30,9 +30,9 @@ use crate::reader::shortened;
 /// Seconds after which a Task may be further.
 pub(super) const RETRY_AFTER_SECONDS: &str = "1";
 
-/// Items that are read at a time while an answer goes out: so many that asking for them costs little beside them,
-/// and so few that they are about one piece.
-const ITEMS_AT_ONCE: u32 = 256;
+/// Items that are read at a time while an answer goes out: so many that asking for them, and waking up whoever sends
+/// them, costs little beside them, and so few that they are only some pieces.
+const ITEMS_AT_ONCE: u32 = 1000;
 
 /// Which item results are asked for.
 const STATE: &str = "state";
