@@ -88,7 +88,7 @@ impl Store {
     }
 }
 
-/// Makes accesses of a tenant whose counter is locked, and `None` where there is no such tenant: all that can be made
+/// Makes accesses of a tenant whose counter is locked; there is none where there is no such tenant. All that can be made
 /// are, the others say why not.
 ///
 /// Lock, read, decide, write: a username that is taken never gets as far as a number, so a conflict
