@@ -1,131 +1,229 @@
-//! The client side of the API, for the commands that use a running server.
+//! The client side of the API, for the commands that use a running server: which server, and who asks.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `server` | asking: requests that go out, answers and problems that come back |
+//! | `advice` | what to do about a problem |
+//! | `talk` | what `--verbose` shows of it |
+
+mod advice;
+mod server;
+mod talk;
+
+pub(crate) use server::{Answer, Ask, Server, TenantServer};
+pub(crate) use talk::Talk;
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use clap::Args;
-use gatehouse_server::http::SEGMENT;
-use percent_encoding::utf8_percent_encode;
-use reqwest::Method;
-use reqwest::blocking::Client;
+use gatehouse_core::TenantName;
 use serde_json::Value;
 
-/// How long a server may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::failure::{Failure, Kind};
+use crate::output::Form;
+use crate::profile::Profile;
+use crate::session::Session;
+
+/// Where a server is unless something else is said.
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
+/// How long a connection may take to come about.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a server may be silent: a request may be long, but not dead.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which server, and who asks.
 #[derive(Args)]
+#[command(next_help_heading = "Which server, and who asks")]
 pub(crate) struct Connection {
-    /// The server's address
+    /// The profile that says what the flags leave out [default: the file's own, or `default`]
+    #[arg(long, value_name = "NAME", env = "GATEHOUSE_PROFILE", global = true, hide_env = true)]
+    profile: Option<String>,
+    /// The server's address [default: the profile's, or http://127.0.0.1:8080]
+    #[arg(long, value_name = "URL", env = "GATEHOUSE_URL", global = true, hide_env = true)]
+    url: Option<String>,
+    /// A token, instead of the one that `gatehouse login` keeps; better in GATEHOUSE_TOKEN, where no list
+    /// of processes shows it
     #[arg(
         long,
-        value_name = "URL",
-        env = "GATEHOUSE_URL",
-        default_value = "http://127.0.0.1:8080"
+        value_name = "TOKEN",
+        env = "GATEHOUSE_TOKEN",
+        hide_env_values = true,
+        global = true,
+        hide_env = true
     )]
-    url: String,
-    /// A token, such as `gatehouse token` makes
-    #[arg(long, value_name = "TOKEN", env = "GATEHOUSE_TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// Show every request and what came of it, without secrets
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
-/// A server that is asked.
-pub(crate) struct Server {
-    client: Client,
-    url: String,
-    token: String,
-}
-
-/// What it answered.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
+/// Which server and which of its tenants, who asks, and in what form the answer is shown.
+#[derive(Args)]
+#[command(next_help_heading = "Which server, and who asks")]
+pub(crate) struct Tenancy {
+    #[command(flatten)]
+    connection: Connection,
+    /// The tenant [default: the profile's, or the only one that the token is for]
+    #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT", global = true, hide_env = true)]
+    tenant: Option<String>,
+    /// In what form to show it [default: the profile's, or table]
+    #[arg(
+        short,
+        long,
+        value_name = "FORM",
+        env = "GATEHOUSE_OUTPUT",
+        global = true,
+        hide_env = true
+    )]
+    output: Option<Form>,
 }
 
 impl Connection {
-    pub(crate) fn open(self) -> Result<Server, String> {
-        let token = self.token.ok_or(
-            "a token is needed: give one with --token or in GATEHOUSE_TOKEN, such as \
-             `gatehouse token --tenant '*' --scope admin` makes",
-        )?;
-        if !self.url.starts_with("http://") && !self.url.starts_with("https://") {
-            let url = self.url;
-            return Err(format!("--url must begin with http:// or https://, not `{url}`"));
+    /// The profile that is named, or meant.
+    pub(crate) fn profile(&self) -> Result<Profile, Failure> {
+        Profile::load(self.profile.as_deref())
+    }
+
+    /// The server's address: as it is given, or as the profile has it.
+    pub(crate) fn url(&self, profile: &Profile) -> Result<String, Failure> {
+        let given = self.url.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL);
+        let is_web = given.starts_with("http://") || given.starts_with("https://");
+        let url = is_web.then(|| given.parse::<reqwest::Url>().ok()).flatten();
+        match url {
+            Some(url) if url.has_host() && url.query().is_none() && url.fragment().is_none() => {
+                Ok(given.trim_end_matches('/').to_owned())
+            }
+            _ => Err(Failure::input(format!(
+                "the server's address must be like https://gatehouse.example:8443, not `{given}`"
+            ))
+            .advise("say it with --url, in GATEHOUSE_URL or in the profile")),
         }
-        let client = Client::builder().timeout(TIMEOUT).build();
-        let client = client.map_err(|cause| format!("no HTTP client: {cause}"))?;
-        Ok(Server { client, url: self.url.trim_end_matches('/').to_owned(), token })
-    }
-}
-
-impl Server {
-    /// Asks for a path under the server's address, whose segments are encoded here.
-    pub(crate) fn ask(
-        &self,
-        method: Method,
-        segments: &[&str],
-        body: Option<&Value>,
-    ) -> Result<Answer, String> {
-        self.ask_at(method, &self.url_of(segments), body)
     }
 
-    /// Every item of a list, page by page, at this server's own address: the links of an answer may
-    /// lead elsewhere, and a token is not for everyone.
-    pub(crate) fn all(&self, segments: &[&str]) -> Result<Vec<Value>, String> {
-        let mut items = Vec::new();
-        for number in 1.. {
-            let url = format!("{}?pageNumber={number}", self.url_of(segments));
-            let answer = self.ask_at(Method::GET, &url, None)?;
-            match answer.body {
-                Value::Array(page) if answer.status == 200 && page.is_empty() => break,
-                Value::Array(page) if answer.status == 200 => items.extend(page),
-                _ => return Err(answer.explain()),
+    /// Whether requests are shown.
+    pub(crate) fn talk(&self) -> Talk {
+        Talk::new(self.verbose)
+    }
+
+    pub(crate) fn open(&self) -> Result<Server, Failure> {
+        self.open_for(&self.profile()?)
+    }
+
+    fn open_for(&self, profile: &Profile) -> Result<Server, Failure> {
+        let url = self.url(profile)?;
+        let session = match &self.token {
+            Some(token) => Session::given(token.trim())?,
+            None => self.kept(profile, &url)?,
+        };
+        Ok(Server::new(http_client()?, url, session, self.talk()))
+    }
+
+    /// What `gatehouse login` kept. A token is sent nowhere but to the server that it was got for.
+    fn kept(&self, profile: &Profile, url: &str) -> Result<Session, Failure> {
+        let name = &profile.name;
+        let sign_in = "sign in with `gatehouse login`, or put a token into GATEHOUSE_TOKEN, such as \
+                       `gatehouse token` makes where the server's data is";
+        match Session::kept(name)? {
+            Some(session) if session.url() == url => Ok(session),
+            Some(session) => {
+                let theirs = session.url();
+                Err(Failure::new(
+                    Kind::NotAllowed,
+                    format!("the profile `{name}` is signed in at {theirs}, and not at {url}"),
+                )
+                .advise(sign_in))
+            }
+            None => {
+                let said = format!("nobody is signed in (profile `{name}`), and a token is needed");
+                Err(Failure::new(Kind::NotAllowed, said).advise(sign_in))
             }
         }
-        Ok(items)
-    }
-
-    fn url_of(&self, segments: &[&str]) -> String {
-        let path: String = segments
-            .iter()
-            .map(|segment| format!("/{}", utf8_percent_encode(segment, SEGMENT)))
-            .collect();
-        format!("{}{path}", self.url)
-    }
-
-    fn ask_at(&self, method: Method, url: &str, body: Option<&Value>) -> Result<Answer, String> {
-        let mut request = self.client.request(method, url).bearer_auth(&self.token);
-        if let Some(body) = body {
-            request = request.json(body);
-        }
-        let response = request.send().map_err(|error| self.unreachable(&error))?;
-        let status = response.status().as_u16();
-        let text = response.text().map_err(|error| self.unreachable(&error))?;
-        let body = if text.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_str(&text).map_err(|_| {
-                format!("{} answered {status} with something that is not JSON", self.url)
-            })?
-        };
-        Ok(Answer { status, body })
-    }
-
-    fn unreachable(&self, error: &reqwest::Error) -> String {
-        let mut why: &dyn std::error::Error = error;
-        while let Some(source) = why.source() {
-            why = source;
-        }
-        format!("{} can't be reached ({why}): is the server running, and is --url right?", self.url)
     }
 }
 
-impl Answer {
-    /// What a problem body says, on one line.
-    pub(crate) fn explain(&self) -> String {
-        let text = |name: &str| self.body.get(name).and_then(Value::as_str);
-        let title = text("title").unwrap_or("no reason given");
-        let detail = text("detail").unwrap_or_default();
-        let correlation = text("correlationId").unwrap_or("none");
-        format!("{} {title}: {detail} (correlation ID {correlation})", self.status)
+impl Tenancy {
+    /// The server as the tenant sees it, and how to show what it says.
+    pub(crate) async fn open(&self) -> Result<(TenantServer, Form), Failure> {
+        let profile = self.connection.profile()?;
+        let server = self.connection.open_for(&profile)?;
+        let tenant = match self.tenant.clone().or_else(|| profile.tenant.clone()) {
+            Some(tenant) => tenant,
+            None => only_tenant(&server.token().await?).ok_or_else(|| {
+                Failure::input("which tenant? The token doesn't name a single one")
+                    .advise("say it with --tenant, in GATEHOUSE_TENANT or in the profile")
+            })?,
+        };
+        let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
+        tenant.parse::<TenantName>().map_err(bad)?;
+        Ok((TenantServer { server, tenant }, self.form(&profile)))
+    }
+
+    /// In what form something is shown.
+    fn form(&self, profile: &Profile) -> Form {
+        self.output.or(profile.output).unwrap_or(Form::Table)
+    }
+
+    /// The form that the command itself was told, or its environment.
+    pub(crate) fn chosen_form(&self) -> Option<Form> {
+        self.output
+    }
+}
+
+/// A client with bounds on how long it waits.
+pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(SILENCE_TIMEOUT)
+        // A token is not for wherever an answer leads.
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
+}
+
+/// Runs a command that asks a server.
+pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+    let outcome = runtime.block_on(command);
+    // A thread may still wait for somebody to type an answer that is no longer needed.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// The tenant of a token that is for one alone. Only a convenience: whether the token is good, the server says.
+fn only_tenant(token: &str) -> Option<String> {
+    let payload = BASE64URL.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    let tenants = claims.get("tenants")?;
+    let name = match tenants.as_array().map(Vec::as_slice) {
+        Some([only]) => only.as_str()?,
+        Some(_) => return None,
+        None => tenants.as_str()?,
+    };
+    (name != "*").then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_for_one_tenant_says_which() {
+        for (claims, expected) in [
+            (r#"{"tenants": ["demo"]}"#, Some("demo")),
+            (r#"{"tenants": "demo"}"#, Some("demo")),
+            (r#"{"tenants": ["*"]}"#, None),
+            (r#"{"tenants": ["a", "b"]}"#, None),
+            (r#"{"sub": "x"}"#, None),
+        ] {
+            let token = format!("e30.{}.sig", BASE64URL.encode(claims));
+            assert_eq!(only_tenant(&token).as_deref(), expected, "{claims}");
+        }
+        assert_eq!(only_tenant("nonsense"), None);
     }
 }

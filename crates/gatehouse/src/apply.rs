@@ -24,8 +24,9 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::api::{Answer, Connection, Server};
+use crate::api::{self, Answer, Connection, Server};
 use crate::connector::OwnConnectors;
+use crate::failure::{Failure, Kind};
 
 /// Make tenants, contracts and accounts as an estate file says
 #[derive(Args)]
@@ -47,16 +48,20 @@ pub(crate) struct Apply {
 }
 
 impl Apply {
-    pub(crate) fn run(self) -> Result<(), String> {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        api::run(self.apply())
+    }
+
+    async fn apply(self) -> Result<(), Failure> {
         // The whole file first: nothing is sent of one that has a fault.
-        let estate = Estate::load(&self.file).map_err(|bad| bad.to_string())?;
+        let estate = Estate::load(&self.file).map_err(|bad| Failure::input(bad.to_string()))?;
         let unfit = unfit_accounts(&estate, self.own.manifests()?);
         if !unfit.is_empty() {
             let file = self.file.display();
             let listed: String = unfit.iter().map(|line| format!("\n  {line}")).collect();
-            return Err(format!(
+            return Err(Failure::input(format!(
                 "nothing of {file} was applied, its accounts have faults:{listed}"
-            ));
+            )));
         }
         let mut work = Work {
             server: self.connection.open()?,
@@ -67,7 +72,7 @@ impl Apply {
             n_failed: 0,
         };
         for tenant in &estate.tenants {
-            work.apply_tenant(tenant, self.prune)?;
+            work.apply_tenant(tenant, self.prune).await?;
         }
         work.finish()
     }
@@ -90,18 +95,19 @@ struct Work {
 }
 
 impl Work {
-    fn apply_tenant(&mut self, wanted: &EstateTenant, prune: bool) -> Result<(), String> {
+    async fn apply_tenant(&mut self, wanted: &EstateTenant, prune: bool) -> Result<(), Failure> {
         let name = wanted.tenant.name.as_str();
         let n_failed_before = self.n_failed;
         let path = ["-", "admin", "tenants", name];
-        let is_new = self.put(&format!("tenant {name}"), &path, &tenant_body(&wanted.tenant))?;
+        let is_new =
+            self.put(&format!("tenant {name}"), &path, &tenant_body(&wanted.tenant)).await?;
         for contract in &wanted.contracts {
             let id = contract.id.as_str();
             let path = ["-", "admin", "tenants", name, "contracts", id];
-            self.put(&format!("contract {name}/{id}"), &path, &contract_body(contract))?;
+            self.put(&format!("contract {name}/{id}"), &path, &contract_body(contract)).await?;
         }
         for account in &wanted.accounts {
-            self.put_account(name, account)?;
+            self.put_account(name, account).await?;
         }
         if !prune || is_new {
             return Ok(());
@@ -113,13 +119,13 @@ impl Work {
             );
             return Ok(());
         }
-        self.prune_contracts(wanted)?;
-        self.prune_accounts(wanted)
+        self.prune_contracts(wanted).await?;
+        self.prune_accounts(wanted).await
     }
 
     /// Makes one object so; true when it was not there before.
-    fn put(&mut self, shown: &str, path: &[&str], wanted: &Value) -> Result<bool, String> {
-        let present = self.server.ask(Method::GET, path, None)?;
+    async fn put(&mut self, shown: &str, path: &[&str], wanted: &Value) -> Result<bool, Failure> {
+        let present = self.server.ask(Method::GET, path).answer().await?;
         let (difference, is_new) = match present.status {
             200 => (difference(&present.body, wanted), false),
             404 => (difference(&Value::Null, wanted), true),
@@ -130,7 +136,7 @@ impl Work {
             return Ok(false);
         }
         if !self.dry_run {
-            let put = self.server.ask(Method::PUT, path, Some(wanted))?;
+            let put = self.server.ask(Method::PUT, path).body(wanted.clone()).answer().await?;
             if !matches!(put.status, 200 | 201) {
                 return self.fail(shown, &put).map(|()| false);
             }
@@ -144,11 +150,11 @@ impl Work {
     }
 
     /// Makes one account so. What is there can be compared but for the credentials.
-    fn put_account(&mut self, tenant: &str, wanted: &AccountInput) -> Result<(), String> {
+    async fn put_account(&mut self, tenant: &str, wanted: &AccountInput) -> Result<(), Failure> {
         let name = wanted.account.name.as_str();
         let shown = format!("account {tenant}/{name}");
         let path = ["-", "admin", "tenants", tenant, "accounts", name];
-        let mut present = self.server.ask(Method::GET, &path, None)?;
+        let mut present = self.server.ask(Method::GET, &path).answer().await?;
         let is_new = match present.status {
             200 => false,
             404 => true,
@@ -183,7 +189,7 @@ impl Work {
             let secrets = credentials.names().map(|it| (it, credentials.reveal(it)));
             body["credentials"] = to_value(&secrets.collect::<BTreeMap<_, _>>());
         }
-        let put = self.server.ask(Method::PUT, &path, Some(&body))?;
+        let put = self.server.ask(Method::PUT, &path).body(body).answer().await?;
         if !matches!(put.status, 200 | 201) {
             return self.fail(&shown, &put);
         }
@@ -213,9 +219,9 @@ impl Work {
         }
     }
 
-    fn prune_accounts(&mut self, wanted: &EstateTenant) -> Result<(), String> {
+    async fn prune_accounts(&mut self, wanted: &EstateTenant) -> Result<(), Failure> {
         let tenant = wanted.tenant.name.as_str();
-        for present in self.server.all(&["-", "admin", "tenants", tenant, "accounts"])? {
+        for present in self.server.all(&["-", "admin", "tenants", tenant, "accounts"]).await? {
             let Some(name) = present.get("name").and_then(Value::as_str) else { continue };
             if wanted.accounts.iter().any(|it| it.account.name.as_str() == name) {
                 continue;
@@ -223,7 +229,7 @@ impl Work {
             let shown = format!("account {tenant}/{name}");
             if !self.dry_run {
                 let path = ["-", "admin", "tenants", tenant, "accounts", name];
-                let deleted = self.server.ask(Method::DELETE, &path, None)?;
+                let deleted = self.server.ask(Method::DELETE, &path).answer().await?;
                 if deleted.status != 204 {
                     self.fail(&shown, &deleted)?;
                     continue;
@@ -235,9 +241,9 @@ impl Work {
         Ok(())
     }
 
-    fn prune_contracts(&mut self, wanted: &EstateTenant) -> Result<(), String> {
+    async fn prune_contracts(&mut self, wanted: &EstateTenant) -> Result<(), Failure> {
         let name = wanted.tenant.name.as_str();
-        for present in self.server.all(&["-", "admin", "tenants", name, "contracts"])? {
+        for present in self.server.all(&["-", "admin", "tenants", name, "contracts"]).await? {
             let Some(id) = present.get("id").and_then(Value::as_str) else { continue };
             if wanted.contracts.iter().any(|contract| contract.id.as_str() == id) {
                 continue;
@@ -247,7 +253,7 @@ impl Work {
             // sure: it refuses to delete one that ever had any.
             if !self.dry_run {
                 let path = ["-", "admin", "tenants", name, "contracts", id];
-                let deleted = self.server.ask(Method::DELETE, &path, None)?;
+                let deleted = self.server.ask(Method::DELETE, &path).answer().await?;
                 if deleted.status == 409 {
                     println!("= {shown} stays: it has accesses");
                     continue;
@@ -265,18 +271,17 @@ impl Work {
 
     /// Reports an object that can't be made so. Who may not do this at all, or asks at a wrong address,
     /// is told once.
-    fn fail(&mut self, shown: &str, answer: &Answer) -> Result<(), String> {
-        let why = answer.explain();
+    fn fail(&mut self, shown: &str, answer: &Answer) -> Result<(), Failure> {
         let title = answer.body.get("title").and_then(Value::as_str);
         if matches!(answer.status, 401 | 403) || title == Some("Unknown path") {
-            return Err(format!("{shown}: {why}"));
+            return Err(answer.failure().about(shown));
         }
         self.n_failed += 1;
-        eprintln!("! {shown}: {why}");
+        eprintln!("! {}", answer.failure().about(shown));
         Ok(())
     }
 
-    fn finish(self) -> Result<(), String> {
+    fn finish(self) -> Result<(), Failure> {
         let verb = if self.dry_run { "would change" } else { "changed" };
         let unknown = match self.n_unknown {
             0 => String::new(),
@@ -285,7 +290,9 @@ impl Work {
         println!("{} {verb}, {} unchanged{unknown}", self.n_changed, self.n_unchanged);
         match self.n_failed {
             0 => Ok(()),
-            n => Err(format!("{n} could not be made as the file says")),
+            n => {
+                Err(Failure::new(Kind::Partial, format!("{n} could not be made as the file says")))
+            }
         }
     }
 }

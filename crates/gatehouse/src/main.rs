@@ -8,11 +8,16 @@ mod client;
 mod connector;
 mod demo;
 mod doctor;
+mod failure;
 mod key;
 mod log_queue;
 mod logging;
 mod migrate;
+mod output;
+mod profile;
+mod screen;
 mod serve;
+mod session;
 mod simulate;
 mod token;
 mod traces;
@@ -20,6 +25,8 @@ mod traces;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use failure::{Failure, Kind};
 
 /// Answers are made of many small pieces, on several threads at once.
 #[global_allocator]
@@ -60,22 +67,24 @@ enum Command {
 fn main() -> ExitCode {
     end_quietly_with_the_reader();
     let outcome = match CommandLine::parse().command {
-        Command::Serve(serve) => serve.run(),
-        Command::Token(token) => token.run(),
-        Command::Client(client) => client.run(),
+        Command::Serve(serve) => serve.run().map_err(Failure::from),
+        Command::Token(token) => token.run().map_err(Failure::from),
+        Command::Client(client) => client.run().map_err(Failure::from),
         Command::Apply(apply) => apply.run(),
-        Command::Backup(backup) => backup.run(),
-        Command::Doctor(doctor) => doctor.run(),
-        Command::Migrate(migrate) => migrate.run(),
-        Command::Key(key) => key.run(),
-        Command::Connector(connector) => connector.run(),
-        Command::Simulate(simulate) => simulate.run(),
+        Command::Backup(backup) => backup.run().map_err(Failure::from),
+        Command::Doctor(doctor) => doctor.run().map_err(Failure::from),
+        Command::Migrate(migrate) => migrate.run().map_err(Failure::from),
+        Command::Key(key) => key.run().map_err(Failure::from),
+        Command::Connector(connector) => connector.run().map_err(Failure::from),
+        Command::Simulate(simulate) => simulate.run().map_err(Failure::from),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("gatehouse: {why}");
-            ExitCode::FAILURE
+            if why.kind != Kind::NoReader {
+                eprintln!("gatehouse: {why}");
+            }
+            ExitCode::from(why.exit_code())
         }
     }
 }
@@ -87,11 +96,8 @@ fn end_quietly_with_the_reader() {
     std::panic::set_hook(Box::new(move |panic| {
         let said = panic.payload_as_str().unwrap_or_default();
         if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
-            std::process::exit(BROKEN_PIPE);
+            std::process::exit(Kind::NoReader as i32);
         }
         report(panic);
     }));
 }
-
-/// How a shell knows programs that end like this.
-const BROKEN_PIPE: i32 = 128 + 13;

@@ -6,7 +6,7 @@ const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 /// Adds a row. The first row of a table has the names of its columns.
 ///
 /// A cell that a spreadsheet would run gets a `'` in front, which spreadsheets take for «this is text».
-pub(super) fn write_row<'c>(table: &mut Vec<u8>, cells: impl IntoIterator<Item = &'c str>) {
+pub fn write_row<'c>(table: &mut Vec<u8>, cells: impl IntoIterator<Item = &'c str>) {
     for (n, cell) in cells.into_iter().enumerate() {
         if n > 0 {
             table.push(b',');

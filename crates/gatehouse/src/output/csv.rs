@@ -1,0 +1,29 @@
+//! Tables as text (RFC 4180), with the same guard against formulas as the server's own.
+
+use std::io::{self, Write};
+
+use gatehouse_server::http::write_csv_row;
+use serde_json::Value;
+
+use super::Column;
+
+/// Writes the names of the columns.
+pub(crate) fn write_head(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    write_cells(out, columns.iter().map(|column| column.name))
+}
+
+/// Writes what one thing has in them.
+pub(crate) fn write_row(out: &mut impl Write, columns: &[Column], item: &Value) -> io::Result<()> {
+    let cells: Vec<String> = columns.iter().map(|column| (column.cell)(item)).collect();
+    write_cells(out, cells.iter().map(String::as_str))
+}
+
+/// Writes a row.
+pub(crate) fn write_cells<'c>(
+    out: &mut impl Write,
+    cells: impl IntoIterator<Item = &'c str>,
+) -> io::Result<()> {
+    let mut row = Vec::new();
+    write_csv_row(&mut row, cells);
+    out.write_all(&row)
+}

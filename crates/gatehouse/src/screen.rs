@@ -1,0 +1,123 @@
+//! Where output goes: how wide the terminal is, whether it shows colours, and what must not get there raw.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What standard output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// Columns of the terminal; none where it isn't one, and nothing has to fit.
+    pub(crate) width: Option<usize>,
+    pub(crate) has_colour: bool,
+}
+
+/// The width of a terminal that doesn't tell.
+const USUAL_WIDTH: usize = 80;
+
+impl Screen {
+    /// Standard output as it is now.
+    pub(crate) fn stdout() -> Self {
+        let stdout = std::io::stdout();
+        if !stdout.is_terminal() {
+            return Self { width: None, has_colour: false };
+        }
+        let size = terminal_size::terminal_size_of(&stdout);
+        let width = size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        Self { width: Some(width.max(1)), has_colour: !is_set("NO_COLOR") && !is_dumb }
+    }
+
+    /// A text in a style, where there are styles.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if self.has_colour && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// What names columns and fields.
+    pub(crate) fn heading(self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+}
+
+/// Whether somebody sits there who can be asked.
+pub(crate) fn has_somebody_to_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The colour of a status or state, by what it means to people.
+pub(crate) fn status_style(status: &str) -> Style {
+    let colour = match status {
+        "ACTIVE" | "DONE" | "UP" => AnsiColor::Green,
+        "PENDING_ACTIVE" | "PENDING_TERMINATE" | "ACKNOWLEDGED" | "IN_PROGRESS" | "CREATED" => {
+            AnsiColor::Yellow
+        }
+        "SUSPENDED" | "FAILED" | "REJECTED" | "DOWN" => AnsiColor::Red,
+        "TERMINATED" => AnsiColor::BrightBlack,
+        _ => return Style::new(),
+    };
+    Style::new().fg_color(Some(colour.into()))
+}
+
+/// A text as a terminal may get it: what devices are called must not steer it.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    // Besides control characters, those that turn the direction of a line.
+    let steers = |it: char| {
+        it.is_control()
+            || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|it| if steers(it) { '\u{fffd}' } else { it }).collect())
+}
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// As much of a text as fits, with a sign where something is missing.
+pub(crate) fn cut(text: &str, room: usize) -> Cow<'_, str> {
+    if width(text) <= room {
+        return Cow::Borrowed(text);
+    }
+    let mut taken = 0;
+    let fits = |it: &char| {
+        taken += it.width().unwrap_or(0);
+        taken < room
+    };
+    let beginning: String = text.chars().take_while(fits).collect();
+    Cow::Owned(format!("{beginning}…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        for (text, room, expected) in [
+            ("pump-7", 6, "pump-7"),
+            ("pump-77", 6, "pump-…"),
+            ("水泵水泵", 8, "水泵水泵"),
+            ("水泵水泵", 7, "水泵水…"),
+            ("水泵水泵", 6, "水泵…"),
+        ] {
+            assert_eq!(cut(text, room), expected, "{text} in {room}");
+        }
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(harmless("pump\u{1b}[2J\r\n"), "pump\u{fffd}[2J\u{fffd}\u{fffd}");
+        assert_eq!(harmless("a\u{202e}b"), "a\u{fffd}b");
+        assert_eq!(harmless("Pumpe 7 äöü"), "Pumpe 7 äöü");
+    }
+}
