@@ -10,7 +10,7 @@ mod advice;
 mod server;
 mod talk;
 
-pub(crate) use server::{Answer, Ask, Server, TenantServer};
+pub(crate) use server::{Answer, Server, TenantServer};
 pub(crate) use talk::Talk;
 
 use std::time::Duration;
@@ -193,6 +193,12 @@ pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<
     // A thread may still wait for somebody to type an answer that is no longer needed.
     runtime.shutdown_background();
     outcome
+}
+
+/// A name for a request that nothing else has.
+pub(crate) fn request_key() -> String {
+    let random = gatehouse_vault::chance::bytes::<16>();
+    random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The tenant of a token that is for one alone. Only a convenience: whether the token is good, the server says.

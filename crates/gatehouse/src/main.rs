@@ -1,30 +1,41 @@
 //! The binary: the server, and the commands around it.
 
+mod access;
 mod api;
 mod apply;
 mod backup;
+mod batch;
 mod beside;
 mod client;
+mod completions;
 mod connector;
+mod contract;
 mod demo;
 mod doctor;
 mod failure;
+mod filter;
 mod key;
 mod log_queue;
 mod logging;
 mod migrate;
 mod output;
+mod paging;
+mod private_file;
+mod product;
 mod profile;
+mod question;
+mod row_faults;
 mod screen;
 mod serve;
 mod session;
 mod simulate;
+mod text_input;
 mod token;
 mod traces;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::{Failure, Kind};
 
@@ -42,6 +53,14 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Issue, find, change and end accesses, one at a time; `gatehouse batch` does many
+    Access(access::AccessCommand),
+    /// Issue, change and end many accesses at once, and follow what comes of it
+    Batch(batch::BatchCommand),
+    /// Show and find connections (SIMs, satellite terminals) over all platforms
+    Product(product::ProductCommand),
+    /// Show the contracts that accesses belong to
+    Contract(contract::ContractCommand),
     /// Run the server
     Serve(serve::Serve),
     /// Make a token of the built-in issuer
@@ -62,11 +81,19 @@ enum Command {
     Connector(connector::ConnectorCommand),
     /// Run simulated platforms, to test clients and accounts with
     Simulate(simulate::Simulate),
+    /// Print what a shell needs to complete commands, flags and values
+    Completions(completions::Completions),
+    /// Print the manual page, or write those of all commands to a directory
+    Man(completions::Man),
 }
 
 fn main() -> ExitCode {
     end_quietly_with_the_reader();
     let outcome = match CommandLine::parse().command {
+        Command::Access(access) => access.run(),
+        Command::Batch(batch) => batch.run(),
+        Command::Product(product) => product.run(),
+        Command::Contract(contract) => contract.run(),
         Command::Serve(serve) => serve.run().map_err(Failure::from),
         Command::Token(token) => token.run().map_err(Failure::from),
         Command::Client(client) => client.run().map_err(Failure::from),
@@ -77,6 +104,8 @@ fn main() -> ExitCode {
         Command::Key(key) => key.run().map_err(Failure::from),
         Command::Connector(connector) => connector.run().map_err(Failure::from),
         Command::Simulate(simulate) => simulate.run().map_err(Failure::from),
+        Command::Completions(completions) => completions.run(CommandLine::command()),
+        Command::Man(man) => man.run(CommandLine::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -34,9 +34,18 @@ pub(crate) struct Column {
     pub(crate) head: &'static str,
     /// What CSV calls it.
     pub(crate) name: &'static str,
-    /// What stands in it.
-    pub(crate) cell: fn(&Value) -> String,
+    content: Content,
     pub(crate) room: Room,
+}
+
+/// What stands in a column.
+enum Content {
+    /// The field of the column's name.
+    Text,
+    /// The same, which is a time.
+    Time,
+    /// What is made of the whole thing.
+    Made(fn(&Value) -> String),
 }
 
 /// What becomes of a column where there is little room.
@@ -46,10 +55,49 @@ pub(crate) enum Room {
     Whole,
     /// It stays, and its cells may be cut, down to so many columns.
     Cut(usize),
-    /// It is there if it fits, the first of them first.
-    IfLeft,
+    /// It is there if it fits; the lowest of these numbers comes first.
+    IfLeft(u8),
     /// It is in CSV alone.
     Never,
+}
+
+impl Column {
+    /// The field of this name.
+    pub(crate) const fn text(head: &'static str, name: &'static str, room: Room) -> Self {
+        Self { head, name, content: Content::Text, room }
+    }
+
+    /// The time of this name.
+    pub(crate) const fn time(head: &'static str, name: &'static str, room: Room) -> Self {
+        Self { head, name, content: Content::Time, room }
+    }
+
+    /// What is made of the whole thing.
+    pub(crate) const fn made(
+        head: &'static str,
+        name: &'static str,
+        make: fn(&Value) -> String,
+        room: Room,
+    ) -> Self {
+        Self { head, name, content: Content::Made(make), room }
+    }
+
+    /// What stands there, exactly.
+    pub(crate) fn exact(&self, item: &Value) -> String {
+        match self.content {
+            Content::Text | Content::Time => text(item, self.name),
+            Content::Made(make) => make(item),
+        }
+    }
+
+    /// What stands there, as short as people like it: times to the minute.
+    pub(crate) fn short(&self, item: &Value) -> String {
+        let exact = self.exact(item);
+        match (&self.content, exact.get(..16)) {
+            (Content::Time, Some(minute)) => minute.replace('T', " "),
+            _ => exact,
+        }
+    }
 }
 
 /// The text of a field, or nothing.
@@ -58,15 +106,6 @@ pub(crate) fn text(item: &Value, name: &str) -> String {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
-    }
-}
-
-/// A time as people read it: to the minute, in UTC.
-pub(crate) fn minute(item: &Value, name: &str) -> String {
-    let time = text(item, name);
-    match time.get(..16) {
-        Some(minute) => minute.replace('T', " "),
-        None => time,
     }
 }
 

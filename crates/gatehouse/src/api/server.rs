@@ -107,16 +107,17 @@ impl Server {
         self.session.token(&self.client, self.talk).await
     }
 
-    /// Shows something, if requests are shown.
-    pub(crate) fn says(&self, what: &str) {
-        self.talk.says(what);
-    }
-
     /// An answer that no gatehouse gives.
     pub(crate) fn not_understood(&self) -> Failure {
         let said = format!("{} answered something that can't be understood", self.url);
         Failure::new(Kind::Unreachable, said)
             .advise("is --url the address of a gatehouse, and is it no older than this program?")
+    }
+
+    /// An answer that ended in the middle.
+    pub(crate) fn broke_off(&self, error: &reqwest::Error) -> Failure {
+        let said = format!("the answer of {} broke off: {}", self.url, root_cause(error));
+        Failure::new(Kind::Unreachable, said).advise("try again")
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
@@ -165,6 +166,12 @@ impl Ask<'_> {
     pub(crate) fn keyed(mut self, key: &str) -> Self {
         self.is_repeatable = true;
         self.header(HeaderName::from_static("idempotency-key"), key)
+    }
+
+    /// A question, although it is a POST: nothing is done by it.
+    pub(crate) fn repeatable(mut self) -> Self {
+        self.is_repeatable = true;
+        self
     }
 
     pub(crate) fn body(self, body: Value) -> Self {

@@ -14,7 +14,7 @@ pub(crate) fn write_head(out: &mut impl Write, columns: &[Column]) -> io::Result
 
 /// Writes what one thing has in them.
 pub(crate) fn write_row(out: &mut impl Write, columns: &[Column], item: &Value) -> io::Result<()> {
-    let cells: Vec<String> = columns.iter().map(|column| (column.cell)(item)).collect();
+    let cells: Vec<String> = columns.iter().map(|column| column.exact(item)).collect();
     write_cells(out, cells.iter().map(String::as_str))
 }
 

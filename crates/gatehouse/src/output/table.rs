@@ -27,21 +27,18 @@ struct Fitted {
 impl Table {
     /// Chooses columns and their widths by the first rows.
     pub(crate) fn fit(columns: &'static [Column], rows: &[Value], screen: Screen) -> Self {
-        let natural = |column: &'static Column| {
-            let cells = rows.iter().map(|row| width(&harmless(&(column.cell)(row))));
-            cells.max().unwrap_or(0).max(width(column.head))
+        let fit = |column: &'static Column| {
+            let cells = rows.iter().map(|row| width(&harmless(&column.short(row))));
+            let widest = cells.max().unwrap_or(0);
+            // What nobody has is worth no column, unless it always stands there.
+            let is_shown = match column.room {
+                Room::Never => false,
+                Room::IfLeft(_) => widest > 0,
+                Room::Whole | Room::Cut(_) => true,
+            };
+            is_shown.then(|| Fitted { column, width: widest.max(width(column.head)) })
         };
-        let mut fitted: Vec<Fitted> = columns
-            .iter()
-            .filter(|column| column.room != Room::Never)
-            .map(|column| Fitted { column, width: natural(column) })
-            // What nobody has is not worth a column, unless it always stands there.
-            .filter(|it| {
-                it.column.room != Room::IfLeft
-                    || it.width > width(it.column.head)
-                    || has_any(it.column, rows)
-            })
-            .collect();
+        let mut fitted: Vec<Fitted> = columns.iter().filter_map(fit).collect();
         if let Some(room) = screen.width {
             shrink(&mut fitted, room);
         }
@@ -58,7 +55,7 @@ impl Table {
 
     pub(crate) fn write_row(&self, out: &mut impl Write, row: &Value) -> io::Result<()> {
         let cell = |it: &Fitted| {
-            let text = (it.column.cell)(row);
+            let text = it.column.short(row);
             let text = harmless(&text);
             let is_cut = self.screen.width.is_some() && it.column.room != Room::Whole;
             let text = if is_cut { cut(&text, it.width) } else { text };
@@ -69,10 +66,6 @@ impl Table {
     }
 }
 
-fn has_any(column: &Column, rows: &[Value]) -> bool {
-    rows.iter().any(|row| !(column.cell)(row).is_empty())
-}
-
 fn paint(screen: Screen, column: &Column, text: &str) -> String {
     match column.head {
         "STATUS" | "STATE" => screen.paint(status_style(text), text),
@@ -80,36 +73,27 @@ fn paint(screen: Screen, column: &Column, text: &str) -> String {
     }
 }
 
-fn total(columns: &[Fitted]) -> usize {
-    columns.iter().map(|it| it.width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+fn total<'f>(columns: impl IntoIterator<Item = &'f Fitted>) -> usize {
+    let widths = columns.into_iter().map(|it| it.width + GAP);
+    widths.sum::<usize>().saturating_sub(GAP)
 }
 
-/// Makes columns fit: cuts those that may be cut, once those that needn't be there are gone.
+/// Makes columns fit: leaves out what needn't be there, and then cuts what may be cut.
 fn shrink(columns: &mut Vec<Fitted>, room: usize) {
-    let kept: Vec<bool> = columns.iter().map(|it| it.column.room != Room::IfLeft).collect();
-    let mut is_shown = kept.clone();
-    let sum = |columns: &[Fitted], is_shown: &[bool]| {
-        let shown = columns.iter().zip(is_shown).filter(|(_, is_shown)| **is_shown);
-        let widths: Vec<usize> = shown.map(|(it, _)| it.width).collect();
-        widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+    let rank = |it: &Fitted| match it.column.room {
+        Room::IfLeft(rank) => Some(rank),
+        _ => None,
     };
-    for n in 0..columns.len() {
-        if !kept[n] {
-            is_shown[n] = true;
-            // The first that doesn't fit ends it: what is less important doesn't come before it.
-            if sum(columns, &is_shown) > room {
-                is_shown[n] = false;
-                break;
-            }
-        }
+    // The last go first, so that what is less important never stays in place of what is more.
+    while total(&*columns) > room {
+        let least = columns.iter().enumerate().filter_map(|(n, it)| Some((rank(it)?, n))).max();
+        match least {
+            Some((_, n)) => columns.remove(n),
+            None => break,
+        };
     }
-    let mut n = 0;
-    columns.retain(|_| {
-        n += 1;
-        is_shown[n - 1]
-    });
     // The widest gives first, as long as it may.
-    while total(columns) > room {
+    while total(&*columns) > room {
         let may_give =
             |it: &&mut Fitted| matches!(it.column.room, Room::Cut(least) if it.width > least);
         match columns.iter_mut().filter(may_give).max_by_key(|it| it.width) {
@@ -144,12 +128,13 @@ pub(crate) fn write_fields(
 ) -> io::Result<()> {
     let shown: Vec<(&Column, String)> = columns
         .iter()
-        .map(|column| (column, (column.cell)(item)))
+        .filter(|column| column.room != Room::Never)
+        .map(|column| (column, column.exact(item)))
         .filter(|(_, text)| !text.is_empty())
         .collect();
     let names = shown.iter().map(|(column, _)| width(column.head)).max().unwrap_or(0);
     for (column, text) in shown {
-        let head = column.head.to_lowercase();
+        let head = column.head.replace(" (UTC)", "").to_lowercase();
         let gap = " ".repeat(names - width(&head) + GAP);
         let text = paint(screen, column, &harmless(&text));
         writeln!(out, "{}{gap}{text}", screen.heading(&head))?;

@@ -1,0 +1,137 @@
+//! `gatehouse batch update` and `terminate`: many accesses are changed.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::ids::Chosen;
+use super::task::{COLUMNS, Task};
+use super::wait::follow;
+use crate::api::{Tenancy, request_key};
+use crate::failure::Failure;
+use crate::output::{Form, show_one};
+use crate::question::confirm;
+use crate::text_input;
+
+/// Set the status or the password of many accesses
+///
+/// Only accesses of PAY_PER_USE contracts can be changed by a batch; others fail alone.
+#[derive(Args)]
+#[command(group(ArgGroup::new("to").required(true).multiple(true).args(["status", "password_file"])))]
+pub(crate) struct Update {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The status that they get
+    #[arg(long, value_name = "STATUS", ignore_case = true)]
+    status: Option<Status>,
+    /// A file with the password that all of them get, `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// End many accesses with the month
+///
+/// They may connect until then; `gatehouse batch update --status terminated` ends them at once. Only accesses of
+/// PAY_PER_USE contracts can be ended by a batch; others fail alone.
+#[derive(Args)]
+pub(crate) struct Terminate {
+    #[command(flatten)]
+    chosen: Chosen,
+    #[command(flatten)]
+    way: Way,
+}
+
+/// How it is done.
+#[derive(Args)]
+struct Way {
+    /// Wait until it is over
+    #[arg(long)]
+    wait: bool,
+    /// Don't ask
+    #[arg(short, long)]
+    yes: bool,
+    /// The request's own name: sent again with it, it is done once
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Status {
+    /// They are let in again, and planned terminations are called off
+    Active,
+    /// They are kept out
+    Suspended,
+    /// They end now and for good
+    Terminated,
+}
+
+impl Status {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Suspended => "SUSPENDED",
+            Self::Terminated => "TERMINATED",
+        }
+    }
+}
+
+impl Update {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let password = self.password_file.as_deref().map(text_input::read_secret).transpose()?;
+        let ids = self.chosen.read()?;
+        if self.status == Some(Status::Terminated) {
+            let n = ids.len();
+            let consequence = format!(
+                "{n} accesses end now and for good: their devices are kept out, and nothing brings them back."
+            );
+            confirm(&consequence, self.way.yes)?;
+        }
+        let status = self.status.map(|it| it.word().to_owned());
+        let fields = [("status", status), ("password", password)];
+        let given =
+            fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));
+        let to = Value::Object(given.collect::<Map<_, _>>());
+        self.way.send(tenancy, "update", to, ids).await
+    }
+}
+
+impl Terminate {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let ids = self.chosen.read()?;
+        let n = ids.len();
+        let consequence = format!(
+            "{n} accesses end with the month; until then, setting them active calls it off."
+        );
+        confirm(&consequence, self.way.yes)?;
+        self.way.send(tenancy, "terminate", json!({}), ids).await
+    }
+}
+
+impl Way {
+    async fn send(
+        self,
+        tenancy: &Tenancy,
+        operation: &str,
+        to: Value,
+        ids: Vec<String>,
+    ) -> Result<(), Failure> {
+        let (server, form) = tenancy.open().await?;
+        let body =
+            json!({ "operationType": operation, "operationBody": to, "accessesIdList": ids });
+        let key = self.idempotency_key.unwrap_or_else(request_key);
+        let ask = server.ask(Method::POST, &["access", "batchUpdate"]).keyed(&key).body(body);
+        let task = Task::accepted(&ask.success().await?.body);
+        if self.wait {
+            return follow(&server, form, &task.id, None).await;
+        }
+        show_one(form, COLUMNS, &task.shown(None))?;
+        if form == Form::Table {
+            eprintln!("`gatehouse batch wait {}` waits for it", task.id);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! `gatehouse batch create`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::export::Destination;
+use super::rows;
+use super::task::{COLUMNS, Task};
+use super::wait::follow;
+use crate::api::{Tenancy, request_key};
+use crate::failure::Failure;
+use crate::output::{Form, show_one};
+
+/// Issue many accesses: so many, or those of a table
+///
+/// With --wait, usernames and passwords go to a file that only you can read. The table of --from has the columns
+/// username, password and deviceName, or some of them; what is left out is made up. All of it is checked before anything
+/// is sent.
+#[derive(Args)]
+#[command(group(ArgGroup::new("which").required(true).args(["count", "from"])))]
+pub(crate) struct Create {
+    /// The contract that they belong to
+    #[arg(long, value_name = "ID")]
+    contract: String,
+    /// How many, with everything made up
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Those of a table (CSV), `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Wait until it is over, and write the credentials to a file
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    destination: Destination,
+    /// The request's own name: sent again with it, it is done once
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+impl Create {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        if self.destination.is_given() && !self.wait {
+            return Err(Failure::input("--to says where the credentials go once they are there")
+                .advise("give --wait as well, or use `gatehouse batch export` later"));
+        }
+        self.destination.check()?;
+        let body = match &self.from {
+            Some(path) => {
+                let accesses: Vec<Value> = rows::read(path)?;
+                json!({ "contractId": self.contract, "accesses": accesses })
+            }
+            None => json!({ "contractId": self.contract, "numberOfAccesses": self.count }),
+        };
+        let (server, form) = tenancy.open().await?;
+        let key = self.idempotency_key.unwrap_or_else(request_key);
+        let ask = server.ask(Method::POST, &["access", "batch"]).keyed(&key).body(body);
+        let task = Task::accepted(&ask.success().await?.body);
+        if self.wait {
+            return follow(&server, form, &task.id, Some(&self.destination)).await;
+        }
+        show_one(form, COLUMNS, &task.shown(None))?;
+        if form == Form::Table {
+            let id = &task.id;
+            eprintln!(
+                "`gatehouse batch wait {id}` waits for it, `gatehouse batch export {id}` writes the credentials to a file"
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! `gatehouse batch export`: what a batch made, with its passwords, as a file that only its owner can read.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use reqwest::Response;
+use serde_json::Value;
+
+use super::task::{Named, Task};
+use crate::access::COLUMNS_WITH_PASSWORD;
+use crate::api::{Tenancy, TenantServer};
+use crate::failure::{Failure, Kind};
+use crate::output::{Column, Form, Room, csv};
+use crate::private_file::{self, PrivateFile};
+
+/// Write the accesses of a batch, with their passwords, to a file that only you can read
+///
+/// Passwords are there for a day after the batch is over, unless the server is set otherwise. The file is CSV, or JSON
+/// where its name ends with .json.
+#[derive(Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    destination: Destination,
+    /// Write the items that failed instead, with their reasons
+    #[arg(long)]
+    failed: bool,
+}
+
+/// Where credentials go.
+#[derive(Args)]
+pub(crate) struct Destination {
+    /// Where the credentials go, `-` for standard output [default: the Task's ID with .csv, here]
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// Overwrite the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// What is written of items that failed.
+const FAILED_COLUMNS: &[Column] = &[
+    Column::text("INDEX", "index", Room::Whole),
+    Column::text("STATUS", "status", Room::Whole),
+    Column::text("TITLE", "title", Room::Whole),
+    Column::text("DETAIL", "detail", Room::Whole),
+    Column::text("USERNAME", "username", Room::Whole),
+    Column::text("DEVICE NAME", "deviceName", Room::Whole),
+    Column::text("ACCESS", "accessId", Room::Whole),
+];
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Succeeded,
+    Failed,
+}
+
+impl Export {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let id = self.named.id()?;
+        self.destination.check()?;
+        let (server, _) = tenancy.open().await?;
+        let task = Task::look(&server, &id).await?;
+        if !task.is_over() {
+            return Err(task.not_over());
+        }
+        let (what, n, nothing) = match self.failed {
+            true => (What::Failed, task.progress.failed, "no item of it failed"),
+            false => (What::Succeeded, task.progress.succeeded, "it did nothing"),
+        };
+        if n == 0 {
+            let said = format!("there is nothing to write: {id} is {}, and {nothing}", task.state);
+            return Err(Failure::new(Kind::NotFound, said));
+        }
+        let default = if self.failed { "-failed" } else { "" };
+        let write =
+            self.destination.write_what(&server, &task, what, default, tenancy.chosen_form());
+        let file = tokio::select! {
+            written = write => written?,
+            // Dropped where it is, the unfinished file is gone.
+            _ = tokio::signal::ctrl_c() => {
+                return Err(Failure::new(Kind::Interrupted, "nothing was written"));
+            }
+        };
+        if file != STDOUT {
+            println!("{n} to {file}");
+        }
+        Ok(())
+    }
+}
+
+/// What standard output is called.
+const STDOUT: &str = "-";
+
+impl Destination {
+    /// Whether the command says where.
+    pub(crate) fn is_given(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// Whether what is said can be done, before anything is begun that it is needed for.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match &self.to {
+            Some(path) if path != Path::new(STDOUT) => private_file::check(path, self.force),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what a Task did, and returns where it is.
+    pub(crate) async fn write(
+        &self,
+        server: &TenantServer,
+        task: &Task,
+    ) -> Result<String, Failure> {
+        self.write_what(server, task, What::Succeeded, "", None).await
+    }
+
+    async fn write_what(
+        &self,
+        server: &TenantServer,
+        task: &Task,
+        what: What,
+        default: &str,
+        form: Option<Form>,
+    ) -> Result<String, Failure> {
+        let path = match &self.to {
+            Some(path) => path.clone(),
+            None => {
+                let ending = if form == Some(Form::Json) { "json" } else { "csv" };
+                format!("{}{default}.{ending}", task.id).into()
+            }
+        };
+        let is_json = match path.extension().and_then(|it| it.to_str()) {
+            Some(ending) if ending.eq_ignore_ascii_case("json") => true,
+            Some(ending) if ending.eq_ignore_ascii_case("csv") => false,
+            _ => form == Some(Form::Json),
+        };
+        if path == Path::new(STDOUT) {
+            let mut out = BufWriter::new(io::stdout());
+            fetch(server, task, what, is_json, &mut out).await?;
+            out.flush()?;
+        } else {
+            let mut file = BufWriter::new(PrivateFile::create(&path, self.force)?);
+            fetch(server, task, what, is_json, &mut file).await?;
+            let shown = path.display();
+            let file = file.into_inner();
+            file.map_err(|bad| format!("{shown} can't be written: {}", bad.error()))?.finish()?;
+        }
+        Ok(path.display().to_string())
+    }
+}
+
+async fn fetch(
+    server: &TenantServer,
+    task: &Task,
+    what: What,
+    is_json: bool,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let ask = server.get(&["access", "batch", &task.id]);
+    match (what, is_json) {
+        // The server makes both while they go out, however long they are.
+        (What::Succeeded, false) if task.has_table() => {
+            pass_on(server, ask.accept("text/csv").stream().await?, out).await
+        }
+        (What::Succeeded, true) if task.has_table() => {
+            pass_on(server, ask.accept("application/json").stream().await?, out).await
+        }
+        (What::Succeeded, false) => {
+            csv::write_head(out, COLUMNS_WITH_PASSWORD)?;
+            let write = |out: &mut _, _, item: &Value| {
+                csv::write_row(out, COLUMNS_WITH_PASSWORD, &item["access"])
+            };
+            items(server, task, "succeeded", out, write).await
+        }
+        (What::Failed, false) => {
+            csv::write_head(out, FAILED_COLUMNS)?;
+            let write =
+                |out: &mut _, _, item: &Value| csv::write_row(out, FAILED_COLUMNS, &item["error"]);
+            items(server, task, "failed", out, write).await
+        }
+        // A Task that was stopped shows nothing itself, and failures are asked for alone: the same shape as a whole one.
+        (What::Succeeded, true) => json_items(server, task, "succeeded", "access", out).await,
+        (What::Failed, true) => json_items(server, task, "failed", "error", out).await,
+    }
+}
+
+async fn json_items<W: Write>(
+    server: &TenantServer,
+    task: &Task,
+    state: &str,
+    field: &str,
+    out: &mut W,
+) -> Result<(), Failure> {
+    let list = if field == "access" { "accesses" } else { "errors" };
+    let base = serde_json::json!({
+        "id": task.id, "state": task.state, "@baseType": "task", "@type": task.kind
+    });
+    let base = base.to_string();
+    write!(out, "{},\"{list}\":[", base.trim_end_matches('}'))?;
+    let write = |out: &mut W, n: u64, item: &Value| {
+        write!(out, "{}{}", if n > 0 { ",\n" } else { "\n" }, item[field])
+    };
+    items(server, task, state, out, write).await?;
+    writeln!(out, "\n]}}")?;
+    Ok(())
+}
+
+/// Goes through the items of a Task.
+async fn items<W: Write>(
+    server: &TenantServer,
+    task: &Task,
+    state: &str,
+    out: &mut W,
+    write: impl Fn(&mut W, u64, &Value) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut n = 0;
+    for number in 1.. {
+        let query = format!("state={state}&pageNumber={number}");
+        let ask = server.get(&["access", "batch", &task.id, "items"]).query(&query);
+        let answer = ask.success().await?;
+        for item in answer.body.as_array().ok_or_else(|| server.server.not_understood())? {
+            write(out, n, item)?;
+            n += 1;
+        }
+        if !answer.has_next() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Writes an answer as it comes. One that breaks off is none.
+async fn pass_on(
+    server: &TenantServer,
+    mut response: Response,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => out.write_all(&chunk)?,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(server.server.broke_off(&error)),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What came of a batch: shown, and told to whoever started the command by how it ends.
+
+use serde_json::Value;
+
+use super::task::{COLUMNS, Task};
+use crate::api::TenantServer;
+use crate::failure::{Failure, Kind};
+use crate::output::{Form, show_one, text};
+
+/// So many failed items are named.
+const NAMED_MAX: usize = 10;
+
+/// Shows a Task that is over, with the file that its accesses went to.
+pub(crate) async fn show(
+    server: &TenantServer,
+    form: Form,
+    task: &Task,
+    file: Option<&str>,
+) -> Result<(), Failure> {
+    show_one(form, COLUMNS, &task.shown(file))?;
+    if task.progress.failed > 0 && task.is_over() {
+        name_failed(server, task).await?;
+    }
+    Ok(())
+}
+
+/// How a command ends that wanted the Task done.
+pub(crate) fn judge(task: &Task) -> Result<(), Failure> {
+    let (id, progress) = (&task.id, task.progress);
+    let failed = format!("{} of {} items failed", progress.failed, progress.total);
+    match task.state.as_str() {
+        "DONE" => Ok(()),
+        "FAILED" => Err(Failure::new(Kind::Partial, failed).advise(format!(
+            "`gatehouse batch export {id} --failed` writes all of them to a file"
+        ))),
+        "REJECTED" => {
+            let why = task.errors.first().map(explained).unwrap_or_default();
+            Err(Failure::new(
+                Kind::Refused,
+                format!("the batch was rejected, nothing was done: {why}"),
+            )
+            .under(task.errors.first().map(|it| text(it, "correlationId"))))
+        }
+        "TERMINATED" => Err(Failure::new(
+            Kind::Partial,
+            format!(
+                "the batch was stopped when {} of {} were done",
+                progress.succeeded, progress.total
+            ),
+        )
+        .advise(format!("`gatehouse batch export {id}` writes what it did to a file"))),
+        other => Err(Failure::from(format!("{id} is {other}, which this program doesn't know"))),
+    }
+}
+
+/// Names the first items that failed, each with its reason.
+async fn name_failed(server: &TenantServer, task: &Task) -> Result<(), Failure> {
+    let path = ["access", "batch", &task.id, "items"];
+    let query = format!("state=failed&pageSize={NAMED_MAX}");
+    let items = server.get(&path).query(&query).success().await?.body;
+    let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
+    for item in items {
+        eprintln!("{}", failed_line(&item["error"]));
+    }
+    let rest = task.progress.failed.saturating_sub(items.len() as u64);
+    if rest > 0 {
+        eprintln!("… and {rest} more");
+    }
+    Ok(())
+}
+
+/// An item that failed, in a line. People count from one.
+fn failed_line(error: &Value) -> String {
+    let position = error.get("index").and_then(Value::as_u64).map_or(0, |it| it + 1);
+    let named = ["username", "deviceName", "accessId"].iter().find_map(|name| {
+        let value = text(error, name);
+        (!value.is_empty()).then(|| format!(" ({name} {value})"))
+    });
+    let named = named.unwrap_or_default();
+    crate::screen::harmless(&format!("item {position}{named}: {}", explained(error))).into_owned()
+}
+
+/// What a problem says.
+pub(crate) fn explained(problem: &Value) -> String {
+    let [status, title, detail] = ["status", "title", "detail"].map(|name| text(problem, name));
+    format!("{status} {title}: {detail}")
+}

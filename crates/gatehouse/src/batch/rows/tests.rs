@@ -1,0 +1,51 @@
+use super::*;
+use serde_json::json;
+
+fn read(text: &str) -> Result<Value, String> {
+    parse("t.csv", text).map(Value::from).map_err(|why| why.said().to_owned())
+}
+
+#[test]
+fn tables_are_read_as_spreadsheets_write_them() {
+    let expected = json!([{"username": "a", "password": "p, q", "deviceName": "Pumpe \"7\""}, {}]);
+    for text in [
+        "username,password,deviceName\na,\"p, q\",\"Pumpe \"\"7\"\"\"\n,,\n",
+        "Username;Password;Device Name\r\na;p, q;\"Pumpe \"\"7\"\"\"\r\n;;\r\n",
+        "username\tpassword\tdevice_name\na\tp, q\t\"Pumpe \"\"7\"\"\"\n\t\t\n",
+    ] {
+        assert_eq!(read(text).unwrap(), expected, "{text}");
+    }
+    let order = read("deviceName,username\npump,u\n").unwrap();
+    assert_eq!(order, json!([{"deviceName": "pump", "username": "u"}]));
+    assert_eq!(read("deviceName\npump\n").unwrap(), json!([{"deviceName": "pump"}]));
+}
+
+#[test]
+fn every_fault_is_told_with_its_line() {
+    let long = "x".repeat(73);
+    let text = format!(
+        "username,password,deviceName\nok,,\na:b,,\n ok2,,\nok,,\nb,{long},\nc,d\n,,{}\n",
+        "y".repeat(129)
+    );
+    insta::assert_snapshot!(read(&text).unwrap_err(), @"");
+}
+
+#[test]
+fn what_is_no_table_is_told() {
+    for (text, expected) in [
+        ("", "no rows"),
+        ("username,password\n", "no rows"),
+        ("pump-1\npump-2\n", "`pump-1` is no column"),
+        ("username,colour\na,b\n", "`colour` is no column"),
+        ("username,username\na,b\n", "twice"),
+    ] {
+        let said = read(text).unwrap_err();
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn passwords_are_never_repeated() {
+    let said = read(&format!("password\n{}\n", "hunter2".repeat(20))).unwrap_err();
+    assert!(!said.contains("hunter2"), "{said}");
+}

@@ -1,0 +1,28 @@
+//! `gatehouse batch show`.
+
+use clap::Args;
+
+use super::report;
+use super::task::{Named, Task};
+use crate::api::Tenancy;
+use crate::failure::Failure;
+
+/// Show how far a batch is, or what came of it
+#[derive(Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    named: Named,
+}
+
+impl Show {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let id = self.named.id()?;
+        let (server, form) = tenancy.open().await?;
+        let task = Task::look(&server, &id).await?;
+        report::show(&server, form, &task, None).await?;
+        if let Some(error) = task.errors.first() {
+            eprintln!("{}", report::explained(error));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! `gatehouse batch stop`.
+
+use clap::Args;
+use reqwest::Method;
+
+use super::report;
+use super::task::{Named, Task};
+use crate::api::Tenancy;
+use crate::failure::Failure;
+use crate::output::Form;
+
+/// Stop a batch; what it has done stays
+#[derive(Args)]
+pub(crate) struct Stop {
+    #[command(flatten)]
+    named: Named,
+}
+
+impl Stop {
+    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let id = self.named.id()?;
+        let (server, form) = tenancy.open().await?;
+        server.ask(Method::DELETE, &["access", "batch", &id]).success().await?;
+        let task = Task::look(&server, &id).await?;
+        report::show(&server, form, &task, None).await?;
+        if form == Form::Table && task.progress.succeeded > 0 {
+            eprintln!("what it did stays; `gatehouse batch export {id}` writes it to a file");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Filters of lists: flags and raw expressions, put together as the API reads them.
+
+use gatehouse_server::http::SEGMENT;
+use percent_encoding::utf8_percent_encode;
+
+/// Conditions that all have to hold.
+#[derive(Default)]
+pub(crate) struct Conditions(Vec<String>);
+
+impl Conditions {
+    /// Adds a condition, if there is a value to compare with.
+    pub(crate) fn add(&mut self, name: &str, operator: &str, value: Option<&str>) -> &mut Self {
+        if let Some(value) = value {
+            self.0.push(format!("{name}{operator}{}", encoded(value)));
+        }
+        self
+    }
+
+    /// One expression: each alternative of the raw one, with these conditions as well.
+    pub(crate) fn with_raw(&self, raw: Option<&str>) -> String {
+        let raw = raw.unwrap_or_default();
+        let alternatives = raw.split(';').map(|alternative| {
+            let own = (!alternative.is_empty()).then_some(alternative);
+            own.into_iter().chain(self.0.iter().map(String::as_str)).collect::<Vec<_>>().join("&")
+        });
+        alternatives.collect::<Vec<_>>().join(";")
+    }
+}
+
+/// A value as it stands in an expression.
+pub(crate) fn encoded(value: &str) -> String {
+    utf8_percent_encode(value, SEGMENT).to_string()
+}
+
+/// An expression as a parameter of a query. It is encoded as a whole, so that it may hold what no address may.
+pub(crate) fn as_parameter(expression: &str) -> Option<String> {
+    (!expression.is_empty()).then(|| format!("filter={}", encoded(expression)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_narrow_every_alternative() {
+        let mut conditions = Conditions::default();
+        conditions.add("contractId", "=", Some("a&b")).add("name", "=", None);
+        conditions.add("createdAt", ">=", Some("2026-01-01T00:00:00+02:00"));
+        let flags = "contractId=a%26b&createdAt>=2026-01-01T00%3A00%3A00%2B02%3A00";
+        assert_eq!(conditions.with_raw(None), flags);
+        assert_eq!(
+            conditions.with_raw(Some("username=x;name=y")),
+            format!("username=x&{flags};name=y&{flags}")
+        );
+        assert_eq!(Conditions::default().with_raw(Some("username=x;name=y")), "username=x;name=y");
+        assert_eq!(Conditions::default().with_raw(None), "");
+    }
+
+    #[test]
+    fn an_expression_is_encoded_as_a_whole() {
+        let parameter = as_parameter("contractId=a%26b;createdAt>=2026").unwrap();
+        assert_eq!(parameter, "filter=contractId%3Da%2526b%3BcreatedAt%3E%3D2026");
+        assert_eq!(as_parameter(""), None);
+    }
+}

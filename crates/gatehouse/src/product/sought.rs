@@ -1,0 +1,193 @@
+//! Identifiers as people have them: from labels, spreadsheets and mails, recognised by their form.
+//!
+//! | form | taken for |
+//! |---|---|
+//! | `89` and 14 to 18 digits, perhaps with a filling `F` behind | an ICCID, then a serial number |
+//! | `+` and digits | an MSISDN |
+//! | 6 to 15 digits | an IMSI or an MSISDN, then a serial number |
+//! | 5 digits, or up to 22, or `SL-DF-…` | a serial number |
+//! | `PLATFORM-…` | the ID of a product |
+
+use clap::ValueEnum;
+use gatehouse_core::{Identifier, IdentifierKind, ProductId};
+use serde_json::Value;
+
+use super::values_of;
+use crate::output::text;
+
+/// What an identifier may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+pub(crate) enum Kind {
+    /// The number of a card
+    Iccid,
+    /// The number of a subscription
+    Imsi,
+    /// The number that is called
+    Msisdn,
+    /// The number of a terminal
+    Serial,
+    /// The ID of a product: PLATFORM-…
+    Id,
+}
+
+/// An identifier that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sought {
+    /// As it was given.
+    pub(crate) given: String,
+    /// As the server is asked for it.
+    pub(crate) value: String,
+    /// What it is likely to be.
+    pub(crate) likely: Vec<Kind>,
+    /// What it may be as well, if it isn't found.
+    pub(crate) perhaps: Vec<Kind>,
+}
+
+impl Kind {
+    /// The list of a search that it belongs to.
+    pub(crate) fn list(self) -> &'static str {
+        match self {
+            Self::Iccid => "iccidList",
+            Self::Imsi => "imsiList",
+            Self::Msisdn => "msisdnList",
+            Self::Serial => "terminalSNList",
+            Self::Id => "iotConnectionProductIdList",
+        }
+    }
+
+    /// What people call it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Iccid => "ICCID",
+            Self::Imsi => "IMSI",
+            Self::Msisdn => "MSISDN",
+            Self::Serial => "serial number",
+            Self::Id => "product ID",
+        }
+    }
+
+    fn identifier(self) -> Option<IdentifierKind> {
+        Some(match self {
+            Self::Iccid => IdentifierKind::Iccid,
+            Self::Imsi => IdentifierKind::Imsi,
+            Self::Msisdn => IdentifierKind::Msisdn,
+            Self::Serial => IdentifierKind::SerialNumber,
+            Self::Id => return None,
+        })
+    }
+
+    /// Whether a text could be one.
+    fn fits(self, text: &str) -> bool {
+        match self.identifier() {
+            Some(kind) => Identifier::parse(kind, text).is_ok(),
+            None => text.parse::<ProductId>().is_ok(),
+        }
+    }
+
+    /// Whether a product carries it. A card with its check digit and without is the same card.
+    pub(crate) fn is_carried(self, product: &Value, value: &str) -> bool {
+        let Some(kind) = self.identifier() else { return text(product, "id") == value };
+        let key = |value| gatehouse_core::identifier::key(kind, value);
+        values_of(product, kind.as_str()).any(|it| key(it.trim_start_matches('+')) == key(value))
+    }
+}
+
+impl Sought {
+    /// What a text is, by its form, or as whoever gave it says. Nothing where it can't be an identifier.
+    pub(crate) fn recognise(given: &str, said: Option<Kind>) -> Option<Self> {
+        let value = plain(given);
+        let fits = |kinds: &[Kind]| -> Vec<Kind> {
+            kinds.iter().copied().filter(|kind| kind.fits(value)).collect()
+        };
+        let (likely, perhaps) = if let Some(kind) = said {
+            (fits(&[kind]), Vec::new())
+        } else if given.starts_with('+') {
+            (fits(&[Kind::Msisdn]), Vec::new())
+        } else if Kind::Iccid.fits(value) {
+            (vec![Kind::Iccid], fits(&[Kind::Serial]))
+        } else if Kind::Imsi.fits(value) {
+            (vec![Kind::Imsi, Kind::Msisdn], fits(&[Kind::Serial]))
+        } else if Kind::Serial.fits(value) {
+            (vec![Kind::Serial], Vec::new())
+        } else {
+            (fits(&[Kind::Id]), Vec::new())
+        };
+        let (given, value) = (given.to_owned(), value.to_owned());
+        (!likely.is_empty()).then_some(Self { given, value, likely, perhaps })
+    }
+
+    /// What it may be, in words.
+    pub(crate) fn words(&self) -> String {
+        let all: Vec<_> = self.likely.iter().chain(&self.perhaps).map(|kind| kind.word()).collect();
+        all.join(" or ")
+    }
+}
+
+/// A number without what people and machines put around it: a plus, and the `F` that fills a card's last half byte.
+fn plain(given: &str) -> &str {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(number) = given.strip_prefix('+').filter(|it| digits(it)) {
+        return number;
+    }
+    match given.strip_suffix(['F', 'f']) {
+        Some(card) if digits(card) && card.starts_with("89") => card,
+        _ => given,
+    }
+}
+
+/// The identifiers in a text: with line ends, spaces, commas or semicolons between. A first line may name the column.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    const NAMES: [&str; 8] =
+        ["iccid", "imsi", "msisdn", "serial", "serialnumber", "id", "productid", "identifier"];
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let is_name = NAMES.contains(&first.trim().to_lowercase().replace([' ', '_'], "").as_str());
+    let text = if is_name { rest } else { text };
+    let between = |it: char| it.is_whitespace() || matches!(it, ',' | ';');
+    let tokens = text.split(between).map(|token| token.trim_matches('"'));
+    tokens.filter(|token| !token.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_recognised_by_their_form() {
+        use Kind::{Iccid, Id, Imsi, Msisdn, Serial};
+        #[rustfmt::skip]
+        let cases: [(&str, &str, &[Kind], &[Kind]); 10] = [
+            // given                  // asked for             // likely         // perhaps
+            ("8948692690826143258",   "8948692690826143258",   &[Iccid],         &[Serial]),
+            ("8948692690826143258F",  "8948692690826143258",   &[Iccid],         &[Serial]),
+            ("487016466663624",       "487016466663624",       &[Imsi, Msisdn],  &[Serial]),
+            ("+4915112345678",        "4915112345678",         &[Msisdn],        &[]),
+            ("12345",                 "12345",                 &[Serial],        &[]),
+            ("1234567890123456789012","1234567890123456789012",&[Serial],        &[]),
+            ("SL-DF-3043766-98743-73","SL-DF-3043766-98743-73",&[Serial],        &[]),
+            ("ALPHA-0283b07ba8",      "ALPHA-0283b07ba8",      &[Id],            &[]),
+            ("BETA_2-x-y",            "BETA_2-x-y",            &[Id],            &[]),
+            ("890000",                "890000",                &[Imsi, Msisdn],  &[Serial]),
+        ];
+        for (given, value, likely, perhaps) in cases {
+            let sought = Sought::recognise(given, None).unwrap_or_else(|| panic!("{given}"));
+            assert_eq!((sought.value.as_str(), &*sought.likely), (value, likely), "{given}");
+            assert_eq!(sought.perhaps, perhaps, "{given}");
+        }
+        for nothing in
+            ["", "1234", "+", "+abc", "pump-7", "alpha-1", "12345678901234567890123", "89x"]
+        {
+            assert_eq!(Sought::recognise(nothing, None), None, "{nothing}");
+        }
+        let said = Sought::recognise("487016466663624", Some(Imsi)).unwrap();
+        assert_eq!((said.likely, said.perhaps), (vec![Imsi], vec![]));
+        assert_eq!(Sought::recognise("ALPHA-1", Some(Iccid)), None);
+    }
+
+    #[test]
+    fn texts_are_split_as_people_write_them() {
+        assert_eq!(split("a, b;c\n\n\"d\"\te\r\n"), ["a", "b", "c", "d", "e"]);
+        assert_eq!(split("ICCID\r\n1\r\n2\r\n"), ["1", "2"]);
+        assert_eq!(split("12345"), ["12345"]);
+        assert!(split(" \n ").is_empty());
+    }
+}

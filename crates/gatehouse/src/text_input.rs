@@ -1,0 +1,47 @@
+//! Text that comes from a file or from standard input: tables, lists, and secrets, since a command line is for everyone
+//! to see.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Most bytes that are read for a secret.
+const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// Reads a secret. The end of its last line doesn't belong to it.
+pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
+    let (source, text) = read(path, SECRET_BYTES_MAX)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let secret = line.strip_suffix('\r').unwrap_or(line);
+    if secret.is_empty() {
+        return Err(Failure::input(format!("{source} is empty, where a secret is expected")));
+    }
+    Ok(secret.to_owned())
+}
+
+/// Reads a whole file, or standard input if that is `-`, as text. Also returns what to call it.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(String, String), Failure> {
+    let is_stdin = path == Path::new("-");
+    let source = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    let read = if is_stdin {
+        std::io::stdin().lock().take(bytes_max + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|cause| Failure::input(format!("{source} can't be read: {cause}")))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Failure::input(format!("{source} is larger than {} MiB", bytes_max >> 20))
+            .advise("send it in several parts"));
+    }
+    let text = String::from_utf8(bytes).map_err(|bad| {
+        let valid = &bad.as_bytes()[..bad.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        Failure::input(format!("{source}, line {line}: this is not UTF-8"))
+            .advise("save the file as UTF-8; spreadsheets call it «CSV UTF-8»")
+    })?;
+    // Spreadsheets mark UTF-8 with it.
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok((source, text))
+}
