@@ -30,19 +30,12 @@ pub(crate) struct AccessCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Issue an access, and show its password once
     Create(create::Create),
-    /// List accesses, by what they are and when they were made
     List(list::List),
-    /// Show one access
     Show(show::Show),
-    /// Give an access a new password, and show it once
     Rotate(change::Rotate),
-    /// Keep an access out until it is activated again
     Suspend(change::Suspend),
-    /// Let an access in again, or call its termination off
     Activate(change::Activate),
-    /// End an access now and for good
     Terminate(change::Terminate),
 }
 

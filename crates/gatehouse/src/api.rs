@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gatehouse_core::TenantName;
 use serde_json::Value;
 
@@ -39,22 +39,16 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Args)]
 #[command(next_help_heading = "Which server, and who asks")]
 pub(crate) struct Connection {
-    /// The profile that says what the flags leave out [default: the file's own, or `default`]
-    #[arg(long, value_name = "NAME", env = "GATEHOUSE_PROFILE", global = true, hide_env = true)]
+    /// The profile that says what is left out, or GATEHOUSE_PROFILE [default: the file's own, or
+    /// `default`]
+    #[arg(long, value_name = "NAME", global = true)]
     profile: Option<String>,
-    /// The server's address [default: the profile's, or http://127.0.0.1:8080]
-    #[arg(long, value_name = "URL", env = "GATEHOUSE_URL", global = true, hide_env = true)]
+    /// The server's address, or GATEHOUSE_URL [default: the profile's, or http://127.0.0.1:8080]
+    #[arg(long, value_name = "URL", global = true)]
     url: Option<String>,
     /// A token, instead of the one that `gatehouse login` keeps; better in GATEHOUSE_TOKEN, where no list
     /// of processes shows it
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        env = "GATEHOUSE_TOKEN",
-        hide_env_values = true,
-        global = true,
-        hide_env = true
-    )]
+    #[arg(long, value_name = "TOKEN", global = true)]
     token: Option<String>,
     /// Show every request and what came of it, without secrets
     #[arg(short, long, global = true)]
@@ -67,30 +61,24 @@ pub(crate) struct Connection {
 pub(crate) struct Tenancy {
     #[command(flatten)]
     connection: Connection,
-    /// The tenant [default: the profile's, or the only one that the token is for]
-    #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT", global = true, hide_env = true)]
+    /// The tenant, or GATEHOUSE_TENANT [default: the profile's, or the only one that the token is for]
+    #[arg(long, value_name = "NAME", global = true)]
     tenant: Option<String>,
-    /// In what form to show it [default: the profile's, or table]
-    #[arg(
-        short,
-        long,
-        value_name = "FORM",
-        env = "GATEHOUSE_OUTPUT",
-        global = true,
-        hide_env = true
-    )]
+    /// In what form to show it, or GATEHOUSE_OUTPUT [default: the profile's, or table]
+    #[arg(short, long, value_name = "FORM", global = true)]
     output: Option<Form>,
 }
 
 impl Connection {
     /// The profile that is named, or meant.
     pub(crate) fn profile(&self) -> Result<Profile, Failure> {
-        Profile::load(self.profile.as_deref())
+        Profile::load(told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?.as_deref())
     }
 
     /// The server's address: as it is given, or as the profile has it.
     pub(crate) fn url(&self, profile: &Profile) -> Result<String, Failure> {
-        let given = self.url.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL);
+        let told = told(self.url.as_deref(), "GATEHOUSE_URL")?;
+        let given = told.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL);
         let is_web = given.starts_with("http://") || given.starts_with("https://");
         let url = is_web.then(|| given.parse::<reqwest::Url>().ok()).flatten();
         match url {
@@ -115,7 +103,7 @@ impl Connection {
 
     fn open_for(&self, profile: &Profile) -> Result<Server, Failure> {
         let url = self.url(profile)?;
-        let session = match &self.token {
+        let session = match told(self.token.as_deref(), "GATEHOUSE_TOKEN")? {
             Some(token) => Session::given(token.trim())?,
             None => self.kept(profile, &url)?,
         };
@@ -150,7 +138,8 @@ impl Tenancy {
     pub(crate) async fn open(&self) -> Result<(TenantServer, Form), Failure> {
         let profile = self.connection.profile()?;
         let server = self.connection.open_for(&profile)?;
-        let tenant = match self.tenant.clone().or_else(|| profile.tenant.clone()) {
+        let told = told(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
+        let tenant = match told.or_else(|| profile.tenant.clone()) {
             Some(tenant) => tenant,
             None => only_tenant(&server.token().await?).ok_or_else(|| {
                 Failure::input("which tenant? The token doesn't name a single one")
@@ -159,17 +148,34 @@ impl Tenancy {
         };
         let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
         tenant.parse::<TenantName>().map_err(bad)?;
-        Ok((TenantServer { server, tenant }, self.form(&profile)))
+        let form = self.chosen_form()?.or(profile.output).unwrap_or(Form::Table);
+        Ok((TenantServer { server, tenant }, form))
     }
 
-    /// In what form something is shown.
-    fn form(&self, profile: &Profile) -> Form {
-        self.output.or(profile.output).unwrap_or(Form::Table)
+    /// The form that the command was told, by itself or by its environment.
+    pub(crate) fn chosen_form(&self) -> Result<Option<Form>, Failure> {
+        match (self.output, told(None, "GATEHOUSE_OUTPUT")?) {
+            (Some(form), _) => Ok(Some(form)),
+            (None, None) => Ok(None),
+            (None, Some(word)) => Form::from_str(&word, true).map(Some).map_err(|_| {
+                let said = format!("GATEHOUSE_OUTPUT must be table, json or csv, not `{word}`");
+                Failure::input(said)
+            }),
+        }
     }
+}
 
-    /// The form that the command itself was told, or its environment.
-    pub(crate) fn chosen_form(&self) -> Option<Form> {
-        self.output
+/// What a flag says, or else its variable. An empty one says nothing.
+///
+/// Not clap's own way: that takes what a variable says for a flag that was typed, and shows it in every usage line.
+fn told(flag: Option<&str>, variable: &str) -> Result<Option<String>, Failure> {
+    if let Some(flag) = flag {
+        return Ok(Some(flag.to_owned()));
+    }
+    match std::env::var(variable) {
+        Ok(value) => Ok(Some(value).filter(|it| !it.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(_) => Err(Failure::input(format!("{variable} must be UTF-8"))),
     }
 }
 

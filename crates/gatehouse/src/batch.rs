@@ -39,21 +39,13 @@ pub(crate) struct BatchCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Issue many accesses: so many, or those of a table
     Create(create::Create),
-    /// Set the status or the password of many accesses
     Update(change::Update),
-    /// End many accesses with the month
     Terminate(change::Terminate),
-    /// List batches, the newest first
     List(list::List),
-    /// Show how far a batch is, or what came of it
     Show(show::Show),
-    /// Wait until a batch is over
     Wait(wait::Wait),
-    /// Stop a batch; what it has done stays
     Stop(stop::Stop),
-    /// Write the accesses of a batch, with their passwords, to a file that only you can read
     Export(export::Export),
 }
 

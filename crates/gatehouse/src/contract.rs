@@ -19,9 +19,7 @@ pub(crate) struct ContractCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List contracts, with how many accesses each has
     List(List),
-    /// Show one contract
     Show(Show),
 }
 

@@ -53,37 +53,21 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Issue, find, change and end accesses, one at a time; `gatehouse batch` does many
     Access(access::AccessCommand),
-    /// Issue, change and end many accesses at once, and follow what comes of it
     Batch(batch::BatchCommand),
-    /// Show and find connections (SIMs, satellite terminals) over all platforms
     Product(product::ProductCommand),
-    /// Show the contracts that accesses belong to
     Contract(contract::ContractCommand),
-    /// Run the server
     Serve(serve::Serve),
-    /// Make a token of the built-in issuer
     Token(token::Token),
-    /// Make, list and delete clients: machines that get tokens at /-/oauth2/token
     Client(client::ClientCommand),
-    /// Make tenants, contracts and accounts as an estate file says
     Apply(apply::Apply),
-    /// Copy the embedded store and its keys to another directory, also while a server uses them
     Backup(backup::Backup),
-    /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
     Doctor(doctor::Doctor),
-    /// Move an estate from the embedded store to PostgreSQL
     Migrate(migrate::Migrate),
-    /// Change the master key and the token key, and see what each still has
     Key(key::KeyCommand),
-    /// List, show, check and try connectors: platforms as files
     Connector(connector::ConnectorCommand),
-    /// Run simulated platforms, to test clients and accounts with
     Simulate(simulate::Simulate),
-    /// Print what a shell needs to complete commands, flags and values
     Completions(completions::Completions),
-    /// Print the manual page, or write those of all commands to a directory
     Man(completions::Man),
 }
 

@@ -46,6 +46,8 @@ enum Content {
     Time,
     /// What is made of the whole thing.
     Made(fn(&Value) -> String),
+    /// The same, which is a time.
+    MadeTime(fn(&Value) -> String),
 }
 
 /// What becomes of a column where there is little room.
@@ -82,11 +84,26 @@ impl Column {
         Self { head, name, content: Content::Made(make), room }
     }
 
+    /// The time that is made of the whole thing.
+    pub(crate) const fn made_time(
+        head: &'static str,
+        name: &'static str,
+        make: fn(&Value) -> String,
+        room: Room,
+    ) -> Self {
+        Self { head, name, content: Content::MadeTime(make), room }
+    }
+
+    /// The same, with another claim to room.
+    pub(crate) const fn with_room(self, room: Room) -> Self {
+        Self { room, ..self }
+    }
+
     /// What stands there, exactly.
     pub(crate) fn exact(&self, item: &Value) -> String {
         match self.content {
             Content::Text | Content::Time => text(item, self.name),
-            Content::Made(make) => make(item),
+            Content::Made(make) | Content::MadeTime(make) => make(item),
         }
     }
 
@@ -94,7 +111,7 @@ impl Column {
     pub(crate) fn short(&self, item: &Value) -> String {
         let exact = self.exact(item);
         match (&self.content, exact.get(..16)) {
-            (Content::Time, Some(minute)) => minute.replace('T', " "),
+            (Content::Time | Content::MadeTime(_), Some(minute)) => minute.replace('T', " "),
             _ => exact,
         }
     }
@@ -128,7 +145,7 @@ impl Listing {
     /// Shows some more. The first of them say how wide a table's columns are.
     pub(crate) fn show(&mut self, items: &[Value]) -> Result<(), Failure> {
         match self.form {
-            Form::Table if items.is_empty() => {}
+            _ if items.is_empty() => {}
             Form::Table => {
                 if self.table.is_none() {
                     let table = Table::fit(self.columns, items, self.screen);

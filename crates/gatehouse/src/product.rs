@@ -33,11 +33,8 @@ pub(crate) struct ProductCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List connections, over all platforms
     List(list::List),
-    /// Find connections by their numbers, wherever they are
     Find(find::Find),
-    /// Show one connection
     Show(show::Show),
 }
 

@@ -26,6 +26,10 @@ pub(crate) struct Rotate {
 
 /// Keep an access out until it is activated again
 #[derive(Args)]
+#[command(after_help = "\
+The very next connection is refused. Examples:
+  gatehouse access suspend pump-7
+  gatehouse access suspend 01a1dd3f-f1be-708c-81bb-51208c72ed9c")]
 pub(crate) struct Suspend {
     #[command(flatten)]
     chosen: Chosen,

@@ -14,6 +14,10 @@ use crate::text_input;
 
 /// Issue an access, and show its password once
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse access create --contract C-PAYG --device-name pump-7
+  gatehouse access create --contract C-PAYG --password-file password.txt")]
 pub(crate) struct Create {
     /// The contract that it belongs to
     #[arg(long, value_name = "ID")]

@@ -12,6 +12,11 @@ use crate::paging::{Kind, Paging};
 ///
 /// Times are like 2026-11-01, which is midnight UTC, or 2026-11-01T12:30:00+02:00.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse access list --contract C-PAYG --created-since 2026-11-01
+  gatehouse access list --all --output csv > accesses.csv
+  gatehouse access list --filter 'name=pump-7;username=meter-12'")]
 pub(crate) struct List {
     /// Those of this contract
     #[arg(long, value_name = "ID", help_heading = "Which accesses")]

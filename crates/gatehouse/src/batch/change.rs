@@ -19,6 +19,10 @@ use crate::text_input;
 ///
 /// Only accesses of PAY_PER_USE contracts can be changed by a batch; others fail alone.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse batch update --status suspended --from fleet.csv --wait
+  gatehouse access list --all --contract C-OLD -o csv | gatehouse batch update --status terminated --from -")]
 #[command(group(ArgGroup::new("to").required(true).multiple(true).args(["status", "password_file"])))]
 pub(crate) struct Update {
     #[command(flatten)]
@@ -84,9 +88,9 @@ impl Update {
         let password = self.password_file.as_deref().map(text_input::read_secret).transpose()?;
         let ids = self.chosen.read()?;
         if self.status == Some(Status::Terminated) {
-            let n = ids.len();
             let consequence = format!(
-                "{n} accesses end now and for good: their devices are kept out, and nothing brings them back."
+                "{} now and for good: devices are kept out, and nothing brings an access back.",
+                ended(ids.len())
             );
             confirm(&consequence, self.way.yes)?;
         }
@@ -102,13 +106,18 @@ impl Update {
 impl Terminate {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let ids = self.chosen.read()?;
-        let n = ids.len();
         let consequence = format!(
-            "{n} accesses end with the month; until then, setting them active calls it off."
+            "{} with the month; until then, setting an access active calls it off.",
+            ended(ids.len())
         );
         confirm(&consequence, self.way.yes)?;
         self.way.send(tenancy, "terminate", json!({}), ids).await
     }
+}
+
+/// So many end.
+fn ended(n: usize) -> String {
+    if n == 1 { "1 access ends".to_owned() } else { format!("{n} accesses end") }
 }
 
 impl Way {

@@ -20,6 +20,11 @@ use crate::output::{Form, show_one};
 /// username, password and deviceName, or some of them; what is left out is made up. All of it is checked before anything
 /// is sent.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse batch create --contract C-PAYG --count 1000 --wait --to fleet.csv
+  gatehouse batch create --contract C-PAYG --from devices.csv --wait
+  printf 'deviceName\\npump-1\\npump-2\\n' | gatehouse batch create --contract C-PAYG --from -")]
 #[command(group(ArgGroup::new("which").required(true).args(["count", "from"])))]
 pub(crate) struct Create {
     /// The contract that they belong to

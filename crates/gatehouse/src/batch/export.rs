@@ -77,7 +77,7 @@ impl Export {
         }
         let default = if self.failed { "-failed" } else { "" };
         let write =
-            self.destination.write_what(&server, &task, what, default, tenancy.chosen_form());
+            self.destination.write_what(&server, &task, what, default, tenancy.chosen_form()?);
         let file = tokio::select! {
             written = write => written?,
             // Dropped where it is, the unfinished file is gone.

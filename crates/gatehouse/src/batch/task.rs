@@ -42,7 +42,12 @@ pub(crate) const COLUMNS: &[Column] = &[
     Column::text("ID", "id", Room::Whole),
     Column::text("STATE", "state", Room::Whole),
     Column::text("KIND", "@type", Room::Whole),
-    Column::made("ACCEPTED (UTC)", "accepted", |it| accepted(&text(it, "id")), Room::IfLeft(0)),
+    Column::made_time(
+        "ACCEPTED (UTC)",
+        "accepted",
+        |it| accepted(&text(it, "id")),
+        Room::IfLeft(0),
+    ),
     Column::text("TOTAL", "total", Room::IfLeft(1)),
     Column::text("SUCCEEDED", "succeeded", Room::IfLeft(1)),
     Column::text("FAILED", "failed", Room::IfLeft(1)),
@@ -54,7 +59,7 @@ fn accepted(id: &str) -> String {
     let milliseconds = id.parse::<TaskId>().ok().map(|id| id.unix_milliseconds());
     let milliseconds = milliseconds.and_then(|it| i64::try_from(it).ok());
     let time = milliseconds.and_then(|it| Timestamp::from_millisecond(it).ok());
-    time.map(|it| it.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+    time.map(|it| it.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()).unwrap_or_default()
 }
 
 impl Named {
@@ -177,7 +182,10 @@ mod tests {
 
     #[test]
     fn an_id_tells_when_it_was_accepted() {
-        assert_eq!(accepted("job-01a1df5b-a81e-7f70-ad36-39b2f2519770"), "2026-11-15 13:18");
+        assert_eq!(
+            accepted("job-01a1df5b-a81e-7f70-ad36-39b2f2519770"),
+            "2026-11-15T13:18:08.414Z"
+        );
         assert_eq!(accepted("job-nonsense"), "");
     }
 }

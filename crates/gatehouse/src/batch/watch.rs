@@ -5,7 +5,7 @@
 use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use reqwest::Method;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -33,8 +33,8 @@ pub(crate) enum Ending {
 pub(crate) async fn watch(server: &TenantServer, id: &str) -> Result<Ending, Failure> {
     let mut interrupts = signal(SignalKind::interrupt())
         .map_err(|cause| format!("Ctrl-C can't be caught: {cause}"))?;
-    let bar = Bar::new();
     loop {
+        let bar = Bar::new();
         tokio::select! {
             over = until_over(server, id, &bar) => {
                 bar.clear();
@@ -132,13 +132,16 @@ struct Bar {
     bar: ProgressBar,
 }
 
-const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}  {per_sec}  {eta} left{msg}";
+const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}  {rate}  {eta} left{msg}";
 
 impl Bar {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is a constant");
-        bar.set_style(style.progress_chars("=> "));
+        let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        };
+        bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
         Self { bar }
     }
 
@@ -159,6 +162,5 @@ impl Bar {
 
     fn clear(&self) {
         self.bar.finish_and_clear();
-        self.bar.reset();
     }
 }

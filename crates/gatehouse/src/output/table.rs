@@ -126,18 +126,20 @@ pub(crate) fn write_fields(
     item: &Value,
     screen: Screen,
 ) -> io::Result<()> {
-    let shown: Vec<(&Column, String)> = columns
+    let shown: Vec<(&Column, String, String)> = columns
         .iter()
         .filter(|column| column.room != Room::Never)
-        .map(|column| (column, column.exact(item)))
-        .filter(|(_, text)| !text.is_empty())
+        // Beside a whole time, its zone needs no saying.
+        .map(|column| {
+            (column, column.head.replace(" (UTC)", "").to_lowercase(), column.exact(item))
+        })
+        .filter(|(_, _, text)| !text.is_empty())
         .collect();
-    let names = shown.iter().map(|(column, _)| width(column.head)).max().unwrap_or(0);
-    for (column, text) in shown {
-        let head = column.head.replace(" (UTC)", "").to_lowercase();
-        let gap = " ".repeat(names - width(&head) + GAP);
+    let names = shown.iter().map(|(_, name, _)| width(name)).max().unwrap_or(0);
+    for (column, name, text) in shown {
+        let gap = " ".repeat(names - width(&name) + GAP);
         let text = paint(screen, column, &harmless(&text));
-        writeln!(out, "{}{gap}{text}", screen.heading(&head))?;
+        writeln!(out, "{}{gap}{text}", screen.heading(&name))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::api::Tenancy;
 use crate::failure::{self, Failure};
 use crate::output::{Column, Form, Listing, Room, csv};
-use crate::screen::{Screen, harmless};
+use crate::screen::{Screen, harmless, width};
 use crate::text_input;
 
 /// Most bytes of identifiers that are read.
@@ -28,6 +28,11 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// What a number is, is told by its form: ICCID, IMSI, MSISDN, the serial number of a terminal, or the ID of a product.
 /// Ends with 0 when all were found, with 5 when some are surely nowhere, with 3 when of some nobody knows.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse product find 8948692690826143258 +4915112345678 SL-DF-3043766-98743-73
+  gatehouse product find --from lost.txt --output csv
+  cut -d, -f3 stock.csv | gatehouse product find")]
 pub(crate) struct Find {
     /// The numbers; `-`, or none at all, for standard input
     #[arg(value_name = "NUMBER")]
@@ -43,11 +48,11 @@ pub(crate) struct Find {
 /// What is shown of what was found.
 const FOUND_COLUMNS: &[Column] = &[
     Column::text("SOUGHT", "sought", Room::Whole),
-    Column::text("KIND", "kind", Room::IfLeft(0)),
     ID,
     STATUS,
-    ACCOUNT,
-    ICCID,
+    ACCOUNT.with_room(Room::IfLeft(0)),
+    Column::text("KIND", "kind", Room::IfLeft(1)),
+    ICCID.with_room(Room::IfLeft(2)),
     IMSI,
     MSISDN,
     SERIAL_NUMBER,
@@ -168,12 +173,13 @@ impl Results {
             writeln!(out, "{}", screen.heading(&format!("{heading} ({})", lines.len())))?;
             lines.iter().try_for_each(|line| writeln!(out, "  {}", harmless(line)))
         };
-        let named = |it: &Sought| format!("{}  {}", it.given, it.words());
+        let longest = self.sought.iter().map(|it| width(&it.given)).max().unwrap_or(0);
+        let named = |it: &Sought| format!("{:longest$}  {}", it.given, it.words());
         let missing = self.of(Finding::NotFound).into_iter().map(named);
         section("NOT FOUND", missing.collect())?;
         let unknown = self.of(Finding::Unknown).into_iter().map(named);
         section("UNKNOWN: an account that might have it could not be asked", unknown.collect())?;
-        section("NO IDENTIFIERS", self.malformed.clone())?;
+        section("NOT IDENTIFIERS", self.malformed.clone())?;
         out.flush()?;
         drop(out);
         self.problems.tell();
@@ -233,14 +239,15 @@ impl Results {
     fn judge(&self) -> Result<(), Failure> {
         let (n_unknown, n_malformed) = (self.of(Finding::Unknown).len(), self.malformed.len());
         if n_unknown > 0 || n_malformed > 0 {
-            let mut said = Vec::new();
-            if n_unknown > 0 {
-                said.push(format!("of {n_unknown} nobody knows"));
-            }
-            if n_malformed > 0 {
-                said.push(format!("{n_malformed} can't be identifiers"));
-            }
-            return Err(Failure::new(failure::Kind::Partial, said.join(", ")));
+            let n_missing = self.of(Finding::NotFound).len();
+            let parts = [
+                (n_missing, "not found"),
+                (n_unknown, "unknown"),
+                (n_malformed, "not identifiers"),
+            ];
+            let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+            let said = said.collect::<Vec<_>>().join(", ");
+            return Err(Failure::new(failure::Kind::Partial, said));
         }
         match self.of(Finding::NotFound).len() {
             0 => Ok(()),

@@ -23,6 +23,10 @@ const WHOLE_PAGE_SIZE: u64 = 1000;
 ///
 /// A page is shared evenly among the accounts at platforms, so it may have fewer than --page-size.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  gatehouse product list --platform ALPHA --platform BETA
+  gatehouse product list --all --property fleet=metering --output csv > metering.csv")]
 pub(crate) struct List {
     /// Those at this platform, by its name in capitals; several mean any of them
     #[arg(long, value_name = "PLATFORM", help_heading = "Which connections")]

@@ -5,6 +5,7 @@
 mod apply;
 mod backup;
 mod batch;
+mod cli;
 mod client;
 mod collector;
 mod connector;

@@ -99,7 +99,10 @@ impl Place {
     }
 
     fn start_to(&self, log: Stdio, more: &[&str], settings: &[(&str, &str)]) -> Server {
-        let mut arguments = vec!["serve", "--listen", "127.0.0.1:0"];
+        let mut arguments = vec!["serve"];
+        if !more.contains(&"--listen") {
+            arguments.extend(["--listen", "127.0.0.1:0"]);
+        }
         arguments.extend(more);
         let mut command = self.command(&arguments);
         for (name, value) in settings {

@@ -27,7 +27,15 @@ fn every_fault_is_told_with_its_line() {
         "username,password,deviceName\nok,,\na:b,,\n ok2,,\nok,,\nb,{long},\nc,d\n,,{}\n",
         "y".repeat(129)
     );
-    insta::assert_snapshot!(read(&text).unwrap_err(), @"");
+    insta::assert_snapshot!(read(&text).unwrap_err(), @"
+    t.csv has faults, and nothing was sent:
+        line 3: username must not hold a `:`, which HTTP Basic puts between name and password
+        line 4: username ` ok2` begins or ends with a space
+        line 5: username `ok` stands on line 2 already
+        line 6: password must have 1 to 72 bytes of UTF-8, not 73
+        line 7: has 2 cells, where the first line names 3 columns
+        line 8: deviceName must have 1 to 128 characters, not 129
+    ");
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! The command line as people use it: against a server with the demo's estate, piped and in a terminal.
+
+mod access;
+mod batch;
+mod errors;
+mod help;
+mod product;
+mod terminal;
+
+use std::process::{Command, Stdio};
+
+use super::process::*;
+use terminal::Terminal;
+
+/// Somebody at a terminal, with a server that has the demo's tenant.
+struct Desk {
+    place: Place,
+    server: Server,
+}
+
+/// What a command left behind.
+struct Ran {
+    stdout: String,
+    stderr: String,
+    code: i32,
+}
+
+impl Desk {
+    fn open() -> Self {
+        let place = Place::sqlite();
+        let server = place.serve_with(&["--demo"]);
+        Self { place, server }
+    }
+
+    /// A command, by its words, in an environment that names server, token and tenant.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.place.command(words);
+        command
+            .env("GATEHOUSE_URL", &self.server.url)
+            .env("GATEHOUSE_TOKEN", &self.server.token)
+            .env("GATEHOUSE_TENANT", "demo")
+            .env("XDG_CONFIG_HOME", self.place.path("config"))
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        Ran::of(self.command(words))
+    }
+
+    /// A command that must succeed: what it wrote to standard output.
+    fn ok(&self, words: &[&str]) -> String {
+        let ran = self.run(words);
+        assert_eq!(ran.code, 0, "{words:?}: {}", ran.stderr);
+        ran.stdout
+    }
+
+    fn json(&self, words: &[&str]) -> serde_json::Value {
+        serde_json::from_str(&self.ok(words)).unwrap()
+    }
+
+    /// A command that gets this on its standard input.
+    fn run_with(&self, words: &[&str], input: &str) -> Ran {
+        use std::io::Write;
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // One that refuses its command line reads nothing.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        Ran::new(child.wait_with_output().unwrap())
+    }
+
+    /// A command in a terminal of so many columns.
+    fn terminal(&self, words: &[&str], columns: u16) -> Terminal {
+        Terminal::start(self.command(words), columns)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.place.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.place.path(name)).unwrap()
+    }
+}
+
+impl Ran {
+    fn of(mut command: Command) -> Self {
+        Self::new(command.output().unwrap())
+    }
+
+    fn new(output: std::process::Output) -> Self {
+        Self {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            code: output.status.code().unwrap(),
+        }
+    }
+}
+
+/// What is different every time, as it would be always; nothing moves by it.
+fn steady(text: &str) -> String {
+    let patterns = [
+        (
+            r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "01234567-89ab-7cde-f012-3456789abcde",
+        ),
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "2026-11-16T12:30:00.000Z"),
+        (r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-11-16 12:30"),
+        (r"http://127\.0\.0\.1:\d{5}", "http://127.0.0.1:54321"),
+    ];
+    let mut text = text.to_owned();
+    for (pattern, steady) in patterns {
+        text = regex::Regex::new(pattern).unwrap().replace_all(&text, steady).into_owned();
+    }
+    text
+}

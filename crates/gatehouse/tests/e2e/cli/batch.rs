@@ -1,0 +1,346 @@
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+
+fn mode(desk: &Desk, name: &str) -> u32 {
+    desk.place.path(name).metadata().unwrap().permissions().mode() & 0o777
+}
+
+/// Rows whose passwords take a while: those that people chose are hashed slowly.
+fn slow_rows(n: usize) -> String {
+    let rows = (0..n).map(|n| format!("slow-{n},rain on the roof {n}\n"));
+    format!("username,password\n{}", rows.collect::<String>())
+}
+
+/// The Task that a screen or a text speaks of.
+fn task_in(text: &str) -> String {
+    let at = text.find("job-").unwrap_or_else(|| panic!("no Task in {text}"));
+    text[at..at + 40].to_owned()
+}
+
+#[test]
+fn a_hundred_thousand_from_command_to_table() {
+    let desk = Desk::open();
+    let words = [
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--count",
+        "100000",
+        "--wait",
+        "--to",
+        "fleet.csv",
+    ];
+    let ran = desk.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("succeeded  100000\n"), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("u-"), "nothing of it is shown: {}", ran.stderr);
+    assert_eq!(mode(&desk, "fleet.csv"), 0o600);
+    let table = desk.read("fleet.csv");
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let passwords: std::collections::HashSet<String> =
+        reader.records().map(|row| row.unwrap()[2].to_owned()).collect();
+    assert_eq!(passwords.len(), 100_000, "each has a password of its own");
+    let listed = desk.ok(&["access", "list", "--all", "-o", "csv"]);
+    assert_eq!(listed.lines().count(), 100_001);
+}
+
+#[test]
+fn credentials_go_to_a_file_of_their_own_unless_asked() {
+    let desk = Desk::open();
+    let ran = desk.run(&["batch", "create", "--contract", "C-PAYG", "--count", "3", "--wait"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let task = task_in(&ran.stdout);
+    insta::assert_snapshot!(steady(&ran.stdout), @"
+    id         job-01234567-89ab-7cde-f012-3456789abcde
+    state      DONE
+    kind       batchCreation
+    accepted   2026-11-16T12:30:00.000Z
+    total      3
+    succeeded  3
+    failed     0
+    file       job-01234567-89ab-7cde-f012-3456789abcde.csv
+    ");
+    let file = format!("{task}.csv");
+    assert_eq!((mode(&desk, &file), desk.read(&file).lines().count()), (0o600, 4));
+    let password = desk.read(&file).lines().nth(1).unwrap().split(',').nth(2).unwrap().to_owned();
+    assert!(!(ran.stdout + &ran.stderr).contains(&password));
+
+    // What is there is not overwritten, and that is known before anything is sent.
+    let before = desk.ok(&["batch", "list", "-o", "csv"]);
+    let words =
+        ["batch", "create", "--contract", "C-PAYG", "--count", "3", "--wait", "--to", &file];
+    let again = desk.run(&words);
+    assert_eq!(again.code, 2);
+    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    assert_eq!(desk.ok(&["batch", "list", "-o", "csv"]), before);
+
+    assert_eq!(desk.run(&["batch", "export", &task]).code, 2, "nor later");
+    let forced = desk.ok(&["batch", "export", &task, "--force"]);
+    assert_eq!(forced, format!("3 to {file}\n"));
+    let asked = desk.ok(&["batch", "export", &task, "--to", "-"]);
+    assert!(asked.contains(&password), "who asks for it gets it");
+    desk.ok(&["batch", "export", &task, "--to", "fleet.json"]);
+    let json: serde_json::Value = serde_json::from_str(&desk.read("fleet.json")).unwrap();
+    assert_eq!(
+        (json["state"].as_str(), json["accesses"].as_array().unwrap().len()),
+        (Some("DONE"), 3)
+    );
+    assert_eq!(mode(&desk, "fleet.json"), 0o600);
+    let none = desk.run(&["batch", "export", &task, "--failed"]);
+    assert_eq!(none.code, 5, "{}", none.stderr);
+}
+
+#[test]
+fn a_table_is_checked_before_anything_is_sent() {
+    let desk = Desk::open();
+    desk.write("bad.csv", "username,password,deviceName\nok,,\na:b,,pump\nok,,\nc,d\n");
+    let ran = desk.run(&["batch", "create", "--contract", "C-PAYG", "--from", "bad.csv", "--wait"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    insta::assert_snapshot!(ran.stderr, @"
+    gatehouse: bad.csv has faults, and nothing was sent:
+        line 3: username must not hold a `:`, which HTTP Basic puts between name and password
+        line 4: username `ok` stands on line 2 already
+        line 5: has 2 cells, where the first line names 3 columns
+    ");
+    assert_eq!(desk.ok(&["batch", "list", "-o", "json"]), "[]\n", "nothing was sent");
+
+    let rows = "username;deviceName\r\nmeter-1;Zähler 1\r\n;Zähler 2\r\n";
+    let words =
+        ["batch", "create", "--contract", "C-PRE", "--from", "-", "--wait", "--to", "made.csv"];
+    let ran = desk.run_with(&words, &format!("\u{feff}{rows}"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let made = desk.read("made.csv");
+    assert!(made.contains(",meter-1,") && made.contains(",Zähler 2,"), "{made}");
+}
+
+#[test]
+fn what_fails_is_named_and_can_be_written_down() {
+    let desk = Desk::open();
+    desk.ok(&["access", "create", "--contract", "C-PAYG", "--username", "taken"]);
+    desk.write("fleet.csv", "username,deviceName\nfree,pump-1\ntaken,pump-2\n");
+    let words = [
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--from",
+        "fleet.csv",
+        "--wait",
+        "--to",
+        "made.csv",
+    ];
+    let ran = desk.run(&words);
+    assert_eq!(ran.code, 3);
+    insta::assert_snapshot!(steady(&ran.stderr), @"
+    item 2 (username taken): 409 Username taken: username `taken` is taken, perhaps by an access that is TERMINATED
+    gatehouse: 1 of 2 items failed
+      what to do: `gatehouse batch export job-01234567-89ab-7cde-f012-3456789abcde --failed` writes all of them to a file
+    ");
+    assert_eq!(desk.read("made.csv").lines().count(), 2, "what was made is written");
+    let task = task_in(&ran.stdout);
+    desk.ok(&["batch", "export", &task, "--failed"]);
+    let failed = desk.read(&format!("{task}-failed.csv"));
+    assert!(failed.contains("1,409,Username taken,"), "{failed}");
+    desk.ok(&["batch", "export", &task, "--failed", "--to", "failed.json"]);
+    let failed: serde_json::Value = serde_json::from_str(&desk.read("failed.json")).unwrap();
+    assert_eq!(failed["errors"][0]["username"], "taken");
+    let shown = desk.run(&["batch", "show", &task]);
+    assert_eq!(shown.code, 0);
+    assert!(
+        shown.stderr.contains("item 2 (username taken): 409 Username taken"),
+        "{}",
+        shown.stderr
+    );
+
+    let rejected = desk.run(&["batch", "create", "--contract", "NOPE", "--count", "2", "--wait"]);
+    assert_eq!(rejected.code, 6);
+    assert!(
+        rejected.stderr.contains("the batch was rejected, nothing was done: "),
+        "{}",
+        rejected.stderr
+    );
+    assert!(
+        rejected.stderr.contains("NOPE") && rejected.stderr.contains("correlation ID"),
+        "{}",
+        rejected.stderr
+    );
+}
+
+#[test]
+fn many_are_changed_and_ended_by_lists_and_tables() {
+    let desk = Desk::open();
+    let words =
+        ["batch", "create", "--contract", "C-PAYG", "--count", "5", "--wait", "--to", "fleet.csv"];
+    desk.ok(&words);
+    let statuses = || {
+        let listed = desk.json(&["access", "list", "-o", "json"]);
+        let listed: Vec<_> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["status"].as_str().unwrap().to_owned())
+            .collect();
+        listed.join(" ")
+    };
+    // The table of a batch is good for the next one.
+    desk.ok(&["batch", "update", "--status", "suspended", "--from", "fleet.csv", "--wait"]);
+    assert_eq!(statuses(), "SUSPENDED SUSPENDED SUSPENDED SUSPENDED SUSPENDED");
+    let ids = desk.ok(&["access", "list", "-o", "csv"]);
+    let ids: Vec<&str> = ids.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    desk.ok(&["batch", "update", "--status", "ACTIVE", ids[0], ids[1], "--wait"]);
+    let two = ids[..2].join("\n");
+    let ran = desk.run_with(&["batch", "terminate", "--from", "-", "--wait", "-o", "json"], &two);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let task: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&task["state"], &task["succeeded"]), (&"DONE".into(), &2.into()));
+    assert_eq!(statuses(), "PENDING_TERMINATE PENDING_TERMINATE SUSPENDED SUSPENDED SUSPENDED");
+
+    desk.write("secret", "wind in the trees");
+    let ran = desk.run(&["batch", "update", "--password-file", "secret", ids[2], "--wait"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    desk.write("ids", &format!("{}\nnonsense\n", ids[0]));
+    let bad = desk.run(&["batch", "terminate", "--from", "ids"]);
+    assert_eq!(bad.code, 2);
+    assert!(bad.stderr.contains("line 2: `nonsense` is no access ID"), "{}", bad.stderr);
+
+    let mut terminal = desk.terminal(&["batch", "update", "--status", "terminated", ids[4]], 80);
+    terminal.until("a question", |screen| {
+        screen.contains("1 access ends now") && screen.contains("[y/N]")
+    });
+    terminal.press("\n");
+    assert_eq!(terminal.finish().1, 1);
+    assert!(statuses().ends_with("SUSPENDED"));
+}
+
+#[test]
+fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
+    let desk = Desk::open();
+    desk.write("slow.csv", &slow_rows(5000));
+    let words = ["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "--wait"];
+    let mut terminal = desk.terminal(&words, 80);
+    let bar = regex::Regex::new(r"IN_PROGRESS [=> ]+ [1-9][0-9]*/5,000  [0-9]+/s  [0-9dhms]+ left")
+        .unwrap();
+    terminal.until("a bar", |screen| bar.is_match(screen));
+    terminal.press("\u{3}");
+    let asked = terminal.until("a question", |screen| screen.contains("go on waiting (w)?"));
+    let task = task_in(&asked);
+    let question = steady(&asked[asked.find("job-").unwrap()..]);
+    let expected = "job-01234567-89ab-7cde-f012-3456789abcde: stop it (s), leave it running (l), or go on waiting (w)?";
+    assert_eq!(question, expected);
+    terminal.press("w\n");
+    terminal.until("the bar again", |screen| bar.is_match(screen.rsplit("(w)?").next().unwrap()));
+    terminal.press("\u{3}");
+    let n_asked = |screen: &str| screen.matches("go on waiting (w)?").count();
+    terminal.until("the question again", |screen| n_asked(screen) == 2);
+    terminal.press("l\n");
+    let (screen, code) = terminal.finish();
+    assert_eq!(code, 130, "{screen}");
+    assert!(screen.contains("goes on without you"), "{screen}");
+
+    // It does, and somebody else can wait for it, and have it stopped: what was made is written down.
+    let mut terminal = desk.terminal(&["batch", "wait", &task, "--to", "made.csv"], 80);
+    terminal.until("a bar", |screen| bar.is_match(screen));
+    terminal.press("\u{3}");
+    terminal.until("a question", |screen| n_asked(screen) == 1);
+    terminal.press("s\n");
+    let (screen, code) = terminal.finish();
+    assert_eq!(code, 130, "{screen}");
+    assert!(screen.contains("TERMINATED") && screen.contains("made.csv"), "{screen}");
+    let shown = desk.json(&["batch", "show", &task, "-o", "json"]);
+    let n_made = shown["succeeded"].as_u64().unwrap();
+    let made = desk.read("made.csv");
+    assert_eq!(made.lines().count() as u64, n_made + 1);
+    assert!(made.contains("rain on the roof 0"), "with passwords");
+    assert_eq!(mode(&desk, "made.csv"), 0o600);
+
+    let over = desk.run(&["batch", "stop", &task]);
+    assert_eq!(over.code, 6);
+    assert!(over.stderr.contains("409 Task over"), "{}", over.stderr);
+    desk.ok(&["batch", "export", &task, "--to", "made.json"]);
+    let made: serde_json::Value = serde_json::from_str(&desk.read("made.json")).unwrap();
+    assert_eq!(made["accesses"].as_array().unwrap().len() as u64, n_made);
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_at_once_and_a_script_is_not_asked() {
+    let desk = Desk::open();
+    desk.write("slow.csv", &slow_rows(3000));
+    let words = ["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "--wait"];
+    let mut terminal = desk.terminal(&words, 80);
+    terminal.until("a bar", |screen| screen.contains("/3,000"));
+    terminal.press("\u{3}");
+    let asked = terminal.until("a question", |screen| screen.contains("(w)?"));
+    terminal.press("\u{3}");
+    let (screen, code) = terminal.finish();
+    assert_eq!(code, 130, "{screen}");
+    let task = task_in(&asked);
+
+    // Piped, nobody can be asked: it just ends, and the batch goes on.
+    let mut command = desk.command(&["batch", "wait", &task, "-v"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("< 200") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut stderr, &mut line).unwrap() > 0);
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let stopped = desk.ok(&["batch", "stop", &task]);
+    assert!(stopped.contains("TERMINATED"), "{stopped}");
+}
+
+/// The server goes away in the middle, and comes back: nobody has to begin anew.
+#[test]
+fn waiting_outlives_the_server() {
+    let Desk { place, server } = Desk::open();
+    let address = server.address().to_owned();
+    let desk = Desk { place, server };
+    desk.write("slow.csv", &slow_rows(400));
+    let words = [
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--from",
+        "slow.csv",
+        "--wait",
+        "--to",
+        "made.csv",
+    ];
+    let terminal = desk.terminal(&words, 120);
+    terminal.until("a bar", |screen| screen.contains("/400"));
+    let Desk { place, server } = desk;
+    server.kill();
+    terminal.until("a word about it", |screen| {
+        screen.contains("the server can't be reached; trying again")
+    });
+    let server = place.serve_with(&["--demo", "--listen", &address]);
+    let (screen, code) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
+    let desk = Desk { place, server };
+    assert_eq!(desk.read("made.csv").lines().count(), 401);
+}
+
+#[test]
+fn the_same_key_makes_one_batch() {
+    let desk = Desk::open();
+    let words = [
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--count",
+        "2",
+        "--idempotency-key",
+        "order-7",
+        "-o",
+        "json",
+    ];
+    assert_eq!(desk.json(&words)["id"], desk.json(&words)["id"]);
+    let other =
+        ["batch", "create", "--contract", "C-PAYG", "--count", "3", "--idempotency-key", "order-7"];
+    assert_eq!(desk.run(&other).code, 6);
+}

@@ -1,0 +1,116 @@
+//! A terminal with a command in it: what would be seen on its screen, and keys to press.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::process::{Child, Command};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use pty_process::blocking::Pty;
+
+/// More than people have, so that nothing scrolls away.
+const ROWS: u16 = 200;
+
+/// A terminal that a command runs in.
+pub(super) struct Terminal {
+    child: Child,
+    pty: Pty,
+    seen: Arc<Seen>,
+}
+
+/// What came out of the command so far.
+struct Seen {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    parser: vt100::Parser,
+    bytes: Vec<u8>,
+    is_over: bool,
+}
+
+impl Terminal {
+    pub(super) fn start(command: Command, columns: u16) -> Self {
+        let (pty, pts) = pty_process::blocking::open().unwrap();
+        pty.resize(pty_process::Size::new(ROWS, columns)).unwrap();
+        let mut reader =
+            std::fs::File::from(std::os::fd::AsFd::as_fd(&pty).try_clone_to_owned().unwrap());
+        let command = pty_process::blocking::Command::from(command);
+        let child = command.spawn(pts).unwrap();
+        let rows = NonZero::new(ROWS).unwrap();
+        let state = State {
+            parser: vt100::Parser::new(rows, NonZero::new(columns).unwrap(), 0),
+            bytes: Vec::new(),
+            is_over: false,
+        };
+        let seen = Arc::new(Seen { state: Mutex::new(state), changed: Condvar::new() });
+        let seer = seen.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            loop {
+                // Once nobody has the other end, reading fails.
+                let n = reader.read(&mut buffer).unwrap_or(0);
+                let mut state = seer.state.lock().unwrap();
+                state.parser.process(&buffer[..n]);
+                state.bytes.extend_from_slice(&buffer[..n]);
+                state.is_over = n == 0;
+                seer.changed.notify_all();
+                if n == 0 {
+                    return;
+                }
+            }
+        });
+        Self { child, pty, seen }
+    }
+
+    /// Waits until the screen is so, and returns it.
+    pub(super) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let state = self.seen.state.lock().unwrap();
+        let is_waiting = |state: &mut State| !is_so(&screen(state)) && !state.is_over;
+        let (state, _) = self
+            .seen
+            .changed
+            .wait_timeout_while(state, Duration::from_secs(60), is_waiting)
+            .unwrap();
+        let screen = screen(&state);
+        assert!(is_so(&screen), "waited in vain for {what}:\n{screen}");
+        screen
+    }
+
+    pub(super) fn press(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until the command is over: what is seen then, and how it ended.
+    pub(super) fn finish(mut self) -> (String, i32) {
+        let code = self.child.wait().unwrap().code().unwrap();
+        let state = self.seen.state.lock().unwrap();
+        let (state, _) = self
+            .seen
+            .changed
+            .wait_timeout_while(state, Duration::from_secs(60), |state| !state.is_over)
+            .unwrap();
+        assert!(state.is_over, "the terminal stays open");
+        (screen(&state), code)
+    }
+
+    /// The same, with everything that was written, as it was written.
+    pub(super) fn finish_raw(self) -> (String, i32) {
+        let seen = self.seen.clone();
+        let (_, code) = self.finish();
+        let state = seen.state.lock().unwrap();
+        (String::from_utf8(state.bytes.clone()).unwrap(), code)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn screen(state: &State) -> String {
+    state.parser.screen().contents().trim_end().to_owned()
+}
