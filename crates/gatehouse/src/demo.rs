@@ -66,30 +66,31 @@ impl Demo {
         };
         let token = server.auth().issue(&grant, server.now());
         let products = self.about_products();
+        let path = path_line();
         format!(
             r#"
 A demo tenant is there, `demo`, with the contracts C-PAYG (pay per use) and C-PRE (prepaid, a year
 from the first connection). In another terminal, with a token that is good for a day:
 
-  export GATEHOUSE_URL={url}
+{path}  export GATEHOUSE_URL={url}
+  export GATEHOUSE_TENANT={DEMO}
   export GATEHOUSE_TOKEN={token}
 
-  # issue an access; the password is shown only now
+  # issue an access, which shows its password once; a thousand, into a file; what is there now
+  gatehouse access create --contract C-PAYG --device-name pump-7
+  gatehouse batch create --contract C-PAYG --count 1000 --wait --to fleet.csv
+  gatehouse access list
+
+  # pump-7 is stolen: keep it out
+  gatehouse access suspend pump-7
+
+  # the same without the command line: every command is a request, and --verbose shows it
   curl -s $GATEHOUSE_URL/demo/access -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
-       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "deviceName": "pump-7"}}'
+       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "deviceName": "pump-8"}}'
 
   # let its device in: put in the username and password from above
   curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
        -H 'Content-Type: application/json' -d '{{"username": "…", "password": "…"}}'
-
-  # a hundred at once: the answer is a Task; put its id in below, and have the hundred as a table
-  curl -s $GATEHOUSE_URL/demo/access/batch -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
-       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "numberOfAccesses": 100}}'
-  curl -s $GATEHOUSE_URL/demo/access/batch/… -H "Authorization: Bearer $GATEHOUSE_TOKEN" -H 'Accept: text/csv'
-
-  # what the tenant has: its accesses, any page of any filter, and the figures
-  curl -si "$GATEHOUSE_URL/demo/access?contractId=C-PAYG&pageSize=10" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
-  curl -s $GATEHOUSE_URL/demo/summary -H "Authorization: Bearer $GATEHOUSE_TOKEN"
 {products}
 To look at: {url}/-/docs (every operation, to read and to try; Authorize takes the token from above),
 {url}/-/openapi.json (the same for programs), {url}/-/ready
@@ -105,19 +106,30 @@ To look at: {url}/-/docs (every operation, to read and to try; Authorize takes t
             r#"
 It also has accounts at three simulated platforms, ALPHA, BETA and GAMMA:
 
-  # what is connected, on whose network: one page over four accounts, and how each account is
-  curl -s "$GATEHOUSE_URL/demo/product?pageSize=4&pageNumber=1" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
-  curl -s $GATEHOUSE_URL/demo/account -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+  # what is connected, on whose network: one page over four accounts; then some by their numbers
+  gatehouse product list --page-size 8
+  gatehouse product find 8948692690826143258 SL-DF-3043766-98743-73 BETA-nowhere
 
-  # one platform goes down: the others still answer, and `errors` names the account that is missing
+  # one platform goes down: the others still answer, and what is missing is named
   curl -s -X PATCH {broken}/-/profile -d '{{"fault": "reset"}}'
-  curl -s "$GATEHOUSE_URL/demo/product?pageSize=4&pageNumber=1" -H "Authorization: Bearer $GATEHOUSE_TOKEN"
+  gatehouse product list --page-size 8
 
   # it is back; after some seconds in which it is left alone, it is asked again
   curl -s -X PUT {broken}/-/profile -d '{{}}'
 "#
         )
     }
+}
+
+/// A line that lets a shell find this program, where it wouldn't.
+fn path_line() -> String {
+    let here = std::env::current_exe().ok();
+    let Some(dir) = here.as_deref().and_then(std::path::Path::parent) else { return String::new() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|it| it == dir) {
+        return String::new();
+    }
+    format!("  export PATH=\"{}:$PATH\"\n", dir.display())
 }
 
 #[cfg(test)]

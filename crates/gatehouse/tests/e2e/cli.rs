@@ -6,6 +6,7 @@ mod errors;
 mod help;
 mod product;
 mod terminal;
+mod tour;
 
 use std::process::{Command, Stdio};
 
