@@ -31,7 +31,7 @@ pub(crate) struct AccessCommand {
 #[derive(Subcommand)]
 enum Verb {
     Create(create::Create),
-    List(list::List),
+    List(Box<list::List>),
     Show(show::Show),
     Rotate(change::Rotate),
     Suspend(change::Suspend),

@@ -88,6 +88,9 @@ impl Export {
         if file != STDOUT {
             println!("{n} to {file}");
         }
+        if what == What::Succeeded && task.kind == "batchCreation" {
+            tell_of_lost_passwords(&server, &task).await?;
+        }
         Ok(())
     }
 }
@@ -151,6 +154,18 @@ impl Destination {
         }
         Ok(path.display().to_string())
     }
+}
+
+/// A file without passwords looks like one with them, until somebody needs one.
+async fn tell_of_lost_passwords(server: &TenantServer, task: &Task) -> Result<(), Failure> {
+    let ask = server.get(&["access", "batch", &task.id, "items"]);
+    let first = ask.query("state=succeeded&pageSize=1").success().await?.body;
+    if first[0]["access"].get("password").is_none() {
+        eprintln!(
+            "the first access is without its password: either it was changed since, or passwords of this batch are no longer shown"
+        );
+    }
+    Ok(())
 }
 
 async fn fetch(

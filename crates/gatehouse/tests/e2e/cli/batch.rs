@@ -344,3 +344,35 @@ fn the_same_key_makes_one_batch() {
         ["batch", "create", "--contract", "C-PAYG", "--count", "3", "--idempotency-key", "order-7"];
     assert_eq!(desk.run(&other).code, 6);
 }
+
+#[tokio::test]
+async fn a_file_without_passwords_is_told_from_one_with_them() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("TASKS__PASSWORD_RETENTION", "1s")]);
+    let desk = Desk { place, server };
+    let made = desk.json(&[
+        "batch",
+        "create",
+        "--tenant",
+        "acme",
+        "--contract",
+        "payg",
+        "--count",
+        "2",
+        "-o",
+        "json",
+    ]);
+    let task = made["id"].as_str().unwrap();
+    desk.ok(&["batch", "wait", "--tenant", "acme", task]);
+    let export =
+        || desk.run(&["batch", "export", "--tenant", "acme", task, "--to", "fleet.csv", "--force"]);
+    until("passwords have had their time", || {
+        let ran = export();
+        let has_password = !desk.read("fleet.csv").lines().nth(1).unwrap().contains(",,");
+        let is_told = ran.stderr.contains("no longer shown");
+        // Between the file and the look behind it, their time may end.
+        assert!(is_told || has_password, "{}", ran.stderr);
+        is_told && !has_password
+    })
+    .await;
+}
