@@ -2,10 +2,11 @@
 //!
 //! A server that is away for a while is waited for, too: the batch is none the worse for it.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use reqwest::Method;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -130,30 +131,33 @@ async fn ask_what_to_do(id: &str, interrupts: &mut Signal) -> Result<Wish, Failu
 /// How far a Task is, on a terminal; nothing elsewhere.
 struct Bar {
     bar: ProgressBar,
+    /// Until it is known how much there is, there is nothing to see.
+    is_seen: Cell<bool>,
 }
 
-const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}  {rate}  {eta} left{msg}";
+const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}{pace}{msg}";
 
 impl Bar {
     fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is a constant");
-        let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = write!(out, "{:.0}/s", state.per_sec());
-        };
-        bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
-        Self { bar }
+        bar.set_style(style.progress_chars("=> ").with_key("pace", pace));
+        Self { bar, is_seen: Cell::new(false) }
     }
 
     fn show(&self, task: &Task) {
         let progress = task.progress;
-        self.bar.set_prefix(task.state.clone());
         self.bar.set_length(progress.total);
+        self.bar.set_prefix(task.state.clone());
         self.say(&match progress.failed {
             0 => String::new(),
             n => format!("{n} failed"),
         });
         self.bar.set_position(progress.succeeded + progress.failed);
+        if !self.is_seen.replace(true) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.tick();
+        }
     }
 
     fn say(&self, what: &str) {
@@ -162,5 +166,13 @@ impl Bar {
 
     fn clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// How fast it goes and how long it will take, once it goes.
+fn pace(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    let rate = state.per_sec();
+    if rate > 0.0 {
+        let _ = write!(out, "  {rate:.0}/s  {:#} left", HumanDuration(state.eta()));
     }
 }
