@@ -44,6 +44,8 @@ pub(crate) struct Ask<'s> {
     body: Option<Value>,
     /// Whether it may be sent again when nobody knows what came of it.
     is_repeatable: bool,
+    /// A name in it that no address can hold: it would lead elsewhere.
+    unspeakable: Option<String>,
 }
 
 /// What a server answered.
@@ -77,8 +79,10 @@ impl Server {
             .iter()
             .map(|segment| format!("/{}", utf8_percent_encode(segment, SEGMENT)))
             .collect();
+        let unspeakable = segments.iter().find(|it| matches!(**it, "" | "." | ".."));
         Ask {
             server: self,
+            unspeakable: unspeakable.map(|it| (*it).to_owned()),
             is_repeatable: method != Method::POST && method != Method::DELETE,
             method,
             url: format!("{}{path}", self.url),
@@ -186,6 +190,9 @@ impl Ask<'_> {
 
     /// Sends it, and waits for the head of the answer, whatever that says.
     pub(crate) async fn send(self) -> Result<Response, Failure> {
+        if let Some(name) = &self.unspeakable {
+            return Err(Failure::input(format!("nothing can be asked for by the name `{name}`")));
+        }
         let body = self.body.as_ref().map(|body| bytes::Bytes::from(body.to_string()));
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {

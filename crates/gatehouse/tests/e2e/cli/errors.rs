@@ -26,6 +26,8 @@ fn errors_say_what_to_do() {
         (&["product", "show", "ALPHA-nowhere"], 5),
         (&["product", "list", "--iccid", "12"], 6),
         (&["contract", "show", "NOPE"], 5),
+        (&["contract", "show", ".."], 2),
+        (&["product", "show", ""], 2),
     ] {
         let (screen, ended) = desk.terminal(words, 100).finish();
         assert_eq!(ended, code, "{words:?}: {screen}");
