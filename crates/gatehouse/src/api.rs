@@ -10,7 +10,7 @@ mod advice;
 mod server;
 mod talk;
 
-pub(crate) use server::{Answer, Server, TenantServer};
+pub(crate) use server::{Answer, Server, TenantServer, root_cause};
 pub(crate) use talk::Talk;
 
 use std::time::Duration;
@@ -75,6 +75,16 @@ impl Connection {
         Profile::load(told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?.as_deref())
     }
 
+    /// The profile that is named, or meant, also if `gatehouse login` has yet to make it.
+    pub(crate) fn profile_to_be(&self) -> Result<Profile, Failure> {
+        Profile::load_or_new(self.profile.as_deref(), self.url.is_some())
+    }
+
+    /// Whether a token comes with the command, before any that is kept.
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// The server's address: as it is given, or as the profile has it.
     pub(crate) fn url(&self, profile: &Profile) -> Result<String, Failure> {
         let told = told(self.url.as_deref(), "GATEHOUSE_URL")?;
@@ -95,6 +105,12 @@ impl Connection {
     /// Whether requests are shown.
     pub(crate) fn talk(&self) -> Talk {
         Talk::new(self.verbose)
+    }
+
+    /// A server that is asked with this token, whatever is kept.
+    pub(crate) fn open_with(&self, url: &str, token: &str) -> Result<Server, Failure> {
+        let session = Session::given(token)?;
+        Ok(Server::new(http_client()?, url.to_owned(), session, self.talk()))
     }
 
     pub(crate) fn open(&self) -> Result<Server, Failure> {
@@ -208,7 +224,7 @@ pub(crate) fn request_key() -> String {
 }
 
 /// The tenant of a token that is for one alone. Only a convenience: whether the token is good, the server says.
-fn only_tenant(token: &str) -> Option<String> {
+pub(crate) fn only_tenant(token: &str) -> Option<String> {
     let payload = BASE64URL.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&payload).ok()?;
     let tenants = claims.get("tenants")?;

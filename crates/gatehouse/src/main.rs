@@ -14,10 +14,14 @@ mod demo;
 mod doctor;
 mod failure;
 mod filter;
+mod home_file;
 mod key;
 mod log_queue;
 mod logging;
+mod login;
+mod logout;
 mod migrate;
+mod oauth;
 mod output;
 mod paging;
 mod private_file;
@@ -26,6 +30,7 @@ mod profile;
 mod question;
 mod row_faults;
 mod screen;
+mod secret;
 mod serve;
 mod session;
 mod simulate;
@@ -57,6 +62,9 @@ enum Command {
     Batch(batch::BatchCommand),
     Product(product::ProductCommand),
     Contract(contract::ContractCommand),
+    Login(login::Login),
+    Logout(logout::Logout),
+    Profile(profile::command::ProfileCommand),
     Serve(serve::Serve),
     Token(token::Token),
     Client(client::ClientCommand),
@@ -78,6 +86,9 @@ fn main() -> ExitCode {
         Command::Batch(batch) => batch.run(),
         Command::Product(product) => product.run(),
         Command::Contract(contract) => contract.run(),
+        Command::Login(login) => login.run(),
+        Command::Logout(logout) => logout.run(),
+        Command::Profile(profile) => profile.run(),
         Command::Serve(serve) => serve.run().map_err(Failure::from),
         Command::Token(token) => token.run().map_err(Failure::from),
         Command::Client(client) => client.run().map_err(Failure::from),

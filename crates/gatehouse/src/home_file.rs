@@ -1,0 +1,78 @@
+//! What a person keeps at home, for the next command: others can't read it, and commands that run at once take turns.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::failure::Failure;
+use crate::private_file::PrivateFile;
+
+/// Most bytes of a file that is read.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Makes a directory that is nobody else's, with what is missing above it.
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Writes a whole file in place of the one that is there: a reader sees the one or the other.
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    let mut file = PrivateFile::create(path, true)?;
+    let written = file.write_all(content);
+    written.map_err(|why| Failure::from(format!("{} can't be written: {why}", path.display())))?;
+    file.finish()
+}
+
+/// What a file has, and what others than its owner may do with it; nothing if it isn't there.
+pub(crate) fn read(path: &Path) -> io::Result<Option<(String, u32)>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(cause),
+    };
+    // Of the file that is open, not of what may have taken its place.
+    let mode = file.metadata()?.mode();
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(Some((text, mode & 0o777)))
+}
+
+/// Waits until nobody else holds it, and holds it until the file is dropped or the process ends.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap().flatten();
+        entries.map(|it| it.file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_is_its_owners_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().join("a/b");
+        make_directory(&directory).unwrap();
+        make_directory(&directory).unwrap();
+        assert_eq!(std::fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
+
+        let path = directory.join("x.json");
+        assert_eq!(read(&path).unwrap(), None);
+        for text in ["first", "second"] {
+            write(&path, text.as_bytes()).unwrap();
+            assert_eq!(read(&path).unwrap(), Some((text.to_owned(), 0o600)));
+        }
+        assert_eq!(names(&directory), ["x.json"], "nothing unfinished is left");
+
+        std::fs::create_dir(directory.join("taken")).unwrap();
+        assert!(write(&directory.join("taken"), b"x").is_err());
+        assert_eq!(names(&directory).len(), 2, "also where it did not work");
+    }
+}

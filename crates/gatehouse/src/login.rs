@@ -1,0 +1,338 @@
+//! `gatehouse login`: gets a token, tries it, and keeps it for the commands that follow.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `client_credentials` | machines, which have a secret |
+//! | `device` | people, who have a browser somewhere |
+//! | `issuer` | where an issuer is asked for what |
+//! | `trial` | whether the server takes the token |
+
+mod client_credentials;
+mod device;
+mod issuer;
+mod trial;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gatehouse_core::TenantName;
+use reqwest::Client;
+
+use crate::api::{self, Connection};
+use crate::failure::Failure;
+use crate::oauth::{self, Granted};
+use crate::profile::{Edit, Profile, ProfileName};
+use crate::screen::has_somebody_to_ask;
+use crate::secret::Secret;
+use crate::session::{self, Kept, Renewal, SessionFile, Wish};
+use issuer::Issuer;
+use trial::Trial;
+
+/// The client that people sign in with unless another is named.
+const USUAL_CLIENT: &str = "gatehouse";
+
+/// Most bytes of a token or secret that is read.
+const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// Sign in, and keep the token for the commands that follow
+///
+/// People sign in at an issuer that the server trusts, with a browser on any device: --issuer.
+/// Machines have a client ID and a secret, of the server itself or of an issuer: --client-id.
+/// Whoever has a token already has it kept: --with-token.
+/// Without any of these, a profile that was signed in at an issuer is signed in there again.
+#[derive(Args)]
+pub(crate) struct Login {
+    #[command(flatten)]
+    connection: Connection,
+    /// The tenant, for the profile
+    #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT", hide_env = true)]
+    tenant: Option<String>,
+    #[command(flatten)]
+    way: WayArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "How to sign in")]
+struct WayArgs {
+    /// The OpenID Connect issuer, letter by letter as the server's settings have it
+    #[arg(long, value_name = "URL")]
+    issuer: Option<String>,
+    /// The client [default with --issuer: gatehouse]
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// The file that has the client's secret; `-` for standard input. Without it, the secret is asked for
+    #[arg(long, value_name = "FILE", requires = "client_id")]
+    client_secret_file: Option<PathBuf>,
+    /// What the token is to allow, with spaces between
+    #[arg(long, value_name = "SCOPES")]
+    scope: Option<String>,
+    /// Whom the token is to be for, for issuers that ask for an audience
+    #[arg(long, value_name = "NAME")]
+    audience: Option<String>,
+    /// Whom the token is to be for, for issuers that know RFC 8707
+    #[arg(long, value_name = "URI")]
+    resource: Option<String>,
+    /// Read a token from standard input, and keep it
+    #[arg(
+        long,
+        conflicts_with_all = ["issuer", "client_id", "client_secret_file", "scope", "audience", "resource"]
+    )]
+    with_token: bool,
+}
+
+/// How somebody signs in.
+enum Way {
+    Token(Secret),
+    Machine { issuer: Option<String>, client_id: String, client_secret: Secret, wish: Wish },
+    Person { issuer: String, client_id: String, wish: Wish },
+}
+
+impl Login {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let profile = self.connection.profile_to_be()?;
+        let url = self.connection.url(&profile)?;
+        if let Some(tenant) = &self.tenant {
+            let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
+            tenant.parse::<TenantName>().map_err(bad)?;
+        }
+        let name: ProfileName = profile.name.parse()?;
+        let file = SessionFile::of(&name)?;
+        let way = self.way.read(&file, &url)?;
+        note_what_is_open(&url);
+        api::run(self.sign_in(profile, name, file, url, way))
+    }
+
+    async fn sign_in(
+        self,
+        profile: Profile,
+        name: ProfileName,
+        file: SessionFile,
+        url: String,
+        way: Way,
+    ) -> Result<(), Failure> {
+        let talk = self.connection.talk();
+        let issuer = way.issuer().map(str::to_owned);
+        let (granted, renewal) = way.token(&api::http_client()?, talk, &url).await?;
+        let kept = Kept::new(&url, granted, renewal);
+        let token = kept.access_token.reveal();
+        let tenant = self.tenant.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
+        let trial = match &tenant {
+            Some(tenant) => {
+                let server = self.connection.open_with(&url, token)?;
+                Trial::of(&server, tenant, issuer.as_deref()).await?
+            }
+            None => Trial::NoTenant,
+        };
+
+        // Nobody renews the old token while the new one takes its place.
+        let lock = file.lock().await?;
+        file.write(&kept)?;
+        drop(lock);
+        let mut fields = vec![("url", url.as_str())];
+        fields.extend(self.tenant.as_deref().map(|tenant| ("tenant", tenant)));
+        let mut edit = Edit::begin()?;
+        edit.set_profile(&name, &fields);
+        let profiles = edit.finish()?;
+
+        println!("signed in at {url}{}", how_long(&kept));
+        println!("profile `{name}` in {}", profiles.display());
+        println!("token in {}", file.path().display());
+        if let Some(note) = trial.note(tenant.as_deref()) {
+            eprintln!("gatehouse: note: {note}");
+        }
+        if self.connection.has_token() {
+            eprintln!(
+                "gatehouse: note: as long as GATEHOUSE_TOKEN is set, that token is used instead"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl WayArgs {
+    /// How to sign in, with the secret for it.
+    fn read(&self, file: &SessionFile, url: &str) -> Result<Way, Failure> {
+        let wish = Wish {
+            scope: self.scope.clone(),
+            audience: self.audience.clone(),
+            resource: self.resource.clone(),
+        };
+        let issuer = self.issuer.clone();
+        match (&self.client_id, &self.client_secret_file) {
+            _ if self.with_token => Ok(Way::Token(token()?)),
+            (Some(client_id), Some(path)) => {
+                let client_secret = read_secret(path)?;
+                Ok(Way::Machine { issuer, client_id: client_id.clone(), client_secret, wish })
+            }
+            (Some(client_id), None) if issuer.is_none() => {
+                let client_secret = ask(&format!("Secret of {client_id}: "))?;
+                Ok(Way::Machine { issuer, client_id: client_id.clone(), client_secret, wish })
+            }
+            (client_id, _) => match issuer {
+                Some(issuer) => {
+                    let client_id = client_id.clone().unwrap_or_else(|| USUAL_CLIENT.to_owned());
+                    Ok(Way::Person { issuer, client_id, wish })
+                }
+                None => again(file, url, wish),
+            },
+        }
+    }
+}
+
+/// As before, if somebody signed in at an issuer.
+fn again(file: &SessionFile, url: &str, wish: Wish) -> Result<Way, Failure> {
+    // What can't be read is about to be replaced.
+    let kept = file.read().ok().flatten().filter(|kept| kept.url == url);
+    match kept.and_then(|kept| kept.renewal) {
+        Some(Renewal::RefreshToken(earlier)) => Ok(Way::Person {
+            issuer: earlier.issuer,
+            client_id: earlier.client_id,
+            wish: if wish == Wish::default() { earlier.wish } else { wish },
+        }),
+        Some(Renewal::ClientCredentials(_)) | None => {
+            Err(Failure::input("how to sign in?").advise(
+                "say --issuer URL to sign in with a browser, --client-id ID for a client with a secret, or \
+                 --with-token for a token that you have",
+            ))
+        }
+    }
+}
+
+impl Way {
+    fn issuer(&self) -> Option<&str> {
+        match self {
+            Self::Token(_) => None,
+            Self::Machine { issuer, .. } => issuer.as_deref(),
+            Self::Person { issuer, .. } => Some(issuer),
+        }
+    }
+
+    /// A token, and how the next one is got.
+    async fn token(
+        self,
+        client: &Client,
+        talk: api::Talk,
+        url: &str,
+    ) -> Result<(Granted, Option<Renewal>), Failure> {
+        match self {
+            Self::Token(token) => {
+                let expires_at = oauth::expiry_of(token.reveal());
+                Ok((Granted { access_token: token, expires_at, refresh_token: None }, None))
+            }
+            Self::Machine { issuer, client_id, client_secret, wish } => {
+                let asked = match issuer {
+                    Some(issuer) => {
+                        Issuer::discover(client, talk, &issuer).await?.for_machines()?
+                    }
+                    None => client_credentials::Asked::gatehouse(url),
+                };
+                let (granted, credentials) =
+                    asked.sign_in(client, talk, client_id, client_secret, wish).await?;
+                Ok((granted, Some(Renewal::ClientCredentials(credentials))))
+            }
+            Self::Person { issuer, client_id, wish } => {
+                let issuer = Issuer::discover(client, talk, &issuer).await?;
+                let (granted, renewal) =
+                    device::sign_in(client, talk, &issuer, client_id, wish).await?;
+                Ok((granted, renewal.map(Renewal::RefreshToken)))
+            }
+        }
+    }
+}
+
+/// A token from standard input, or from whoever sits there.
+fn token() -> Result<Secret, Failure> {
+    if has_somebody_to_ask() { ask("Token: ") } else { read_secret(Path::new("-")) }
+}
+
+/// Asks without showing what is typed.
+fn ask(prompt: &str) -> Result<Secret, Failure> {
+    if !has_somebody_to_ask() {
+        return Err(Failure::input(
+            "the client's secret is needed, and nobody is there to be asked",
+        )
+        .advise("name the file that has it with --client-secret-file, or `-` for standard input"));
+    }
+    let typed = rpassword::prompt_password(prompt);
+    let typed = typed.map_err(|why| Failure::input(format!("nothing can be typed: {why}")))?;
+    secret(&typed, "what was typed")
+}
+
+fn read_secret(path: &Path) -> Result<Secret, Failure> {
+    let shown = if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(SECRET_BYTES_MAX).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path)
+            .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
+    };
+    read.map_err(|why| Failure::input(format!("{shown} can't be read: {why}")))?;
+    secret(&text, &shown)
+}
+
+fn secret(text: &str, from: &str) -> Result<Secret, Failure> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::input(format!("{from} is empty, where a secret is expected")));
+    }
+    if text.chars().any(char::is_whitespace) {
+        return Err(Failure::input(format!(
+            "{from} has more than one word, where a secret is expected"
+        )));
+    }
+    Ok(Secret::new(text))
+}
+
+/// A secret is about to go where others may read along.
+fn note_what_is_open(url: &str) {
+    if url.starts_with("http://") && !issuer::is_safe(url) {
+        eprintln!(
+            "gatehouse: note: {url} is not encrypted: whoever is on the way there can read the token"
+        );
+    }
+}
+
+fn how_long(kept: &Kept) -> String {
+    let until = kept.expires_at.map(|end| session::minute(&end.to_string()));
+    match (until, &kept.renewal) {
+        (_, Some(Renewal::ClientCredentials(_))) => ", and the token is renewed by itself".into(),
+        (Some(until), Some(Renewal::RefreshToken(_))) => {
+            format!(" until {until} UTC, and longer as long as the issuer renews the token")
+        }
+        (None, Some(Renewal::RefreshToken(_))) => ", as long as the issuer renews the token".into(),
+        (Some(until), None) => format!(" until {until} UTC; this token can't be renewed"),
+        (None, None) => ", for how long the token doesn't say; it can't be renewed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_one_word() {
+        assert_eq!(secret(" hunter2\n", "x").unwrap().reveal(), "hunter2");
+        for bad in ["", " \n", "two words", "two\nlines"] {
+            assert!(secret(bad, "standard input").is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn how_long_it_lasts_is_told() {
+        let granted = || Granted {
+            access_token: Secret::new("t"),
+            expires_at: Some("2026-11-16T17:20:30Z".parse().unwrap()),
+            refresh_token: None,
+        };
+        let shown = how_long(&Kept::new("https://a", granted(), None));
+        assert_eq!(shown, " until 2026-11-16 17:20 UTC; this token can't be renewed");
+        let timeless = Kept { expires_at: None, ..Kept::new("https://a", granted(), None) };
+        assert!(how_long(&timeless).contains("doesn't say"), "{}", how_long(&timeless));
+    }
+}

@@ -1,0 +1,63 @@
+use super::*;
+use serde_json::json;
+
+#[test]
+fn secrets_of_a_form_are_sent_and_not_shown() {
+    let form = Form::default()
+        .with("grant_type", "refresh_token")
+        .with_any("scope", Some("a b"))
+        .with_any("resource", None)
+        .with_secret("token", &Secret::new("hun&ter2"));
+    assert_eq!(form.encoded(), "grant_type=refresh_token&scope=a+b&token=hun%26ter2");
+    let shown = form.shown().to_string();
+    assert_eq!(shown, r#"{"grant_type":"refresh_token","scope":"a b","token":"***"}"#);
+}
+
+#[test]
+fn a_client_is_encoded_before_it_is_put_together() {
+    let value = basic("acme~x:y", &Secret::new("a b%"));
+    assert!(value.is_sensitive());
+    let encoded = value.to_str().unwrap().strip_prefix("Basic ").unwrap();
+    assert_eq!(BASE64.decode(encoded).unwrap(), b"acme%7Ex%3Ay:a+b%25");
+}
+
+#[test]
+fn tokens_are_read_with_when_they_expire() {
+    let now = Timestamp::EPOCH;
+    let token_of = |claims: &str| format!("e30.{}.sig", BASE64URL.encode(claims));
+    for (body, expected) in [
+        (json!({"access_token": "t", "expires_in": 60}), Some(60)),
+        (json!({"access_token": "t", "expires_in": "90", "token_type": "bearer"}), Some(90)),
+        (json!({"access_token": "t"}), None),
+        (json!({"access_token": token_of(r#"{"exp": 7}"#)}), Some(7)),
+        (json!({"access_token": token_of(r#"{"exp": "soon"}"#)}), None),
+    ] {
+        let granted = Granted::read("https://id.example/token", &body, now).unwrap();
+        assert_eq!(granted.expires_at.map(Timestamp::as_second), expected, "{body}");
+    }
+    for bad in [
+        json!({}),
+        json!({"access_token": ""}),
+        json!({"access_token": "t", "token_type": "DPoP"}),
+        json!([]),
+    ] {
+        let refusal = Granted::read("https://id.example/token", &bad, now).unwrap_err();
+        assert!(matches!(&refusal, Refusal::Failed(_)), "{bad}");
+        assert!(refusal.into_failure().said().contains("id.example"), "{bad}");
+    }
+}
+
+#[test]
+fn what_an_endpoint_says_is_told_with_what_to_do() {
+    let refusal = Refusal::Error {
+        endpoint: "https://id.example/token".into(),
+        error: "invalid_client".into(),
+        description: Some(short("bad\u{1b}[2J")),
+    };
+    assert_eq!(refusal.error(), Some("invalid_client"));
+    let failure = refusal.into_failure();
+    assert_eq!(failure.kind, Kind::NotAllowed);
+    let shown = failure.to_string();
+    assert!(shown.contains("invalid_client: bad\u{fffd}[2J"), "{shown}");
+    assert!(shown.contains("what to do: see that the client ID"), "{shown}");
+}

@@ -1,0 +1,171 @@
+//! What is kept of a session, in a file of its own that nobody else may read.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use gatehouse_core::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::renewal::Renewal;
+use crate::failure::{Failure, Kind};
+use crate::home_file;
+use crate::oauth::Granted;
+use crate::profile::{self, ProfileName};
+use crate::secret::Secret;
+
+/// What is kept of a session.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Kept {
+    /// The server that the token is for, and the only one that ever gets it.
+    pub(crate) url: String,
+    pub(crate) access_token: Secret,
+    /// Until when it is good, if that is known.
+    #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_at: Option<Timestamp>,
+    /// How the next token is got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) renewal: Option<Renewal>,
+}
+
+/// Where a profile's session is kept.
+pub(crate) struct SessionFile {
+    path: PathBuf,
+    lock_path: PathBuf,
+}
+
+impl Kept {
+    /// What is kept of a token that was just got.
+    pub(crate) fn new(url: &str, granted: Granted, renewal: Option<Renewal>) -> Self {
+        let Granted { access_token, expires_at, .. } = granted;
+        Self { url: url.to_owned(), access_token, expires_at, renewal }
+    }
+
+    /// Whether the token is good now, and for so many seconds more.
+    pub(crate) fn is_good(&self, now: Timestamp, more_seconds: i64) -> bool {
+        self.expires_at.is_none_or(|end| end > now.plus_milliseconds(more_seconds * 1000))
+    }
+}
+
+impl SessionFile {
+    pub(crate) fn of(profile: &ProfileName) -> Result<Self, Failure> {
+        Ok(Self::at(&directory()?, profile))
+    }
+
+    fn at(directory: &Path, profile: &ProfileName) -> Self {
+        let at = |ending| directory.join(format!("{profile}.{ending}"));
+        Self { path: at("json"), lock_path: at("lock") }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is kept there, if anything.
+    pub(crate) fn read(&self) -> Result<Option<Kept>, Failure> {
+        let path = self.path.display();
+        let read = home_file::read(&self.path);
+        let read = read.map_err(|why| Failure::input(format!("{path} can't be read: {why}")))?;
+        let Some((text, mode)) = read else { return Ok(None) };
+        if mode & 0o077 != 0 {
+            let said = format!(
+                "{path} has the permissions {mode:04o}, so that others may have its token: it is not used"
+            );
+            return Err(Failure::new(Kind::NotAllowed, said).advise(format!(
+                "sign in again with `gatehouse login`; if nobody else can have read it, `chmod 600 {path}`"
+            )));
+        }
+        // What the reader says may repeat what stands there, so it is not shown.
+        serde_json::from_str(&text).map(Some).map_err(|_| {
+            Failure::input(format!("{path} is not what `gatehouse login` wrote")).advise(
+                "sign in again with `gatehouse login`, or remove it with `gatehouse logout`",
+            )
+        })
+    }
+
+    /// Writes it in place of what is there.
+    pub(crate) fn write(&self, kept: &Kept) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(kept);
+        let text = text.map_err(|why| format!("a session can't be written as JSON: {why}"))?;
+        self.make_directory()?;
+        home_file::write(&self.path, (text + "\n").as_bytes())
+    }
+
+    /// Removes it, and tells whether it was there.
+    pub(crate) fn remove(&self) -> Result<bool, Failure> {
+        match std::fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(why) => {
+                let path = self.path.display();
+                Err(Failure::from(format!("{path} can't be removed: {why}")))
+            }
+        }
+    }
+
+    /// Waits until no other process changes it. Whoever has the lock reads the file again: a refresh token that
+    /// was used once may be worth nothing the second time.
+    pub(crate) async fn lock(&self) -> Result<File, Failure> {
+        self.make_directory()?;
+        let path = self.lock_path.clone();
+        let locked = tokio::task::spawn_blocking(move || home_file::lock(&path)).await;
+        let why = match locked {
+            Ok(Ok(file)) => return Ok(file),
+            Ok(Err(why)) => why.to_string(),
+            Err(why) => why.to_string(),
+        };
+        Err(Failure::from(format!("{} can't be locked: {why}", self.lock_path.display())))
+    }
+
+    fn make_directory(&self) -> Result<(), Failure> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        home_file::make_directory(directory)
+            .map_err(|why| Failure::from(format!("{} can't be made: {why}", directory.display())))
+    }
+}
+
+/// The profiles of which something is kept, by name.
+pub(crate) fn profiles() -> Result<Vec<ProfileName>, Failure> {
+    let directory = directory()?;
+    let entries = match std::fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) => {
+            return Err(Failure::input(format!("{} can't be read: {why}", directory.display())));
+        }
+    };
+    let mut names: Vec<ProfileName> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+fn directory() -> Result<PathBuf, Failure> {
+    profile::directory().map(|it| it.join("sessions")).ok_or_else(profile::no_home)
+}
+
+/// Times as the API writes them.
+mod as_text {
+    use super::*;
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<Timestamp>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.to_string()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests;
