@@ -1,6 +1,7 @@
 // A real OpenID Connect issuer on this machine, for the tests.
 //
-// It gives tokens to one client, rotates its keys when it is told to, and counts who asks for them.
+// It gives tokens to one client by its secret, and to people by another client, with a code that a test approves in their
+// place. It rotates its keys when it is told to, and counts who asks for them.
 // What a test tells it stands under /test/; everything else is the issuer itself.
 
 import { createServer } from 'node:http';
@@ -9,6 +10,8 @@ import { once } from 'node:events';
 import Provider from 'oidc-provider';
 
 const AUDIENCE = 'fleet';
+const RESOURCE = 'urn:fleet';
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const SCOPES = 'access:read access:write access:verify admin';
 
 const server = createServer((request, response) => answer(request, response));
@@ -19,7 +22,9 @@ const issuer = `http://127.0.0.1:${server.address().port}`;
 let keys = [];
 let provider;
 let isDown = false;
-const asked = { keys: 0, document: 0 };
+let accessTokenTTL = 600;
+let deviceCodeTTL = 600;
+const asked = { keys: 0, document: 0, tokens: 0, refusals: 0 };
 rotate('ES256', false);
 console.log(`issuer ${issuer}`);
 
@@ -48,27 +53,79 @@ function rotate(algorithm, keepsOlder) {
       redirect_uris: [],
       response_types: [],
       id_token_signed_response_alg: algorithm,
+    }, {
+      client_id: 'robot-by-form',
+      client_secret: 'secret-of-the-other-robot',
+      token_endpoint_auth_method: 'client_secret_post',
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+      id_token_signed_response_alg: algorithm,
+    }, {
+      client_id: 'gatehouse',
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+      grant_types: [DEVICE_GRANT, 'refresh_token'],
+      redirect_uris: [],
+      response_types: [],
+      id_token_signed_response_alg: algorithm,
     }],
-    scopes: SCOPES.split(' '),
+    scopes: ['openid', 'offline_access', ...SCOPES.split(' ')],
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    ttl: { DeviceCode: () => deviceCodeTTL, RefreshToken: 3600, Grant: 3600, AccessToken: 600, IdToken: 600 },
     extraTokenClaims: () => ({ fleet: { tenants: ['acme'] } }),
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
+      deviceFlow: { enabled: true },
+      revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => 'urn:fleet',
+        defaultResource: () => RESOURCE,
         useGrantedResource: () => true,
         getResourceServerInfo: () => ({
           scope: SCOPES,
           audience: AUDIENCE,
           accessTokenFormat: 'jwt',
-          accessTokenTTL: 600,
+          accessTokenTTL,
           jwt: { sign: { alg: algorithm } },
         }),
       },
     },
     enabledJWA: { idTokenSigningAlgValues: [algorithm] },
   });
+  // The usual five seconds between two looks are long for a test.
+  provider.use(async (ctx, next) => {
+    // Some issuers take a secret from each client in one way alone.
+    const [, basic] = /^Basic (.*)$/.exec(ctx.get('authorization')) ?? [];
+    if (basic && Buffer.from(basic, 'base64').toString().startsWith('robot-by-form:')) {
+      Object.assign(ctx, { status: 401, body: { error: 'invalid_client' } });
+      return;
+    }
+    await next();
+    if (ctx.path === '/device/auth' && ctx.status === 200) ctx.body.interval = 1;
+    if (ctx.path === '/token') asked[ctx.status === 200 ? 'tokens' : 'refusals'] += 1;
+  });
+}
+
+/** What a browser would bring about: somebody signs in, and lets the client have all that it asks for. */
+async function approve(userCode) {
+  const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
+  const grant = new provider.Grant({ accountId: 'ann', clientId: code.clientId });
+  grant.addOIDCScope(code.params.scope);
+  grant.addResourceScope(RESOURCE, code.params.scope);
+  const grantId = await grant.save();
+  const authTime = Math.floor(Date.now() / 1000);
+  const { scope } = code.params;
+  Object.assign(code, { accountId: 'ann', grantId, scope, resource: RESOURCE, authTime });
+  await code.save();
+}
+
+/** Or somebody who doesn't want to. */
+async function deny(userCode) {
+  const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
+  Object.assign(code, { error: 'access_denied', errorDescription: 'somebody said no' });
+  await code.save();
 }
 
 function answer(request, response) {
@@ -83,6 +140,18 @@ function answer(request, response) {
       return say(200, {});
     case '/test/down':
       isDown = url.searchParams.get('is') === 'true';
+      return say(200, {});
+    case '/test/approve':
+    case '/test/deny': {
+      const settle = url.pathname === '/test/deny' ? deny : approve;
+      return settle(url.searchParams.get('user_code')).then(
+        () => say(200, {}),
+        (why) => say(500, { error: String(why) }),
+      );
+    }
+    case '/test/lifetimes':
+      accessTokenTTL = Number(url.searchParams.get('token') ?? accessTokenTTL);
+      deviceCodeTTL = Number(url.searchParams.get('code') ?? deviceCodeTTL);
       return say(200, {});
     case '/test/asked':
       return say(200, asked);

@@ -10,14 +10,14 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 /// An issuer that runs. It ends when its input does.
-struct Issuer {
+pub(crate) struct Issuer {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     client: Client,
 }
 
 impl Issuer {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let script = std::env::var_os("TEST_ISSUER").expect(
             "TEST_ISSUER names the test issuer's script with its packages beside it; \
              `cargo xtask test` installs and sets it",
@@ -32,7 +32,7 @@ impl Issuer {
         Self { child, url, client }
     }
 
-    async fn tell(&self, what: &str) -> Value {
+    pub(crate) async fn tell(&self, what: &str) -> Value {
         let url = format!("{}/test/{what}", self.url);
         self.client.get(url).send().await.unwrap().json().await.unwrap()
     }
@@ -51,7 +51,7 @@ impl Issuer {
     }
 
     /// A server that trusts it.
-    fn serve(&self, place: &Place, audience: &str) -> Server {
+    pub(crate) fn serve(&self, place: &Place, audience: &str) -> Server {
         let config = format!(
             "[[auth.issuers]]\nissuer = \"{}\"\naudience = \"{audience}\"\n\
              tenants_claim = \"fleet.tenants\"\n",

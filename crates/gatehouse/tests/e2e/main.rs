@@ -23,6 +23,7 @@ mod keys;
 mod kills;
 mod limits;
 mod log;
+mod login;
 mod migrate;
 mod operator;
 mod process;
