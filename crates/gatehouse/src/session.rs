@@ -29,7 +29,7 @@ const NOT_RENEWABLE: &str = "its token has expired and can't be renewed";
 /// What requests go out with.
 pub(crate) enum Session {
     Given(Secret),
-    Kept(KeptSession),
+    Kept(Box<KeptSession>),
 }
 
 /// A session that is kept in a file, and goes on there.
@@ -62,7 +62,7 @@ impl Session {
         let Ok(file) = SessionFile::of(&profile) else { return Ok(None) };
         let kept = file.read()?.map(|kept| {
             let url = kept.url.clone();
-            Self::Kept(KeptSession { profile, file, url, latest: Mutex::new(kept) })
+            Self::Kept(Box::new(KeptSession { profile, file, url, latest: Mutex::new(kept) }))
         });
         Ok(kept)
     }

@@ -338,6 +338,15 @@ fn a_file_of_profiles_with_a_fault_is_said_and_stays() {
     assert_ends(&person.look(&["--profile", "nobody"]).output().unwrap(), 2, "no profile `nobody`");
 }
 
+/// Whether a terminal shows what is typed, as it does until it is told otherwise.
+fn shows_what_is_typed(terminal: &impl std::os::fd::AsFd) -> bool {
+    let stdin = terminal.as_fd().try_clone_to_owned().unwrap();
+    let output = Command::new("stty").arg("-a").stdin(stdin).output().unwrap();
+    let settings = String::from_utf8(output.stdout).unwrap();
+    assert!(settings.contains("echo"), "{settings}");
+    !settings.split_whitespace().any(|it| it == "-echo")
+}
+
 #[test]
 fn a_secret_that_is_typed_is_not_seen() {
     let place = Place::sqlite();
@@ -356,6 +365,9 @@ fn a_secret_that_is_typed_is_not_seen() {
     while let Ok(n @ 1..) = terminal.read(&mut bytes) {
         seen.extend_from_slice(&bytes[..n]);
         if !is_typed && String::from_utf8_lossy(&seen).contains("Secret of ") {
+            while shows_what_is_typed(&terminal) {
+                assert!(child.try_wait().unwrap().is_none(), "it ended");
+            }
             writeln!(terminal, "{}", client.secret).unwrap();
             is_typed = true;
         }
