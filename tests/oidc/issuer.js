@@ -24,6 +24,7 @@ let provider;
 let isDown = false;
 let accessTokenTTL = 600;
 let deviceCodeTTL = 600;
+let nBusy = 0;
 const asked = { keys: 0, document: 0, tokens: 0, refusals: 0 };
 rotate('ES256', false);
 console.log(`issuer ${issuer}`);
@@ -149,6 +150,9 @@ function answer(request, response) {
         (why) => say(500, { error: String(why) }),
       );
     }
+    case '/test/busy':
+      nBusy = Number(url.searchParams.get('answers'));
+      return say(200, {});
     case '/test/lifetimes':
       accessTokenTTL = Number(url.searchParams.get('token') ?? accessTokenTTL);
       deviceCodeTTL = Number(url.searchParams.get('code') ?? deviceCodeTTL);
@@ -161,6 +165,11 @@ function answer(request, response) {
     case '/jwks':
       asked.keys += 1;
       break;
+  }
+  if (nBusy > 0 && url.pathname === '/token') {
+    nBusy -= 1;
+    response.setHeader('retry-after', '0');
+    return say(503, { error: 'temporarily_unavailable' });
   }
   if (isDown && url.pathname !== '/token') return say(503, { error: 'down' });
   return provider.callback()(request, response);

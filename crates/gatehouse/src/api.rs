@@ -10,7 +10,7 @@ mod advice;
 mod server;
 mod talk;
 
-pub(crate) use server::{Answer, Server, TenantServer, root_cause};
+pub(crate) use server::{ATTEMPTS_MAX, Answer, Server, TenantServer, retry_after, root_cause};
 pub(crate) use talk::Talk;
 
 use std::time::Duration;

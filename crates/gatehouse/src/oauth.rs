@@ -10,7 +10,7 @@ use reqwest::{Client, Method, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::{Talk, root_cause};
+use crate::api::{ATTEMPTS_MAX, Talk, retry_after, root_cause};
 use crate::failure::{Failure, Kind};
 use crate::screen::harmless;
 use crate::secret::Secret;
@@ -138,20 +138,20 @@ async fn send(
     authorization: Option<HeaderValue>,
     form: Form,
 ) -> Result<Option<Value>, Refusal> {
-    let began = talk.asks(&Method::POST, url, &[], Some(&form.shown()));
-    let mut request = client
-        .post(url)
-        .header(ACCEPT, "application/json")
-        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(form.encoded());
-    if let Some(authorization) = authorization {
-        request = request.header(AUTHORIZATION, authorization);
-    }
-    let response = request.send().await.map_err(|error| {
-        talk.misses(began, &root_cause(&error));
-        Refusal::Failed(unreachable(url, &error))
-    })?;
-    talk.hears(began, response.status(), response.headers());
+    let mut attempt = 1;
+    let response = loop {
+        let response = send_once(client, talk, url, authorization.as_ref(), &form).await;
+        let response = response.map_err(Refusal::Failed)?;
+        // Who is busy and says when to come back has done nothing yet.
+        match retry_after(&response) {
+            Some(wait) if attempt < ATTEMPTS_MAX => {
+                talk.says(&format!("once more in {:.1} s", wait.as_secs_f64()));
+                tokio::time::sleep(wait).await;
+                attempt += 1;
+            }
+            _ => break response,
+        }
+    };
     let status = response.status();
     let body = read(url, response).await.map_err(Refusal::Failed)?;
     if status.is_success() {
@@ -171,6 +171,30 @@ async fn send(
         }
         _ => Err(Refusal::Failed(not_understood(url, &status.to_string()))),
     }
+}
+
+async fn send_once(
+    client: &Client,
+    talk: Talk,
+    url: &str,
+    authorization: Option<&HeaderValue>,
+    form: &Form,
+) -> Result<Response, Failure> {
+    let began = talk.asks(&Method::POST, url, &[], Some(&form.shown()));
+    let mut request = client
+        .post(url)
+        .header(ACCEPT, "application/json")
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(form.encoded());
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    let response = request.send().await.map_err(|error| {
+        talk.misses(began, &root_cause(&error));
+        unreachable(url, &error)
+    })?;
+    talk.hears(began, response.status(), response.headers());
+    Ok(response)
 }
 
 /// Asks for a document that everyone may have.

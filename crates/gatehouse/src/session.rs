@@ -123,7 +123,7 @@ impl KeptSession {
             return Ok(kept);
         }
         let Some(renewal) = &kept.renewal else { return Err(self.over(NOT_RENEWABLE)) };
-        talk.says("the token is old: here is how the next one is got");
+        talk.says("the token is old, so the next one is asked for");
         let renewed = renewal.renew(client, talk).await;
         let (granted, next) = renewed.map_err(|refusal| self.not_renewed(refusal))?;
         let renewed = Kept::new(&self.url, granted, Some(next));

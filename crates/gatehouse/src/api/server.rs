@@ -16,7 +16,7 @@ use crate::failure::{Failure, Kind};
 use crate::session::Session;
 
 /// How often a request is sent again that a busy server refused, or whose answer was lost.
-const ATTEMPTS_MAX: u32 = 4;
+pub(crate) const ATTEMPTS_MAX: u32 = 4;
 
 /// Longest that a busy server is waited for before it is asked again.
 const WAIT_MAX: Duration = Duration::from_secs(10);
@@ -273,7 +273,7 @@ async fn read(server: &Server, response: Response) -> Result<Answer, Failure> {
 }
 
 /// How long a busy server wants to be left alone.
-fn retry_after(response: &Response) -> Option<Duration> {
+pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
     if !matches!(response.status().as_u16(), 429 | 503) {
         return None;
     }

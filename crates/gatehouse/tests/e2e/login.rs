@@ -271,7 +271,8 @@ fn profiles_are_listed_chosen_and_left_as_people_wrote_them() {
     assert_ends(&person.run(&["profile", "use", "prod"]), 2, "no profile `prod`");
     let mine = "# mine\n[profiles.prod] # the real one\nurl = 'https://gatehouse.example'\n";
     std::fs::create_dir_all(person.path("")).unwrap();
-    std::fs::write(person.path("config.toml"), mine).unwrap();
+    std::fs::write(person.path("elsewhere.toml"), mine).unwrap();
+    std::os::unix::fs::symlink("elsewhere.toml", person.path("config.toml")).unwrap();
     let client = client(&place, "access:read admin");
     let more = ["--profile", "lab", "--tenant", "acme"];
     assert_ends(&person.sign_in(&client, &more), 0, "profile `lab`");
@@ -279,6 +280,7 @@ fn profiles_are_listed_chosen_and_left_as_people_wrote_them() {
     let config = std::fs::read_to_string(person.path("config.toml")).unwrap();
     assert!(config.contains(mine.strip_prefix("# mine\n").unwrap()), "{config}");
     assert!(config.contains("# mine\n") && config.contains("default = \"lab\"\n"), "{config}");
+    assert!(person.path("config.toml").is_symlink(), "who has the file elsewhere keeps it there");
     person.assert_looks(&[]);
 
     let output = person.run(&["profile", "list", "--output", "json"]);
@@ -541,7 +543,19 @@ async fn a_machine_signs_in_at_an_issuer_as_that_wants_it() {
         }
         assert_eq!(person.kept("default")["renewal"]["proof"], proof);
         person.expire("default");
+        issuer.tell("busy?answers=3").await;
         person.assert_looks(&[]);
         assert_ne!(person.kept("default")["expiresAt"], LONG_AGO);
     }
+    person.expire("default");
+    issuer.tell("busy?answers=4").await;
+    let output = person.look(&[]).output().unwrap();
+    assert_ends(&output, 7, "the token can't be renewed");
+    person.assert_looks(&[]);
+
+    // Where nothing can be locked, a token that can be got again at any time is got all the same.
+    std::fs::remove_file(person.path("sessions/default.lock")).unwrap();
+    std::fs::create_dir(person.path("sessions/default.lock")).unwrap();
+    person.expire("default");
+    person.assert_looks(&[]);
 }
