@@ -61,7 +61,8 @@ struct WayArgs {
     /// The client [default with --issuer: gatehouse]
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
-    /// The file that has the client's secret; `-` for standard input. Without it, the secret is asked for
+    /// The file that has the client's secret; `-` for standard input. Without it and without --issuer, the
+    /// secret is asked for
     #[arg(long, value_name = "FILE", requires = "client_id")]
     client_secret_file: Option<PathBuf>,
     /// What the token is to allow, with spaces between

@@ -27,6 +27,11 @@ const COMMANDS: &[&[&str]] = &[
     &["contract"],
     &["contract", "list"],
     &["contract", "show"],
+    &["login"],
+    &["logout"],
+    &["profile"],
+    &["profile", "list"],
+    &["profile", "use"],
     &["completions"],
     &["man"],
 ];
