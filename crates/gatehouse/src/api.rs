@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gatehouse_core::TenantName;
 use serde_json::Value;
 
+use crate::environment::{self, told};
 use crate::failure::{Failure, Kind};
 use crate::output::Form;
 use crate::profile::Profile;
@@ -77,12 +78,14 @@ impl Connection {
 
     /// The profile that is named, or meant, also if `gatehouse login` has yet to make it.
     pub(crate) fn profile_to_be(&self) -> Result<Profile, Failure> {
-        Profile::load_or_new(self.profile.as_deref(), self.url.is_some())
+        let named = told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?;
+        let url = told(self.url.as_deref(), "GATEHOUSE_URL")?;
+        Profile::load_or_new(named.as_deref(), url.is_some())
     }
 
     /// Whether a token comes with the command, before any that is kept.
-    pub(crate) fn has_token(&self) -> bool {
-        self.token.is_some()
+    pub(crate) fn has_token(&self) -> Result<bool, Failure> {
+        Ok(told(self.token.as_deref(), "GATEHOUSE_TOKEN")?.is_some())
     }
 
     /// The server's address: as it is given, or as the profile has it.
@@ -170,28 +173,7 @@ impl Tenancy {
 
     /// The form that the command was told, by itself or by its environment.
     pub(crate) fn chosen_form(&self) -> Result<Option<Form>, Failure> {
-        match (self.output, told(None, "GATEHOUSE_OUTPUT")?) {
-            (Some(form), _) => Ok(Some(form)),
-            (None, None) => Ok(None),
-            (None, Some(word)) => Form::from_str(&word, true).map(Some).map_err(|_| {
-                let said = format!("GATEHOUSE_OUTPUT must be table, json or csv, not `{word}`");
-                Failure::input(said)
-            }),
-        }
-    }
-}
-
-/// What a flag says, or else its variable. An empty one says nothing.
-///
-/// Not clap's own way: that takes what a variable says for a flag that was typed, and shows it in every usage line.
-fn told(flag: Option<&str>, variable: &str) -> Result<Option<String>, Failure> {
-    if let Some(flag) = flag {
-        return Ok(Some(flag.to_owned()));
-    }
-    match std::env::var(variable) {
-        Ok(value) => Ok(Some(value).filter(|it| !it.is_empty())),
-        Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(_) => Err(Failure::input(format!("{variable} must be UTF-8"))),
+        environment::form(self.output)
     }
 }
 

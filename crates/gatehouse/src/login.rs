@@ -12,7 +12,6 @@ mod device;
 mod issuer;
 mod trial;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -20,20 +19,19 @@ use gatehouse_core::TenantName;
 use reqwest::Client;
 
 use crate::api::{self, Connection};
+use crate::environment::told;
 use crate::failure::Failure;
 use crate::oauth::{self, Granted};
 use crate::profile::{Edit, Profile, ProfileName};
 use crate::screen::has_somebody_to_ask;
 use crate::secret::Secret;
 use crate::session::{self, Kept, Renewal, SessionFile, Wish};
+use crate::text_input;
 use issuer::Issuer;
 use trial::Trial;
 
 /// The client that people sign in with unless another is named.
 const USUAL_CLIENT: &str = "gatehouse";
-
-/// Most bytes of a token or secret that is read.
-const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// Sign in, and keep the token for the commands that follow
 ///
@@ -45,8 +43,8 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 pub(crate) struct Login {
     #[command(flatten)]
     connection: Connection,
-    /// The tenant, for the profile
-    #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT", hide_env = true)]
+    /// The tenant, for the profile, or GATEHOUSE_TENANT
+    #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     #[command(flatten)]
     way: WayArgs,
@@ -82,6 +80,16 @@ struct WayArgs {
     with_token: bool,
 }
 
+/// Where somebody signs in, and where that is kept.
+struct Place {
+    profile: Profile,
+    name: ProfileName,
+    file: SessionFile,
+    url: String,
+    /// The tenant that the profile is to have.
+    tenant: Option<String>,
+}
+
 /// How somebody signs in.
 enum Way {
     Token(Secret),
@@ -93,7 +101,8 @@ impl Login {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let profile = self.connection.profile_to_be()?;
         let url = self.connection.url(&profile)?;
-        if let Some(tenant) = &self.tenant {
+        let tenant = told(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
+        if let Some(tenant) = &tenant {
             let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
             tenant.parse::<TenantName>().map_err(bad)?;
         }
@@ -101,23 +110,17 @@ impl Login {
         let file = SessionFile::of(&name)?;
         let way = self.way.read(&file, &url)?;
         note_what_is_open(&url);
-        api::run(self.sign_in(profile, name, file, url, way))
+        api::run(self.sign_in(Place { profile, name, file, url, tenant }, way))
     }
 
-    async fn sign_in(
-        self,
-        profile: Profile,
-        name: ProfileName,
-        file: SessionFile,
-        url: String,
-        way: Way,
-    ) -> Result<(), Failure> {
+    async fn sign_in(self, place: Place, way: Way) -> Result<(), Failure> {
+        let Place { profile, name, file, url, tenant: said } = place;
         let talk = self.connection.talk();
         let issuer = way.issuer().map(str::to_owned);
         let (granted, renewal) = way.token(&api::http_client()?, talk, &url).await?;
         let kept = Kept::new(&url, granted, renewal);
         let token = kept.access_token.reveal();
-        let tenant = self.tenant.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
+        let tenant = said.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
         let trial = match &tenant {
             Some(tenant) => {
                 let server = self.connection.open_with(&url, token)?;
@@ -131,7 +134,7 @@ impl Login {
         file.write(&kept)?;
         drop(lock);
         let mut fields = vec![("url", url.as_str())];
-        fields.extend(self.tenant.as_deref().map(|tenant| ("tenant", tenant)));
+        fields.extend(said.as_deref().map(|tenant| ("tenant", tenant)));
         let mut edit = Edit::begin()?;
         edit.set_profile(&name, &fields);
         let profiles = edit.finish()?;
@@ -142,7 +145,7 @@ impl Login {
         if let Some(note) = trial.note(tenant.as_deref()) {
             eprintln!("gatehouse: note: {note}");
         }
-        if self.connection.has_token() {
+        if self.connection.has_token()? {
             eprintln!(
                 "gatehouse: note: as long as GATEHOUSE_TOKEN is set, that token is used instead"
             );
@@ -261,20 +264,7 @@ fn ask(prompt: &str) -> Result<Secret, Failure> {
 }
 
 fn read_secret(path: &Path) -> Result<Secret, Failure> {
-    let shown = if path == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    };
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().take(SECRET_BYTES_MAX).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path)
-            .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
-    };
-    read.map_err(|why| Failure::input(format!("{shown} can't be read: {why}")))?;
-    secret(&text, &shown)
+    secret(&text_input::read_secret(path)?, &path.display().to_string())
 }
 
 fn secret(text: &str, from: &str) -> Result<Secret, Failure> {

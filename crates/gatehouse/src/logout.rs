@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::api::{self, Talk};
+use crate::environment::told;
 use crate::failure::Failure;
 use crate::oauth::Refusal;
 use crate::profile::{Profile, ProfileName};
@@ -11,8 +12,8 @@ use crate::session::{self, Renewal, SessionFile};
 /// Sign out: let go of the token that `gatehouse login` kept
 #[derive(Args)]
 pub(crate) struct Logout {
-    /// The profile [default: the file's own, or `default`]
-    #[arg(long, value_name = "NAME", env = "GATEHOUSE_PROFILE", hide_env = true)]
+    /// The profile, or GATEHOUSE_PROFILE [default: the file's own, or `default`]
+    #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Sign out of every profile
     #[arg(long)]
@@ -39,7 +40,7 @@ impl Logout {
 
     /// The profile that is meant; also one that is no longer in the file.
     fn named(&self) -> Result<ProfileName, Failure> {
-        match &self.profile {
+        match told(self.profile.as_deref(), "GATEHOUSE_PROFILE")? {
             Some(name) => name.parse(),
             None => Profile::load(None)?.name.parse(),
         }

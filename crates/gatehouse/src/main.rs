@@ -12,6 +12,7 @@ mod connector;
 mod contract;
 mod demo;
 mod doctor;
+mod environment;
 mod failure;
 mod filter;
 mod home_file;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::edit::{Edit, shown_path};
 use super::{ProfileName, Profiles};
+use crate::environment;
 use crate::failure::Failure;
 use crate::oauth;
 use crate::output::{Column, Form, Listing, Room, text};
@@ -29,16 +30,9 @@ enum Verb {
 
 #[derive(Args)]
 struct List {
-    /// In what form to show them
-    #[arg(
-        short,
-        long,
-        value_name = "FORM",
-        env = "GATEHOUSE_OUTPUT",
-        hide_env = true,
-        default_value = "table"
-    )]
-    output: Form,
+    /// In what form to show them, or GATEHOUSE_OUTPUT [default: table]
+    #[arg(short, long, value_name = "FORM")]
+    output: Option<Form>,
 }
 
 #[derive(Args)]
@@ -68,6 +62,7 @@ impl ProfileCommand {
 
 impl List {
     fn run(self) -> Result<(), Failure> {
+        let form = environment::form(self.output)?.unwrap_or(Form::Table);
         let profiles = Profiles::load()?;
         let kept = session::profiles().unwrap_or_default();
         // Who has signed in without any profile is to see that, too.
@@ -75,10 +70,10 @@ impl List {
         let names: BTreeSet<&str> =
             profiles.profiles.keys().map(String::as_str).chain(kept).collect();
         let items: Vec<Value> = names.iter().map(|name| described(&profiles, name)).collect();
-        if items.is_empty() && self.output == Form::Table {
+        if items.is_empty() && form == Form::Table {
             eprintln!("there is no profile; `gatehouse login` makes one");
         }
-        let mut listing = Listing::new(self.output, COLUMNS);
+        let mut listing = Listing::new(form, COLUMNS);
         listing.show(&items)?;
         listing.finish()
     }
