@@ -2,15 +2,23 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `server` | asking: requests that go out, answers and problems that come back |
+//! | `server` | a server that is asked, and how a tenant sees it |
+//! | `ask`, `answer` | requests that go out; answers and problems that come back |
+//! | `pages` | lists, a page at a time |
 //! | `advice` | what to do about a problem |
 //! | `talk` | what `--verbose` shows of it |
 
 mod advice;
+mod answer;
+mod ask;
+mod pages;
 mod server;
 mod talk;
 
-pub(crate) use server::{ATTEMPTS_MAX, Answer, Server, TenantServer, retry_after, root_cause};
+pub(crate) use answer::{Answer, explained};
+pub(crate) use ask::{BUSY_MAX, busy};
+pub(crate) use pages::Pages;
+pub(crate) use server::{Server, TenantServer, root_cause};
 pub(crate) use talk::Talk;
 
 use std::time::Duration;
@@ -95,11 +103,10 @@ impl Connection {
         let is_web = given.starts_with("http://") || given.starts_with("https://");
         let url = is_web.then(|| given.parse::<reqwest::Url>().ok()).flatten();
         match url {
-            Some(url) if url.has_host() && url.query().is_none() && url.fragment().is_none() => {
-                Ok(given.trim_end_matches('/').to_owned())
-            }
+            Some(url) if is_plain(&url) => Ok(given.trim_end_matches('/').to_owned()),
             _ => Err(Failure::input(format!(
-                "the server's address must be like https://gatehouse.example:8443, not `{given}`"
+                "the server's address must be like https://gatehouse.example:8443, without a user or a query, not `{}`",
+                without_user(given)
             ))
             .advise("say it with --url, in GATEHOUSE_URL or in the profile")),
         }
@@ -175,6 +182,20 @@ impl Tenancy {
     pub(crate) fn chosen_form(&self) -> Result<Option<Form>, Failure> {
         environment::form(self.output)
     }
+}
+
+/// An address as it may be shown: whoever writes a password into one gets it nowhere else.
+fn without_user(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((_, host)) => format!("***@{host}"),
+        None => url.to_owned(),
+    }
+}
+
+/// An address that has a host, perhaps a path, and nothing that is secret or leads elsewhere.
+fn is_plain(url: &reqwest::Url) -> bool {
+    let is_anonymous = url.username().is_empty() && url.password().is_none();
+    url.has_host() && is_anonymous && url.query().is_none() && url.fragment().is_none()
 }
 
 /// A client with bounds on how long it waits.

@@ -19,7 +19,7 @@ pub(crate) struct Failure {
 pub(crate) enum Kind {
     /// What none of the others says.
     Other = 1,
-    /// The command line, a file or what came in is wrong; nothing was sent.
+    /// The command line, a file or what came in is wrong; nothing was changed.
     Input = 2,
     /// Some of it was done, and some was not.
     Partial = 3,
@@ -67,7 +67,13 @@ impl Failure {
 
     /// With the name that the request has in the server's log.
     pub(crate) fn under(mut self, correlation: Option<String>) -> Self {
-        self.correlation = correlation;
+        self.correlation = correlation.filter(|it| !it.is_empty());
+        self
+    }
+
+    /// Ending with another code.
+    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
         self
     }
 
@@ -107,12 +113,12 @@ impl From<String> for Failure {
     }
 }
 
-/// What could not be written to standard output.
+/// What could not be written.
 impl From<std::io::Error> for Failure {
     fn from(cause: std::io::Error) -> Self {
         match cause.kind() {
             std::io::ErrorKind::BrokenPipe => Self::new(Kind::NoReader, String::new()),
-            _ => Self::new(Kind::Other, format!("what there is can't be shown: {cause}")),
+            _ => Self::new(Kind::Other, format!("the output can't be written: {cause}")),
         }
     }
 }

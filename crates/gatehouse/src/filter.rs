@@ -18,12 +18,17 @@ impl Conditions {
 
     /// One expression: each alternative of the raw one, with these conditions as well.
     pub(crate) fn with_raw(&self, raw: Option<&str>) -> String {
-        let raw = raw.unwrap_or_default();
-        let alternatives = raw.split(';').map(|alternative| {
-            let own = (!alternative.is_empty()).then_some(alternative);
-            own.into_iter().chain(self.0.iter().map(String::as_str)).collect::<Vec<_>>().join("&")
+        let own = raw.unwrap_or_default().split(';').map(str::trim);
+        // An empty one says nothing, and must not become one that lets everything pass.
+        let own: Vec<&str> = own.filter(|alternative| !alternative.is_empty()).collect();
+        if own.is_empty() {
+            return self.0.join("&");
+        }
+        let narrowed = own.iter().map(|alternative| {
+            let own = std::iter::once(*alternative);
+            own.chain(self.0.iter().map(String::as_str)).collect::<Vec<_>>().join("&")
         });
-        alternatives.collect::<Vec<_>>().join(";")
+        narrowed.collect::<Vec<_>>().join(";")
     }
 }
 
@@ -54,6 +59,12 @@ mod tests {
         );
         assert_eq!(Conditions::default().with_raw(Some("username=x;name=y")), "username=x;name=y");
         assert_eq!(Conditions::default().with_raw(None), "");
+        for (raw, expected) in
+            [("username=x;", "username=x&a=b"), (";", "a=b"), (" ; name=y ", "name=y&a=b")]
+        {
+            let mut one = Conditions::default();
+            assert_eq!(one.add("a", "=", Some("b")).with_raw(Some(raw)), expected, "{raw}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod device;
 mod issuer;
 mod trial;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -23,7 +24,7 @@ use crate::environment::told;
 use crate::failure::Failure;
 use crate::oauth::{self, Granted};
 use crate::profile::{Edit, Profile, ProfileName};
-use crate::screen::has_somebody_to_ask;
+use crate::question::can_be_asked;
 use crate::secret::Secret;
 use crate::session::{self, Kept, Renewal, SessionFile, Wish};
 use crate::text_input;
@@ -247,12 +248,12 @@ impl Way {
 
 /// A token from standard input, or from whoever sits there.
 fn token() -> Result<Secret, Failure> {
-    if has_somebody_to_ask() { ask("Token: ") } else { read_secret(Path::new("-")) }
+    if std::io::stdin().is_terminal() { ask("Token: ") } else { read_secret(Path::new("-")) }
 }
 
 /// Asks without showing what is typed.
 fn ask(prompt: &str) -> Result<Secret, Failure> {
-    if !has_somebody_to_ask() {
+    if !can_be_asked() {
         return Err(Failure::input(
             "the client's secret is needed, and nobody is there to be asked",
         )

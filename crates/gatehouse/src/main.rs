@@ -35,6 +35,7 @@ mod secret;
 mod serve;
 mod session;
 mod simulate;
+mod table_input;
 mod text_input;
 mod token;
 mod traces;
@@ -44,6 +45,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::{Failure, Kind};
+use screen::harmless_lines;
 
 /// Answers are made of many small pieces, on several threads at once.
 #[global_allocator]
@@ -107,7 +109,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             if why.kind != Kind::NoReader {
-                eprintln!("gatehouse: {why}");
+                eprintln!("gatehouse: {}", harmless_lines(&why.to_string()));
             }
             ExitCode::from(why.exit_code())
         }

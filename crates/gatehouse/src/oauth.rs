@@ -10,7 +10,7 @@ use reqwest::{Client, Method, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::{ATTEMPTS_MAX, Talk, retry_after, root_cause};
+use crate::api::{BUSY_MAX, Talk, busy, root_cause};
 use crate::failure::{Failure, Kind};
 use crate::screen::harmless;
 use crate::secret::Secret;
@@ -143,8 +143,8 @@ async fn send(
         let response = send_once(client, talk, url, authorization.as_ref(), &form).await;
         let response = response.map_err(Refusal::Failed)?;
         // Who is busy and says when to come back has done nothing yet.
-        match retry_after(&response) {
-            Some(wait) if attempt < ATTEMPTS_MAX => {
+        match busy(&response) {
+            Some(wait) if attempt <= BUSY_MAX => {
                 talk.says(&format!("once more in {:.1} s", wait.as_secs_f64()));
                 tokio::time::sleep(wait).await;
                 attempt += 1;

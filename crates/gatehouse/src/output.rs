@@ -159,16 +159,16 @@ impl Listing {
             Form::Json => {
                 for (n, item) in items.iter().enumerate() {
                     let between = if self.n_shown + n == 0 { "[\n  " } else { ",\n  " };
-                    write!(self.out, "{between}{item}")?;
+                    write!(self.out, "{between}{}", self.screen.json(&item.to_string()))?;
                 }
             }
             Form::Csv => {
                 if self.n_shown == 0 {
                     csv::write_head(&mut self.out, self.columns)?;
                 }
-                items
-                    .iter()
-                    .try_for_each(|item| csv::write_row(&mut self.out, self.columns, item))?;
+                items.iter().try_for_each(|item| {
+                    csv::show_row(&mut self.out, self.columns, item, self.screen)
+                })?;
             }
         }
         self.n_shown += items.len();
@@ -202,12 +202,13 @@ pub(crate) fn show_one(
     item: &Value,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout());
+    let screen = Screen::stdout();
     match form {
-        Form::Table => table::write_fields(&mut out, columns, item, Screen::stdout())?,
-        Form::Json => writeln!(out, "{item:#}")?,
+        Form::Table => table::write_fields(&mut out, columns, item, screen)?,
+        Form::Json => writeln!(out, "{}", screen.json(&format!("{item:#}")))?,
         Form::Csv => {
             csv::write_head(&mut out, columns)?;
-            csv::write_row(&mut out, columns, item)?;
+            csv::show_row(&mut out, columns, item, screen)?;
         }
     }
     out.flush()?;

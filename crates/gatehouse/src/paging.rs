@@ -3,15 +3,10 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use reqwest::StatusCode;
-use serde_json::Value;
 
-use crate::api::{Answer, TenantServer};
+use crate::api::{Answer, Pages, TenantServer};
 use crate::failure::Failure;
 use crate::output::{Column, Form, Listing};
-
-/// The page size that a whole list is read with: the largest that servers give unless they are set otherwise.
-const WHOLE_PAGE_SIZE: u64 = 1000;
 
 /// Which part of a list is shown.
 #[derive(Args)]
@@ -44,44 +39,30 @@ impl Paging {
         kind: Kind,
         form: Form,
     ) -> Result<(), Failure> {
+        let filter = filter.unwrap_or_default();
         let mut listing = Listing::new(form, kind.columns);
-        let mut number = self.page.unwrap_or(1);
-        let mut size = self.page_size.or(self.all.then_some(WHOLE_PAGE_SIZE));
-        loop {
-            let mut query: Vec<String> = filter.into_iter().map(str::to_owned).collect();
-            query.push(format!("pageNumber={number}"));
-            query.extend(size.map(|size| format!("pageSize={size}")));
-            let answer = server.get(path).query(&query.join("&")).strictly().answer().await?;
-            if self.page_size.is_none() && size.is_some() && is_too_large(&answer) {
-                // This server gives smaller pages: as large as it likes, then.
-                size = None;
-                continue;
+        if self.all {
+            let mut pages = Pages::all(server, path, filter).of(self.page_size);
+            while let Some((_, items)) = pages.next().await? {
+                listing.show(&items)?;
             }
-            if !answer.is_success() {
-                return Err(answer.failure());
+            let is_empty = listing.n_shown() == 0;
+            listing.finish()?;
+            if is_empty && form == Form::Table {
+                eprintln!("no {}", kind.plural);
             }
-            let Value::Array(items) = &answer.body else {
-                return Err(server.server.not_understood());
-            };
-            listing.show(items)?;
-            if !self.all {
-                let n_shown = listing.n_shown();
-                listing.finish()?;
-                if form == Form::Table {
-                    self.tell_where(&answer, number, n_shown, kind.plural);
-                }
-                return Ok(());
-            }
-            if !answer.has_next() {
-                let is_empty = listing.n_shown() == 0;
-                listing.finish()?;
-                if is_empty && form == Form::Table {
-                    eprintln!("no {}", kind.plural);
-                }
-                return Ok(());
-            }
-            number += 1;
+            return Ok(());
         }
+        let number = self.page.unwrap_or(1);
+        let mut pages = Pages::all(server, path, filter).from(number).of(self.page_size);
+        if let Some((answer, items)) = pages.next().await? {
+            listing.show(&items)?;
+            listing.finish()?;
+            if form == Form::Table {
+                self.tell_where(&answer, number, items.len(), kind.plural);
+            }
+        }
+        Ok(())
     }
 
     /// Says beside a table where in the list it is.
@@ -98,11 +79,4 @@ impl Paging {
             );
         }
     }
-}
-
-/// Whether the page size is what the server doesn't like.
-fn is_too_large(answer: &Answer) -> bool {
-    let faults = answer.body.get("invalidParams").and_then(Value::as_array);
-    answer.status == StatusCode::BAD_REQUEST
-        && faults.is_some_and(|faults| faults.iter().any(|it| it["name"] == "pageSize"))
 }

@@ -27,10 +27,8 @@ pub(crate) fn check(path: &Path, overwrites: bool) -> Result<(), Failure> {
 impl PrivateFile {
     pub(crate) fn create(path: &Path, overwrites: bool) -> Result<Self, Failure> {
         let shown = path.display();
-        if path.is_dir() {
-            return Err(Failure::input(format!(
-                "{shown} is a directory, where a file is expected"
-            )));
+        if path.exists() && !path.is_file() {
+            return Err(Failure::input(format!("{shown} is no file, where one is expected")));
         }
         if !overwrites && path.symlink_metadata().is_ok() {
             return Err(taken(path));
@@ -38,7 +36,8 @@ impl PrivateFile {
         let Some(name) = path.file_name() else {
             return Err(Failure::input(format!("{shown} names no file")));
         };
-        let name = format!(".{}.{}.unfinished", name.to_string_lossy(), std::process::id());
+        let chance = u32::from_be_bytes(gatehouse_vault::chance::bytes());
+        let name = format!(".{}.{chance:08x}.unfinished", name.to_string_lossy());
         let unfinished = path.with_file_name(name);
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(OWNER_ONLY).open(&unfinished);
@@ -60,7 +59,10 @@ impl PrivateFile {
             Ok(()) => Ok(()),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(taken(&self.path)),
             // Some file systems know no second names.
-            Err(_) => fs::rename(&self.unfinished, &self.path).map_err(bad),
+            Err(_) if self.path.symlink_metadata().is_err() => {
+                fs::rename(&self.unfinished, &self.path).map_err(bad)
+            }
+            Err(cause) => Err(bad(cause)),
         }
     }
 }

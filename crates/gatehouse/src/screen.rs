@@ -40,15 +40,28 @@ impl Screen {
         }
     }
 
+    /// JSON as it is shown there: programs get it as it is.
+    pub(crate) fn json(self, text: &str) -> Cow<'_, str> {
+        if self.width.is_some() { harmless_json(text).into() } else { text.into() }
+    }
+
     /// What names columns and fields.
     pub(crate) fn heading(self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 }
 
-/// Whether somebody sits there who can be asked.
-pub(crate) fn has_somebody_to_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+/// A text of several lines as a terminal may get it.
+pub(crate) fn harmless_lines(text: &str) -> String {
+    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON as a terminal may get it: it means the same.
+fn harmless_json(text: &str) -> String {
+    let spelt = |it: char| {
+        if steers(it) && it != '\n' { format!("\\u{:04x}", u32::from(it)) } else { it.to_string() }
+    };
+    text.chars().map(spelt).collect()
 }
 
 /// The colour of a status or state, by what it means to people.
@@ -67,15 +80,16 @@ pub(crate) fn status_style(status: &str) -> Style {
 
 /// A text as a terminal may get it: what devices are called must not steer it.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    // Besides control characters, those that turn the direction of a line.
-    let steers = |it: char| {
-        it.is_control()
-            || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|it| if steers(it) { '\u{fffd}' } else { it }).collect())
+}
+
+/// Control characters, and those that turn the direction of a line.
+fn steers(it: char) -> bool {
+    it.is_control()
+        || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Columns that a text takes.
@@ -119,5 +133,8 @@ mod tests {
         assert_eq!(harmless("pump\u{1b}[2J\r\n"), "pump\u{fffd}[2J\u{fffd}\u{fffd}");
         assert_eq!(harmless("a\u{202e}b"), "a\u{fffd}b");
         assert_eq!(harmless("Pumpe 7 äöü"), "Pumpe 7 äöü");
+        assert_eq!(harmless_lines("a\u{1b}\nb"), "a\u{fffd}\nb");
+        let json = "{\n \"a\": \"\u{9b}2J ä\"}";
+        assert_eq!(harmless_json(json), "{\n \"a\": \"\\u009b2J ä\"}");
     }
 }

@@ -1,7 +1,7 @@
 //! Text that comes from a file or from standard input: tables, lists, and secrets, since a command line is for everyone
 //! to see.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -11,6 +11,10 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads a secret. The end of its last line doesn't belong to it.
 pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
+    if path == Path::new("-") && std::io::stdin().is_terminal() {
+        let typed = rpassword::prompt_password("Secret: ");
+        return typed.map_err(|cause| Failure::input(format!("nothing can be typed: {cause}")));
+    }
     let (source, text) = read(path, SECRET_BYTES_MAX)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     let secret = line.strip_suffix('\r').unwrap_or(line);
@@ -32,8 +36,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(String, String), Fail
     };
     read.map_err(|cause| Failure::input(format!("{source} can't be read: {cause}")))?;
     if bytes.len() as u64 > bytes_max {
-        return Err(Failure::input(format!("{source} is larger than {} MiB", bytes_max >> 20))
-            .advise("send it in several parts"));
+        return Err(Failure::input(format!("{source} is larger than {} KiB", bytes_max >> 10)));
     }
     let text = String::from_utf8(bytes).map_err(|bad| {
         let valid = &bad.as_bytes()[..bad.utf8_error().valid_up_to()];

@@ -21,7 +21,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The access as it is now. A name that several have means none of them.
+    /// The access as it is now. A name that several have means the only one that isn't ended, or none of them.
     pub(crate) async fn find(&self, server: &TenantServer) -> Result<Value, Failure> {
         let given = self.access.as_str();
         if let Ok(id) = given.to_ascii_lowercase().parse::<AccessId>() {
@@ -29,29 +29,32 @@ impl Chosen {
         }
         let value = filter::encoded(given);
         let expression = filter::as_parameter(&format!("username={value};name={value}"));
-        let page = format!("{}&pageSize={}", expression.unwrap_or_default(), NAMED_MAX);
-        let answer = server.get(&["access"]).query(&page).strictly().success().await?;
+        let ask = server.get(&["access"]).query(&expression.unwrap_or_default()).strictly();
+        let answer = ask.success().await?;
         let total = answer.number("x-total-count").unwrap_or_default();
-        match answer.body.as_array().map(Vec::as_slice) {
-            Some([only]) => Ok(only.clone()),
-            Some([]) => {
+        let found = answer.body.as_array().ok_or_else(|| server.server.not_understood())?;
+        // A device that was replaced leaves its name to the next one, and its ended access stays.
+        let alive: Vec<&Value> = found.iter().filter(|it| it["status"] != "TERMINATED").collect();
+        match (found.as_slice(), alive.as_slice()) {
+            ([only], _) => Ok(only.clone()),
+            (_, [only]) if total == found.len() as u64 => Ok((*only).clone()),
+            ([], _) => {
                 let said = format!("no access has the ID, the username or the name `{given}`");
                 Err(Failure::new(Kind::NotFound, said)
                     .advise("`gatehouse access list` shows those that there are"))
             }
-            Some(several) => Err(which_of(given, several, total)),
-            None => Err(server.server.not_understood()),
+            (several, _) => Err(which_of(given, several, total)),
         }
     }
 }
 
 fn which_of(given: &str, several: &[Value], total: u64) -> Failure {
     let mut said = format!("{total} accesses are called `{given}`; which one?");
-    for access in several {
+    for access in several.iter().take(NAMED_MAX) {
         let [id, username, status] = ["id", "username", "status"].map(|name| text(access, name));
         said += &format!("\n    {id}  {username}  {status}");
     }
-    if total > several.len() as u64 {
+    if total > NAMED_MAX as u64 {
         said += "\n    …";
     }
     Failure::input(said).advise("give the ID of the one that you mean")

@@ -30,9 +30,6 @@ pub(super) fn on(status: u16, title: &str) -> Option<&'static str> {
         (412, _) => "somebody else changed it meanwhile: look at it again, then decide",
         (413, _) => "send it in smaller parts",
         (429, _) => "wait a moment, and send less at a time",
-        (503, "Outcome unknown") => {
-            "it may have happened or not: look, or send it again with the same --idempotency-key"
-        }
         (503, _) => "try again in a moment",
         (500, _) => "tell whoever runs the server, with the correlation ID",
         _ => return None,

@@ -135,6 +135,7 @@ impl Way {
         let ask = server.ask(Method::POST, &["access", "batchUpdate"]).keyed(&key).body(body);
         let task = Task::accepted(&ask.success().await?.body);
         if self.wait {
+            eprintln!("{} is accepted", task.id);
             return follow(&server, form, &task.id, None).await;
         }
         show_one(form, COLUMNS, &task.shown(None))?;

@@ -39,8 +39,12 @@ pub(crate) struct Create {
     /// Wait until it is over, and write the credentials to a file
     #[arg(long)]
     wait: bool,
-    #[command(flatten)]
-    destination: Destination,
+    /// Where the credentials go, `-` for standard output [default: the Task's ID with .csv, here]
+    #[arg(long, value_name = "FILE", requires = "wait")]
+    to: Option<PathBuf>,
+    /// Overwrite the file if it is there
+    #[arg(long, requires = "to")]
+    force: bool,
     /// The request's own name: sent again with it, it is done once
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
@@ -48,11 +52,10 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        if self.destination.is_given() && !self.wait {
-            return Err(Failure::input("--to says where the credentials go once they are there")
-                .advise("give --wait as well, or use `gatehouse batch export` later"));
+        let destination = Destination::new(self.to, self.force, tenancy.chosen_form()?);
+        if self.wait {
+            destination.check()?;
         }
-        self.destination.check()?;
         let body = match &self.from {
             Some(path) => {
                 let accesses: Vec<Value> = rows::read(path)?;
@@ -65,7 +68,9 @@ impl Create {
         let ask = server.ask(Method::POST, &["access", "batch"]).keyed(&key).body(body);
         let task = Task::accepted(&ask.success().await?.body);
         if self.wait {
-            return follow(&server, form, &task.id, Some(&self.destination)).await;
+            // Whatever happens to this terminal, the batch can be found again.
+            eprintln!("{} is accepted", task.id);
+            return follow(&server, form, &task.id, Some(&destination)).await;
         }
         show_one(form, COLUMNS, &task.shown(None))?;
         if form == Form::Table {

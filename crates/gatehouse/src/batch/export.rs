@@ -8,8 +8,9 @@ use reqwest::Response;
 use serde_json::Value;
 
 use super::task::{Named, Task};
+use super::watch::Interrupts;
 use crate::access::COLUMNS_WITH_PASSWORD;
-use crate::api::{Tenancy, TenantServer};
+use crate::api::{Pages, Tenancy, TenantServer};
 use crate::failure::{Failure, Kind};
 use crate::output::{Column, Form, Room, csv};
 use crate::private_file::{self, PrivateFile};
@@ -22,22 +23,23 @@ use crate::private_file::{self, PrivateFile};
 pub(crate) struct Export {
     #[command(flatten)]
     named: Named,
-    #[command(flatten)]
-    destination: Destination,
-    /// Write the items that failed instead, with their reasons
-    #[arg(long)]
-    failed: bool,
-}
-
-/// Where credentials go.
-#[derive(Args)]
-pub(crate) struct Destination {
-    /// Where the credentials go, `-` for standard output [default: the Task's ID with .csv, here]
+    /// Where it goes, `-` for standard output [default: the Task's ID with .csv, here]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
     /// Overwrite the file if it is there
     #[arg(long)]
     force: bool,
+    /// Write the items that failed instead, with their reasons
+    #[arg(long)]
+    failed: bool,
+}
+
+/// Where credentials go, and in what form.
+pub(crate) struct Destination {
+    to: Option<PathBuf>,
+    overwrites: bool,
+    form: Option<Form>,
+    what: What,
 }
 
 /// What is written of items that failed.
@@ -52,7 +54,7 @@ const FAILED_COLUMNS: &[Column] = &[
 ];
 
 /// What is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Succeeded,
     Failed,
@@ -61,98 +63,91 @@ enum What {
 impl Export {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let id = self.named.id()?;
-        self.destination.check()?;
+        let mut destination = Destination::new(self.to, self.force, tenancy.chosen_form()?);
+        if self.failed {
+            destination.what = What::Failed;
+        }
+        destination.check()?;
         let (server, _) = tenancy.open().await?;
-        let task = Task::look(&server, &id).await?;
-        if !task.is_over() {
-            return Err(task.not_over());
-        }
-        let (what, n, nothing) = match self.failed {
-            true => (What::Failed, task.progress.failed, "no item of it failed"),
-            false => (What::Succeeded, task.progress.succeeded, "it did nothing"),
-        };
-        if n == 0 {
-            let said = format!("there is nothing to write: {id} is {}, and {nothing}", task.state);
-            return Err(Failure::new(Kind::NotFound, said));
-        }
-        let default = if self.failed { "-failed" } else { "" };
-        let write =
-            self.destination.write_what(&server, &task, what, default, tenancy.chosen_form()?);
-        let file = tokio::select! {
-            written = write => written?,
-            // Dropped where it is, the unfinished file is gone.
-            _ = tokio::signal::ctrl_c() => {
-                return Err(Failure::new(Kind::Interrupted, "nothing was written"));
-            }
-        };
-        if file != STDOUT {
-            println!("{n} to {file}");
-        }
-        if what == What::Succeeded && task.kind == "batchCreation" {
-            tell_of_lost_passwords(&server, &task).await?;
-        }
-        Ok(())
+        // Dropped where it is, the unfinished file is gone.
+        Interrupts::catch()?.or(export(&server, &id, &destination)).await
     }
 }
 
-/// What standard output is called.
-const STDOUT: &str = "-";
+async fn export(server: &TenantServer, id: &str, destination: &Destination) -> Result<(), Failure> {
+    let task = Task::look(server, id).await?;
+    if !task.is_over() {
+        return Err(task.not_over());
+    }
+    let (n, nothing) = match destination.what {
+        What::Failed => (task.progress.failed, "no item of it failed"),
+        What::Succeeded => (task.progress.succeeded, "it did nothing"),
+    };
+    if n == 0 {
+        let said = format!("there is nothing to write: {id} is {}, and {nothing}", task.state);
+        return Err(Failure::new(Kind::NotFound, said));
+    }
+    destination.write(server, &task).await?;
+    let path = destination.path(id);
+    if !is_stdout(&path) {
+        println!("{n} to {}", path.display());
+    }
+    if destination.what == What::Succeeded && task.kind == "batchCreation" {
+        tell_of_lost_passwords(server, &task).await?;
+    }
+    Ok(())
+}
+
+/// Whether this means standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
 
 impl Destination {
-    /// Whether the command says where.
-    pub(crate) fn is_given(&self) -> bool {
-        self.to.is_some()
+    /// Where accesses go: to this file, or to one that is called like the Task, in the form that its name says, or else this
+    /// one.
+    pub(crate) fn new(to: Option<PathBuf>, overwrites: bool, form: Option<Form>) -> Self {
+        Self { to, overwrites, form, what: What::Succeeded }
     }
 
-    /// Whether what is said can be done, before anything is begun that it is needed for.
+    /// Whether something can be written there, before anything is begun that it is needed for.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match &self.to {
-            Some(path) if path != Path::new(STDOUT) => private_file::check(path, self.force),
-            _ => Ok(()),
+            Some(path) if is_stdout(path) => Ok(()),
+            Some(path) => private_file::check(path, self.overwrites),
+            // Under a name that nothing has yet: in this directory, then.
+            None => private_file::check(Path::new("batch.csv"), true),
         }
     }
 
-    /// Writes what a Task did, and returns where it is.
-    pub(crate) async fn write(
-        &self,
-        server: &TenantServer,
-        task: &Task,
-    ) -> Result<String, Failure> {
-        self.write_what(server, task, What::Succeeded, "", None).await
+    /// Where what a Task did goes.
+    pub(crate) fn path(&self, id: &str) -> PathBuf {
+        if let Some(path) = &self.to {
+            return path.clone();
+        }
+        let of = if self.what == What::Failed { "-failed" } else { "" };
+        let ending = if self.form == Some(Form::Json) { "json" } else { "csv" };
+        format!("{id}{of}.{ending}").into()
     }
 
-    async fn write_what(
-        &self,
-        server: &TenantServer,
-        task: &Task,
-        what: What,
-        default: &str,
-        form: Option<Form>,
-    ) -> Result<String, Failure> {
-        let path = match &self.to {
-            Some(path) => path.clone(),
-            None => {
-                let ending = if form == Some(Form::Json) { "json" } else { "csv" };
-                format!("{}{default}.{ending}", task.id).into()
-            }
-        };
+    /// Writes what a Task did.
+    pub(crate) async fn write(&self, server: &TenantServer, task: &Task) -> Result<(), Failure> {
+        let path = self.path(&task.id);
         let is_json = match path.extension().and_then(|it| it.to_str()) {
             Some(ending) if ending.eq_ignore_ascii_case("json") => true,
             Some(ending) if ending.eq_ignore_ascii_case("csv") => false,
-            _ => form == Some(Form::Json),
+            _ => self.form == Some(Form::Json),
         };
-        if path == Path::new(STDOUT) {
+        if is_stdout(&path) {
             let mut out = BufWriter::new(io::stdout());
-            fetch(server, task, what, is_json, &mut out).await?;
-            out.flush()?;
-        } else {
-            let mut file = BufWriter::new(PrivateFile::create(&path, self.force)?);
-            fetch(server, task, what, is_json, &mut file).await?;
-            let shown = path.display();
-            let file = file.into_inner();
-            file.map_err(|bad| format!("{shown} can't be written: {}", bad.error()))?.finish()?;
+            fetch(server, task, self.what, is_json, &mut out).await?;
+            return Ok(out.flush()?);
         }
-        Ok(path.display().to_string())
+        let mut file = BufWriter::new(PrivateFile::create(&path, self.overwrites)?);
+        fetch(server, task, self.what, is_json, &mut file).await?;
+        let file = file.into_inner();
+        let bad = |cause| format!("{} can't be written: {cause}", path.display());
+        file.map_err(|failed| bad(failed.into_error()))?.finish()
     }
 }
 
@@ -233,16 +228,12 @@ async fn items<W: Write>(
     write: impl Fn(&mut W, u64, &Value) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let mut n = 0;
-    for number in 1.. {
-        let query = format!("state={state}&pageNumber={number}");
-        let ask = server.get(&["access", "batch", &task.id, "items"]).query(&query);
-        let answer = ask.success().await?;
-        for item in answer.body.as_array().ok_or_else(|| server.server.not_understood())? {
+    let path = ["access", "batch", &task.id, "items"];
+    let mut pages = Pages::all(server, &path, &format!("state={state}"));
+    while let Some((_, items)) = pages.next().await? {
+        for item in &items {
             write(out, n, item)?;
             n += 1;
-        }
-        if !answer.has_next() {
-            break;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use gatehouse_core::AccessId;
 
 use crate::failure::Failure;
 use crate::row_faults::RowFaults;
+use crate::table_input::{Row, read_rows};
 use crate::text_input;
 
 /// Most bytes of a file of IDs.
@@ -42,31 +43,20 @@ impl Chosen {
 }
 
 fn parse(source: &str, text: &str) -> Result<Vec<String>, Failure> {
-    let broken = |bad: csv::Error| Failure::input(format!("{source} is no table: {bad}"));
-    let mut reader =
-        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
+    let rows = read_rows(source, text)?;
+    let is_name = |cell: &str| COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(cell.trim()));
+    let named = rows.first().and_then(|head| head.cells.iter().position(is_name));
+    if named.is_none() && rows.first().is_some_and(|head| head.cells.len() > 1) {
+        return Err(Failure::input(format!("{source}: no column is called `id`")));
+    }
     let mut faults = RowFaults::of(source);
-    let (mut column, mut ids) = (0, Vec::new());
-    for (n, record) in reader.records().enumerate() {
-        let record = record.map_err(broken)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let is_name =
-            |cell: &str| COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(cell.trim()));
-        if n == 0 {
-            if let Some(named) = record.iter().position(is_name) {
-                column = named;
-                continue;
-            }
-            if record.len() > 1 {
-                return Err(Failure::input(format!("{source}, line 1: no column is called `id`")));
-            }
-        }
-        match record.get(column).map(str::trim).filter(|cell| !cell.is_empty()) {
-            Some(cell) => match read_id(cell) {
-                Ok(id) => ids.push(id),
-                Err(fault) => faults.add(line, fault),
-            },
-            None => faults.add(line, "has no ID"),
+    let mut ids = Vec::new();
+    for Row { line, cells } in rows.iter().skip(usize::from(named.is_some())) {
+        let cell = cells.get(named.unwrap_or(0)).map(str::trim).filter(|cell| !cell.is_empty());
+        match cell.map(read_id) {
+            Some(Ok(id)) => ids.push(id),
+            Some(Err(fault)) => faults.add(*line, fault),
+            None => faults.add(*line, "has no ID"),
         }
     }
     faults.none()?;
@@ -102,6 +92,7 @@ mod tests {
             format!("id\n{A}\n{B}\n"),
             format!("name,id,status\npump,{A},ACTIVE\n\"pump, 2\",{B},ACTIVE\n"),
             format!("index,accessId\n1,{A}\n2,{B}\n"),
+            format!("id;username\r\n{A};u\r\n{B};v\r\n"),
         ] {
             assert_eq!(parse("ids", &text).unwrap(), [A, B], "{text}");
         }

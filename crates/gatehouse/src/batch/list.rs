@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::task::COLUMNS;
+use super::task::LIST_COLUMNS;
 use crate::api::Tenancy;
 use crate::failure::Failure;
 use crate::paging::{Kind, Paging};
@@ -17,7 +17,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let (server, form) = tenancy.open().await?;
-        let kind = Kind { plural: "batches", columns: COLUMNS };
+        let kind = Kind { plural: "batches", columns: LIST_COLUMNS };
         self.paging.show(&server, &["access", "batch"], None, kind, form).await
     }
 }

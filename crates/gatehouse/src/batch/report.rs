@@ -1,11 +1,15 @@
 //! What came of a batch: shown, and told to whoever started the command by how it ends.
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use super::export::is_stdout;
 use super::task::{COLUMNS, Task};
-use crate::api::TenantServer;
+use crate::api::{TenantServer, explained};
 use crate::failure::{Failure, Kind};
 use crate::output::{Form, show_one, text};
+use crate::screen::harmless;
 
 /// So many failed items are named.
 const NAMED_MAX: usize = 10;
@@ -15,9 +19,13 @@ pub(crate) async fn show(
     server: &TenantServer,
     form: Form,
     task: &Task,
-    file: Option<&str>,
+    file: Option<&Path>,
 ) -> Result<(), Failure> {
-    show_one(form, COLUMNS, &task.shown(file))?;
+    // Behind the accesses themselves, nothing else stands on standard output.
+    if !file.is_some_and(is_stdout) {
+        let file = file.map(|path| path.display().to_string());
+        show_one(form, COLUMNS, &task.shown(file.as_deref()))?;
+    }
     if task.progress.failed > 0 && task.is_over() {
         name_failed(server, task).await?;
     }
@@ -56,13 +64,13 @@ pub(crate) fn judge(task: &Task) -> Result<(), Failure> {
 /// Names the first items that failed, each with its reason.
 async fn name_failed(server: &TenantServer, task: &Task) -> Result<(), Failure> {
     let path = ["access", "batch", &task.id, "items"];
-    let query = format!("state=failed&pageSize={NAMED_MAX}");
-    let items = server.get(&path).query(&query).success().await?.body;
+    let items = server.get(&path).query("state=failed").success().await?.body;
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
-    for item in items {
-        eprintln!("{}", failed_line(&item["error"]));
+    let named = &items[..items.len().min(NAMED_MAX)];
+    for item in named {
+        eprintln!("{}", harmless(&failed_line(&item["error"])));
     }
-    let rest = task.progress.failed.saturating_sub(items.len() as u64);
+    let rest = task.progress.failed.saturating_sub(named.len() as u64);
     if rest > 0 {
         eprintln!("… and {rest} more");
     }
@@ -77,11 +85,5 @@ fn failed_line(error: &Value) -> String {
         (!value.is_empty()).then(|| format!(" ({name} {value})"))
     });
     let named = named.unwrap_or_default();
-    crate::screen::harmless(&format!("item {position}{named}: {}", explained(error))).into_owned()
-}
-
-/// What a problem says.
-pub(crate) fn explained(problem: &Value) -> String {
-    let [status, title, detail] = ["status", "title", "detail"].map(|name| text(problem, name));
-    format!("{status} {title}: {detail}")
+    format!("item {position}{named}: {}", explained(error))
 }

@@ -4,8 +4,9 @@ use clap::Args;
 
 use super::report;
 use super::task::{Named, Task};
-use crate::api::Tenancy;
+use crate::api::{Tenancy, explained};
 use crate::failure::Failure;
+use crate::screen::harmless;
 
 /// Show how far a batch is, or what came of it
 #[derive(Args)]
@@ -21,7 +22,7 @@ impl Show {
         let task = Task::look(&server, &id).await?;
         report::show(&server, form, &task, None).await?;
         if let Some(error) = task.errors.first() {
-            eprintln!("{}", report::explained(error));
+            eprintln!("{}", harmless(&explained(error)));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl Stop {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let id = self.named.id()?;
         let (server, form) = tenancy.open().await?;
-        server.ask(Method::DELETE, &["access", "batch", &id]).success().await?;
+        server.ask(Method::DELETE, &["access", "batch", &id]).repeatable().success().await?;
         let task = Task::look(&server, &id).await?;
         report::show(&server, form, &task, None).await?;
         if form == Form::Table && task.progress.succeeded > 0 {

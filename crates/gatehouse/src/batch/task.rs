@@ -37,22 +37,30 @@ pub(crate) struct Progress {
     pub(crate) failed: u64,
 }
 
-/// What is shown of a Task.
+/// What a list shows of a Task.
+pub(crate) const LIST_COLUMNS: &[Column] = &[ID, STATE, KIND, ACCEPTED];
+
+/// What is shown of one Task.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column::text("ID", "id", Room::Whole),
-    Column::text("STATE", "state", Room::Whole),
-    Column::text("KIND", "@type", Room::Whole),
-    Column::made_time(
-        "ACCEPTED (UTC)",
-        "accepted",
-        |it| accepted(&text(it, "id")),
-        Room::IfLeft(0),
-    ),
+    ID,
+    STATE,
+    KIND,
+    ACCEPTED,
     Column::text("TOTAL", "total", Room::IfLeft(1)),
     Column::text("SUCCEEDED", "succeeded", Room::IfLeft(1)),
     Column::text("FAILED", "failed", Room::IfLeft(1)),
     Column::text("FILE", "file", Room::IfLeft(2)),
 ];
+
+const ID: Column = Column::text("ID", "id", Room::Whole);
+const STATE: Column = Column::text("STATE", "state", Room::Whole);
+const KIND: Column = Column::text("KIND", "@type", Room::Whole);
+const ACCEPTED: Column = Column::made_time(
+    "ACCEPTED (UTC)",
+    "accepted",
+    |it| accepted(&text(it, "id")),
+    Room::IfLeft(0),
+);
 
 /// When a Task was accepted: its ID says so.
 fn accepted(id: &str) -> String {
@@ -121,7 +129,9 @@ impl Task {
     /// What is shown of it, with the file that its accesses went to.
     pub(crate) fn shown(&self, file: Option<&str>) -> Value {
         let Progress { total, succeeded, failed } = self.progress;
-        let mut shown = json!({ "id": self.id, "state": self.state, "@type": self.kind });
+        let mut shown = json!({
+            "id": self.id, "state": self.state, "@baseType": "task", "@type": self.kind
+        });
         // What was only just accepted has not been asked how far it is.
         if total > 0 {
             shown["total"] = total.into();
@@ -149,14 +159,14 @@ impl Task {
 /// behind the rest.
 async fn read_base(server: &TenantServer, mut response: Response) -> Result<Value, Failure> {
     let mut read = Vec::new();
-    let broken = || server.server.not_understood();
-    while let Some(chunk) = response.chunk().await.map_err(|_| broken())? {
+    let broken = |error| server.server.broke_off(&error);
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
         read.extend_from_slice(&chunk);
         if let Some(base) = before_accesses(&read) {
             return Ok(base);
         }
     }
-    serde_json::from_slice(&read).map_err(|_| broken())
+    serde_json::from_slice(&read).map_err(|_| server.server.not_understood())
 }
 
 /// What stands in front of the list of accesses, as soon as that begins.

@@ -1,11 +1,13 @@
-//! `gatehouse batch wait`.
+//! `gatehouse batch wait`, and what every command does that waits.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::export::Destination;
 use super::report;
 use super::task::{Named, Task};
-use super::watch::{Ending, watch};
+use super::watch::{Ending, Interrupts, watch};
 use crate::api::{Tenancy, TenantServer};
 use crate::failure::{Failure, Kind};
 use crate::output::Form;
@@ -17,17 +19,24 @@ use crate::output::Form;
 pub(crate) struct Wait {
     #[command(flatten)]
     named: Named,
-    #[command(flatten)]
-    destination: Destination,
+    /// Write the accesses, with their passwords, to this file; `-` for standard output
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+    /// Overwrite the file if it is there
+    #[arg(long, requires = "to")]
+    force: bool,
 }
 
 impl Wait {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let id = self.named.id()?;
-        self.destination.check()?;
+        let form = tenancy.chosen_form()?;
+        let destination = self.to.map(|to| Destination::new(Some(to), self.force, form));
+        if let Some(destination) = &destination {
+            destination.check()?;
+        }
         let (server, form) = tenancy.open().await?;
-        let wanted = self.destination.is_given();
-        follow(&server, form, &id, wanted.then_some(&self.destination)).await
+        follow(&server, form, &id, destination.as_ref()).await
     }
 }
 
@@ -38,17 +47,25 @@ pub(crate) async fn follow(
     id: &str,
     destination: Option<&Destination>,
 ) -> Result<(), Failure> {
-    let (task, was_stopped) = match watch(server, id).await? {
+    let mut resume = format!("gatehouse batch wait {id}");
+    if let Some(destination) = destination {
+        resume += &format!(" --to {}", destination.path(id).display());
+    }
+    let mut interrupts = Interrupts::catch()?;
+    let (task, was_stopped) = match watch(server, id, &resume, &mut interrupts).await? {
         Ending::Over(task) => (task, false),
         Ending::Stopped(task) => (task, true),
     };
-    let file = match destination {
-        Some(destination) if task.progress.succeeded > 0 => {
-            Some(keep(server, &task, destination).await?)
-        }
-        _ => None,
+    let rest = async {
+        let file = match destination {
+            Some(destination) if task.progress.succeeded > 0 => {
+                Some(keep(server, &task, destination).await?)
+            }
+            _ => None,
+        };
+        report::show(server, form, &task, file.as_deref()).await
     };
-    report::show(server, form, &task, file.as_deref()).await?;
+    interrupts.or(rest).await?;
     match report::judge(&task) {
         Err(why) if was_stopped => Err(Failure::new(Kind::Interrupted, why.said())),
         judged => judged,
@@ -60,11 +77,14 @@ async fn keep(
     server: &TenantServer,
     task: &Task,
     destination: &Destination,
-) -> Result<String, Failure> {
-    destination.write(server, task).await.map_err(|why| {
+) -> Result<PathBuf, Failure> {
+    let kept = destination.write(server, task).await;
+    kept.map_err(|why| {
         let id = &task.id;
-        why.advise(format!(
-            "nothing is lost: `gatehouse batch export {id} --to FILE` fetches it again"
+        // The batch is done all the same.
+        why.of_kind(Kind::Partial).advise(format!(
+            "nothing is lost: `gatehouse batch export {id} --to FILE` fetches the credentials again"
         ))
-    })
+    })?;
+    Ok(destination.path(&task.id))
 }

@@ -3,7 +3,6 @@
 //! A server that is away for a while is waited for, too: the batch is none the worse for it.
 
 use std::cell::Cell;
-use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -13,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::task::Task;
 use crate::api::TenantServer;
 use crate::failure::{Failure, Kind};
-use crate::screen::has_somebody_to_ask;
+use crate::question::{ask, can_be_asked};
 
 /// Between two looks: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -21,6 +20,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a server may be away.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long one look may take.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How the waiting ended.
 pub(crate) enum Ending {
@@ -30,30 +32,37 @@ pub(crate) enum Ending {
     Stopped(Task),
 }
 
-/// Waits until a Task is over, or somebody no longer wants to.
-pub(crate) async fn watch(server: &TenantServer, id: &str) -> Result<Ending, Failure> {
-    let mut interrupts = signal(SignalKind::interrupt())
-        .map_err(|cause| format!("Ctrl-C can't be caught: {cause}"))?;
+/// Waits until a Task is over, or somebody no longer wants to. `resume` is the command that waits for it again.
+pub(crate) async fn watch(
+    server: &TenantServer,
+    id: &str,
+    resume: &str,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, Failure> {
     loop {
         let bar = Bar::new();
         tokio::select! {
             over = until_over(server, id, &bar) => {
                 bar.clear();
-                return over.map(Ending::Over);
+                let advice = || format!("the batch goes on without you; `{resume}` waits for it again");
+                return over.map(Ending::Over).map_err(|why| why.advise(advice()));
             }
-            _ = interrupts.recv() => {}
+            () = interrupts.next() => {}
         }
         bar.clear();
-        match ask_what_to_do(id, &mut interrupts).await? {
+        match ask_what_to_do(id, interrupts).await? {
             Wish::Wait => {}
             Wish::Leave => {
                 let said = format!("{id} goes on without you");
                 return Err(Failure::new(Kind::Interrupted, said)
-                    .advise(format!("`gatehouse batch wait {id}` waits for it again")));
+                    .advise(format!("`{resume}` waits for it again")));
             }
             Wish::Stop => {
-                stop(server, id).await?;
-                return Task::look(server, id).await.map(Ending::Stopped);
+                let stopped = async {
+                    stop(server, id).await?;
+                    Task::look(server, id).await
+                };
+                return interrupts.or(stopped).await.map(Ending::Stopped);
             }
         }
     }
@@ -61,33 +70,57 @@ pub(crate) async fn watch(server: &TenantServer, id: &str) -> Result<Ending, Fai
 
 /// Stops a Task. One that was over already is left as it is.
 async fn stop(server: &TenantServer, id: &str) -> Result<(), Failure> {
-    let answer = server.ask(Method::DELETE, &["access", "batch", id]).answer().await?;
+    let ask = server.ask(Method::DELETE, &["access", "batch", id]).repeatable();
+    let answer = ask.answer().await?;
     if answer.is_success() || answer.status == 409 { Ok(()) } else { Err(answer.failure()) }
 }
 
 async fn until_over(server: &TenantServer, id: &str, bar: &Bar) -> Result<Task, Failure> {
     let mut pause = FIRST_PAUSE;
-    let mut away_since = None;
+    let mut last_seen: Option<Instant> = None;
     loop {
-        match Task::look(server, id).await {
+        let looked = tokio::time::timeout(LOOK_TIMEOUT, Task::look(server, id)).await;
+        match looked.unwrap_or_else(|_| Err(Failure::new(Kind::Unreachable, "no answer in time"))) {
             Ok(task) if task.is_over() => return Ok(task),
             Ok(task) => {
-                away_since = None;
+                last_seen = Some(Instant::now());
                 bar.show(&task);
             }
-            Err(why) if why.kind == Kind::Unreachable => {
-                let since = *away_since.get_or_insert_with(Instant::now);
-                if since.elapsed() > PATIENCE {
-                    return Err(why.advise(format!(
-                        "the batch goes on without you; `gatehouse batch wait {id}` waits for it again"
-                    )));
+            // A server that goes away comes back; one that was never there does not.
+            Err(why) => match last_seen {
+                Some(seen) if why.kind == Kind::Unreachable && seen.elapsed() < PATIENCE => {
+                    bar.say("the server can't be reached; trying again");
                 }
-                bar.say("the server can't be reached; trying again");
-            }
-            Err(why) => return Err(why),
+                _ => return Err(why),
+            },
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Every Ctrl-C from now on. Without anyone who asks for the next one, it does nothing any more.
+pub(crate) struct Interrupts(Signal);
+
+impl Interrupts {
+    pub(crate) fn catch() -> Result<Self, Failure> {
+        let caught = signal(SignalKind::interrupt());
+        Ok(Self(caught.map_err(|cause| format!("Ctrl-C can't be caught: {cause}"))?))
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+
+    /// Does something that Ctrl-C ends.
+    pub(crate) async fn or<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            done = work => done,
+            () = self.next() => Err(Failure::new(Kind::Interrupted, "interrupted")),
+        }
     }
 }
 
@@ -99,31 +132,26 @@ enum Wish {
 }
 
 /// Asks what Ctrl-C was meant to say. Another one means: just let me go.
-async fn ask_what_to_do(id: &str, interrupts: &mut Signal) -> Result<Wish, Failure> {
-    if !has_somebody_to_ask() {
+async fn ask_what_to_do(id: &str, interrupts: &mut Interrupts) -> Result<Wish, Failure> {
+    if !can_be_asked() {
         return Ok(Wish::Leave);
     }
     loop {
-        eprint!("\n{id}: stop it (s), leave it running (l), or go on waiting (w)? ");
-        io::stderr().flush()?;
-        let answer = tokio::task::spawn_blocking(|| {
-            let mut line = String::new();
-            io::stdin().lock().read_line(&mut line).map(|n| (n, line))
-        });
+        let question = format!("\n{id}: stop it (s), leave it running (l), or go on waiting (w)? ");
+        let answer = tokio::task::spawn_blocking(move || ask(&question));
         let answer = tokio::select! {
             answer = answer => answer.map_err(|_| "nobody can be asked".to_owned())?,
-            _ = interrupts.recv() => {
+            () = interrupts.next() => {
                 eprintln!();
                 return Ok(Wish::Leave);
             }
         };
-        // At the end of what can be typed, nobody is there any more.
-        let Ok((1.., line)) = answer else { return Ok(Wish::Leave) };
-        match line.trim().to_lowercase().as_str() {
-            "s" | "stop" => return Ok(Wish::Stop),
-            "l" | "leave" => return Ok(Wish::Leave),
-            "w" | "wait" => return Ok(Wish::Wait),
-            _ => {}
+        match answer.ok().flatten().as_deref() {
+            Some("s" | "stop") => return Ok(Wish::Stop),
+            Some("w" | "wait") => return Ok(Wish::Wait),
+            // At the end of what can be typed, nobody is there any more.
+            Some("l" | "leave") | None => return Ok(Wish::Leave),
+            Some(_) => {}
         }
     }
 }
@@ -155,6 +183,8 @@ impl Bar {
         });
         self.bar.set_position(progress.succeeded + progress.failed);
         if !self.is_seen.replace(true) {
+            // What was done before says nothing about how fast it goes.
+            self.bar.reset_eta();
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.tick();
         }

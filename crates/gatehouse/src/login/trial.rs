@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::api::Server;
+use crate::api::{Server, explained};
 use crate::failure::{Failure, Kind};
 
 /// What came of it, where the token can be kept.
@@ -38,12 +38,12 @@ impl Trial {
                 Kind::NotAllowed,
                 format!(
                     "the server doesn't take this token, so nothing is kept: {}",
-                    answer.explain()
+                    explained(&answer.body)
                 ),
             )
             .advise(advice(issuer))),
-            403 => Ok(Self::Limited(answer.explain())),
-            _ => Ok(Self::Unknown(answer.explain())),
+            403 => Ok(Self::Limited(explained(&answer.body))),
+            _ => Ok(Self::Unknown(explained(&answer.body))),
         }
     }
 

@@ -30,10 +30,10 @@ impl Table {
         let fit = |column: &'static Column| {
             let cells = rows.iter().map(|row| width(&harmless(&column.short(row))));
             let widest = cells.max().unwrap_or(0);
-            // What nobody has is worth no column, unless it always stands there.
+            // What nobody has is worth no column on a terminal; programs count on all of them.
             let is_shown = match column.room {
                 Room::Never => false,
-                Room::IfLeft(_) => widest > 0,
+                Room::IfLeft(_) => widest > 0 || screen.width.is_none(),
                 Room::Whole | Room::Cut(_) => true,
             };
             is_shown.then(|| Fitted { column, width: widest.max(width(column.head)) })

@@ -85,8 +85,8 @@ impl Find {
         let (mut seen, mut sought, mut malformed) = (HashSet::new(), Vec::new(), Vec::new());
         for text in given {
             match Sought::recognise(&text, self.kind) {
-                Some(it) if seen.insert(it.value.clone()) => sought.push(it),
-                None if seen.insert(text.clone()) => malformed.push(text),
+                Some(it) if seen.insert((it.value.clone(), it.likely.clone())) => sought.push(it),
+                None if seen.insert((text.clone(), Vec::new())) => malformed.push(text),
                 _ => {}
             }
         }
@@ -113,7 +113,7 @@ impl Find {
         }
         for source in sources {
             let (_, text) = text_input::read(source, BYTES_MAX)?;
-            given.extend(split(&text).into_iter().map(str::to_owned));
+            given.extend(split(&text));
         }
         if given.is_empty() {
             return Err(Failure::input("there is nothing to look for")
@@ -208,27 +208,28 @@ impl Results {
             "errors": self.problems.all(),
         });
         let mut out = io::stdout().lock();
-        writeln!(out, "{all:#}")?;
+        writeln!(out, "{}", Screen::stdout().json(&format!("{all:#}")))?;
         Ok(out.flush()?)
     }
 
     fn show_csv(&self) -> Result<(), Failure> {
+        let screen = Screen::stdout();
         let mut out = io::stdout().lock();
         csv::write_head(&mut out, ALL_COLUMNS)?;
         for mut row in self.found() {
             row["result"] = "found".into();
-            csv::write_row(&mut out, ALL_COLUMNS, &row)?;
+            csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
         }
         for (finding, result) in [(Finding::NotFound, "not found"), (Finding::Unknown, "unknown")] {
             for sought in self.of(finding) {
                 let row =
                     json!({ "sought": sought.given, "result": result, "kind": sought.words() });
-                csv::write_row(&mut out, ALL_COLUMNS, &row)?;
+                csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
             }
         }
         for text in &self.malformed {
             let row = json!({ "sought": text, "result": "malformed" });
-            csv::write_row(&mut out, ALL_COLUMNS, &row)?;
+            csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
         }
         out.flush()?;
         self.problems.tell();
@@ -247,7 +248,8 @@ impl Results {
             ];
             let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
             let said = said.collect::<Vec<_>>().join(", ");
-            return Err(Failure::new(failure::Kind::Partial, said));
+            let failure = Failure::new(failure::Kind::Partial, said);
+            return Err(failure.under(self.problems.correlation()));
         }
         match self.of(Finding::NotFound).len() {
             0 => Ok(()),

@@ -8,16 +8,20 @@ use serde_json::{Value, json};
 use super::COLUMNS;
 use super::problem::Problems;
 use crate::api::{Tenancy, TenantServer};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::filter::{self, Conditions};
 use crate::output::{Form, Listing};
 use crate::paging::Paging;
+use crate::screen::Screen;
 
 /// What a page has room for unless something else is said.
 const PAGE_SIZE: u64 = 100;
 
 /// The same where all of it is read: as much as a page may have.
 const WHOLE_PAGE_SIZE: u64 = 1000;
+
+/// So many pages in a row may be empty because something fails, before the rest is given up.
+const FAILED_PAGES_MAX: u32 = 3;
 
 /// List connections, over all platforms
 ///
@@ -66,6 +70,7 @@ impl List {
         let mut number = self.paging.page.unwrap_or(1);
         let mut shown = Shown::new(form);
         let mut problems = Problems::default();
+        let (mut n_failed_pages, mut is_cut) = (0, false);
         loop {
             let page = Page::ask(&server, &expression, number, size, "").await?;
             problems.add(&page.errors);
@@ -73,7 +78,15 @@ impl List {
             if !all {
                 break;
             }
-            if page.products.is_empty() && self.is_end(&server, &expression, number, size).await? {
+            match self.behind(&server, &expression, number, size, &page, &mut problems).await? {
+                Behind::Nothing => break,
+                // What is missing is told; others may have more.
+                Behind::Unknown if n_failed_pages == FAILED_PAGES_MAX => break,
+                Behind::Unknown => n_failed_pages += 1,
+                Behind::Something => n_failed_pages = 0,
+            }
+            if !page.has_next {
+                is_cut = true;
                 break;
             }
             number += 1;
@@ -84,24 +97,38 @@ impl List {
         if is_empty && problems.is_empty() && form == Form::Table {
             eprintln!("no connections{}", if number > 1 && !all { " on this page" } else { "" });
         }
-        problems.judge()
+        problems.judge()?;
+        if is_cut {
+            let said = format!("this is not all: page {number} is the last that may be asked for");
+            return Err(Failure::new(Kind::Partial, said).advise("ask for larger pages"));
+        }
+        Ok(())
     }
 
-    /// Whether nothing comes behind a page without connections. By properties a page in the middle may be empty: then
-    /// the page tells that has all of them.
-    async fn is_end(
+    /// What comes behind a page. By properties a page in the middle may be empty: then the page tells that has all of them.
+    async fn behind(
         &self,
         server: &TenantServer,
         expression: &str,
         number: u64,
         size: u64,
-    ) -> Result<bool, Failure> {
-        if !expression.contains("customProperty") {
-            return Ok(true);
+        page: &Page,
+        problems: &mut Problems,
+    ) -> Result<Behind, Failure> {
+        if !page.products.is_empty() {
+            return Ok(Behind::Something);
         }
-        let accounts = only_accounts(expression);
-        let page = Page::ask(server, &accounts, number, size, "&fields=none").await?;
-        Ok(page.products.is_empty())
+        let mut has_failed = !page.errors.is_empty();
+        if expression.contains("customProperty") {
+            let accounts = only_accounts(expression);
+            let whole = Page::ask(server, &accounts, number, size, "&fields=none").await?;
+            problems.add(&whole.errors);
+            if !whole.products.is_empty() {
+                return Ok(Behind::Something);
+            }
+            has_failed |= !whole.errors.is_empty();
+        }
+        Ok(if has_failed { Behind::Unknown } else { Behind::Nothing })
     }
 
     fn expression(&self) -> String {
@@ -133,10 +160,19 @@ impl List {
     }
 }
 
+/// What comes behind a page.
+enum Behind {
+    Something,
+    Nothing,
+    /// The page is empty because something failed.
+    Unknown,
+}
+
 /// A page over all accounts.
 struct Page {
     products: Vec<Value>,
     errors: Vec<Value>,
+    has_next: bool,
 }
 
 impl Page {
@@ -150,12 +186,14 @@ impl Page {
         let mut query = vec![format!("pageSize={size}&pageNumber={number}{more}")];
         query.extend(filter::as_parameter(expression));
         let ask = server.get(&["product"]).query(&query.join("&")).strictly();
-        let mut body = ask.success().await?.body;
+        let answer = ask.success().await?;
+        let has_next = answer.has_next();
+        let mut body = answer.body;
         let mut list = |name: &str| match body.get_mut(name).map(Value::take) {
             Some(Value::Array(items)) => Ok(items),
             _ => Err(server.server.not_understood()),
         };
-        Ok(Self { products: list("entities")?, errors: list("errors")? })
+        Ok(Self { products: list("entities")?, errors: list("errors")?, has_next })
     }
 }
 
@@ -177,10 +215,11 @@ impl Shown {
         match self {
             Self::Listing(listing) => listing.show(products),
             Self::Json(n) => {
+                let screen = Screen::stdout();
                 let mut out = io::stdout().lock();
                 for product in products {
                     let before = if *n == 0 { "{\"entities\":[\n  " } else { ",\n  " };
-                    write!(out, "{before}{product}")?;
+                    write!(out, "{before}{}", screen.json(&product.to_string()))?;
                     *n += 1;
                 }
                 Ok(out.flush()?)
@@ -200,7 +239,8 @@ impl Shown {
             Self::Listing(listing) => listing.finish(),
             Self::Json(n) => {
                 let before = if n == 0 { "{\"entities\":[" } else { "\n" };
-                let errors = json!(problems.all());
+                let errors = json!(problems.all()).to_string();
+                let errors = Screen::stdout().json(&errors).into_owned();
                 let mut out = io::stdout().lock();
                 writeln!(out, "{before}],\n\"errors\":{errors}}}")?;
                 Ok(out.flush()?)

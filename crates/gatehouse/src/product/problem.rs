@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::api::explained;
 use crate::failure::{Failure, Kind};
 use crate::output::text;
 use crate::screen::harmless;
@@ -19,7 +20,7 @@ impl Problems {
     /// Adds those of an answer.
     pub(crate) fn add(&mut self, errors: &[Value]) {
         for error in errors {
-            if self.told.insert(line(error)) {
+            if self.told.insert(explained(error)) {
                 self.all.push(error.clone());
             }
         }
@@ -36,24 +37,21 @@ impl Problems {
     /// Tells them on standard error.
     pub(crate) fn tell(&self) {
         for error in &self.all {
-            eprintln!("! {}", harmless(&line(error)));
+            eprintln!("! {}", harmless(&explained(error)));
         }
     }
 
     /// How a command ends that wanted all of it.
     pub(crate) fn judge(&self) -> Result<(), Failure> {
-        match self.all.first() {
-            None => Ok(()),
-            Some(first) => {
-                let said = "this is not all: some of it could not be had, as told above";
-                Err(Failure::new(Kind::Partial, said).under(Some(text(first, "correlationId"))))
-            }
+        if self.all.is_empty() {
+            return Ok(());
         }
+        let said = "this is not all: some of it could not be had, as told above";
+        Err(Failure::new(Kind::Partial, said).under(self.correlation()))
     }
-}
 
-/// A problem in a line.
-fn line(error: &Value) -> String {
-    let [status, title, detail] = ["status", "title", "detail"].map(|name| text(error, name));
-    format!("{status} {title}: {detail}")
+    /// Under which name the server's log knows the first of them.
+    pub(crate) fn correlation(&self) -> Option<String> {
+        self.all.first().map(|first| text(first, "correlationId"))
+    }
 }

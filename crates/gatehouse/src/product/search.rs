@@ -89,9 +89,15 @@ fn judge(
         return Finding::Found(found);
     }
     // Of IMSIs and MSISDNs an answer says nothing; of the others it names those that are surely nowhere.
-    let named = format!("`{}`", sought.value);
-    let is_named = kinds.len() == 1 && missing.iter().any(|it| text(it, "detail").contains(&named));
+    let is_this = |named: &str| kinds.iter().any(|kind| kind.is_same(named, &sought.value));
+    let is_named =
+        kinds.len() == 1 && missing.iter().any(|it| named_in(it).is_some_and(|it| is_this(&it)));
     if has_failures && !is_named { Finding::Unknown } else { Finding::NotFound }
+}
+
+/// What a problem names as missing: it stands in backquotes.
+fn named_in(problem: &Value) -> Option<String> {
+    text(problem, "detail").split('`').nth(1).map(str::to_owned)
 }
 
 /// As many at a time as a search may have, each with all that it is taken for.
@@ -153,6 +159,11 @@ mod tests {
         assert_eq!(of(&iccid, &[card("8948692690826143258")], &[], true), "found");
         assert_eq!(of(&iccid, &[card("8900000000000000000")], &missing, true), "not found");
         assert_eq!(of(&iccid, &[], &missing, false), "not found");
+        // The same card with its check digit: the server names it as it was written first.
+        let checked = Sought::recognise("89486926908261432580", None).unwrap();
+        let digit = gatehouse_core::identifier::luhn_digit("8948692690826143258").unwrap();
+        let checked = Sought { value: format!("8948692690826143258{digit}"), ..checked };
+        assert_eq!(of(&checked, &[], &missing, true), "not found");
         assert_eq!(of(&iccid, &[], &[], true), "unknown");
         assert_eq!(of(&imsi, &[], &[], false), "not found");
         assert_eq!(of(&imsi, &[], &missing, true), "unknown");

@@ -84,11 +84,21 @@ impl Kind {
         }
     }
 
+    /// Whether two texts are the same identifier.
+    pub(crate) fn is_same(self, one: &str, other: &str) -> bool {
+        match self.identifier() {
+            Some(kind) => {
+                let key = |value| gatehouse_core::identifier::key(kind, value);
+                key(one) == key(other)
+            }
+            None => one == other,
+        }
+    }
+
     /// Whether a product carries it. A card with its check digit and without is the same card.
     pub(crate) fn is_carried(self, product: &Value, value: &str) -> bool {
         let Some(kind) = self.identifier() else { return text(product, "id") == value };
-        let key = |value| gatehouse_core::identifier::key(kind, value);
-        values_of(product, kind.as_str()).any(|it| key(it.trim_start_matches('+')) == key(value))
+        values_of(product, kind.as_str()).any(|it| self.is_same(it.trim_start_matches('+'), value))
     }
 }
 
@@ -135,16 +145,31 @@ fn plain(given: &str) -> &str {
     }
 }
 
-/// The identifiers in a text: with line ends, spaces, commas or semicolons between. A first line may name the column.
-pub(crate) fn split(text: &str) -> Vec<&str> {
+/// The identifiers in a text: with line ends, commas, semicolons or spaces between. A first line may name the column.
+///
+/// Labels group the digits of a number. Groups that are no identifiers by themselves, and are one together, are that one.
+pub(crate) fn split(text: &str) -> Vec<String> {
     const NAMES: [&str; 8] =
         ["iccid", "imsi", "msisdn", "serial", "serialnumber", "id", "productid", "identifier"];
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let is_name = NAMES.contains(&first.trim().to_lowercase().replace([' ', '_'], "").as_str());
     let text = if is_name { rest } else { text };
-    let between = |it: char| it.is_whitespace() || matches!(it, ',' | ';');
-    let tokens = text.split(between).map(|token| token.trim_matches('"'));
-    tokens.filter(|token| !token.is_empty()).collect()
+    let pieces =
+        text.split(['\n', '\r', '\t', ',', ';']).map(|piece| piece.trim_matches(['"', ' ']));
+    pieces.filter(|piece| !piece.is_empty()).flat_map(split_piece).collect()
+}
+
+fn split_piece(piece: &str) -> Vec<String> {
+    let parts: Vec<String> = piece.split_whitespace().map(str::to_owned).collect();
+    let is_one = |text: &str| Sought::recognise(text, None).is_some();
+    let is_grouped =
+        piece.chars().all(|it| it.is_ascii_digit() || matches!(it, '+' | ' ' | 'F' | 'f'));
+    let together = parts.concat();
+    if parts.len() > 1 && is_grouped && !parts.iter().all(|it| is_one(it)) && is_one(&together) {
+        vec![together]
+    } else {
+        parts
+    }
 }
 
 #[cfg(test)]
@@ -189,5 +214,15 @@ mod tests {
         assert_eq!(split("ICCID\r\n1\r\n2\r\n"), ["1", "2"]);
         assert_eq!(split("12345"), ["12345"]);
         assert!(split(" \n ").is_empty());
+        // Labels group digits.
+        assert_eq!(
+            split("+49 151 12345678\n8949 0200 0012 3456 789F"),
+            ["+4915112345678", "8949020000123456789F"]
+        );
+        assert_eq!(
+            split("260496931700685 487942498061999"),
+            ["260496931700685", "487942498061999"]
+        );
+        assert_eq!(split("pump 7"), ["pump", "7"]);
     }
 }

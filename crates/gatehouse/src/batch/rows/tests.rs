@@ -33,9 +33,16 @@ fn every_fault_is_told_with_its_line() {
         line 4: username ` ok2` begins or ends with a space
         line 5: username `ok` stands on line 2 already
         line 6: password must have 1 to 72 bytes of UTF-8, not 73
-        line 7: has 2 cells, where the first line names 3 columns
+        line 7: has 2 cells, where the table has 3 columns
         line 8: deviceName must have 1 to 128 characters, not 129
     ");
+}
+
+/// As spreadsheets write them: the lines are those that an editor shows.
+#[test]
+fn lines_are_counted_however_they_end() {
+    let said = read("username;password\r\nok;\r\n\r\na:b;\r\n").unwrap_err();
+    assert!(said.contains("line 4: username must not hold"), "{said}");
 }
 
 #[test]

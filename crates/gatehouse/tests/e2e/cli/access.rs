@@ -93,6 +93,19 @@ fn names_cannot_steer_the_terminal() {
     }
     let named = desk.json(&["access", "show", "u", "--output", "json"]);
     assert_eq!(named["name"], evil, "programs get it as it is");
+    // Whatever form a terminal is shown, and whoever is asked there.
+    let stays_home = |raw: &str| !raw.replace("\u{1b}[0m", "").contains("\u{1b}[2J");
+    for form in ["table", "json", "csv"] {
+        let (raw, code) = desk.terminal(&["access", "show", "u", "-o", form], 80).finish_raw();
+        assert!(code == 0 && stays_home(&raw), "{form}: {raw:?}");
+    }
+    let mut terminal = desk.terminal(&["access", "terminate", "u"], 80);
+    terminal.until("a question", |screen| screen.contains("[y/N]"));
+    terminal.press("n\n");
+    let (raw, code) = terminal.finish_raw();
+    assert!(code == 1 && stays_home(&raw), "{raw:?}");
+    let (raw, code) = desk.terminal(&["access", "show", "x\u{1b}[2J"], 80).finish_raw();
+    assert!(code == 5 && stays_home(&raw), "{raw:?}");
 }
 
 #[test]
@@ -175,6 +188,13 @@ fn a_name_that_several_have_means_none_of_them() {
     assert!(ran.stderr.contains("2 accesses are called `twin`; which one?"), "{}", ran.stderr);
     let statuses = desk.ok(&["access", "list", "--name", "twin", "-o", "csv"]);
     assert_eq!(statuses.matches(",ACTIVE,").count(), 2, "neither was ended");
+
+    // The device was replaced: its ended access doesn't stand in the way of the next one's.
+    let id = statuses.lines().nth(1).unwrap().split(',').next().unwrap();
+    desk.ok(&["access", "terminate", id]);
+    let suspended = desk.json(&["access", "suspend", "twin", "-o", "json"]);
+    assert_eq!(suspended["status"], "SUSPENDED");
+    assert_ne!(suspended["id"], id);
 }
 
 #[test]
@@ -308,6 +328,13 @@ fn small_pages_are_gone_through_too() {
     }
     desk.ok(&of_acme(&["batch", "create", "--contract", "payg", "--count", "20", "--wait"]));
     assert_eq!(desk.ok(&of_acme(&["access", "list", "--all"])).lines().count(), 21);
+    desk.ok(&of_acme(&["access", "create", "--contract", "payg", "--username", "u"]));
+    desk.ok(&of_acme(&["access", "show", "u"]));
+    let taken = desk.run_with(
+        &of_acme(&["batch", "create", "--contract", "payg", "--from", "-", "--wait"]),
+        "username\nu\n",
+    );
+    assert_eq!(taken.code, 3, "{}", taken.stderr);
     let ran = desk.run(&of_acme(&["access", "list", "--page-size", "8"]));
     assert_eq!(ran.code, 6, "what is asked for by name is not changed in silence");
 }

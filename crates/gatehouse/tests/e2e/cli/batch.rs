@@ -80,6 +80,11 @@ fn credentials_go_to_a_file_of_their_own_unless_asked() {
     assert_eq!(forced, format!("3 to {file}\n"));
     let asked = desk.ok(&["batch", "export", &task, "--to", "-"]);
     assert!(asked.contains(&password), "who asks for it gets it");
+    let words = ["batch", "create", "--contract", "C-PAYG", "--count", "2", "--wait", "--to", "-"];
+    let table = desk.ok(&words);
+    assert!(table.starts_with("id,username,password,") && table.lines().count() == 3, "{table}");
+    let whole = desk.json(&[&words[..], &["-o", "json"]].concat());
+    assert_eq!(whole["accesses"].as_array().unwrap().len(), 2, "and nothing else");
     desk.ok(&["batch", "export", &task, "--to", "fleet.json"]);
     let json: serde_json::Value = serde_json::from_str(&desk.read("fleet.json")).unwrap();
     assert_eq!(
@@ -101,7 +106,7 @@ fn a_table_is_checked_before_anything_is_sent() {
     gatehouse: bad.csv has faults, and nothing was sent:
         line 3: username must not hold a `:`, which HTTP Basic puts between name and password
         line 4: username `ok` stands on line 2 already
-        line 5: has 2 cells, where the first line names 3 columns
+        line 5: has 2 cells, where the table has 3 columns
     ");
     assert_eq!(desk.ok(&["batch", "list", "-o", "json"]), "[]\n", "nothing was sent");
 
@@ -133,6 +138,7 @@ fn what_fails_is_named_and_can_be_written_down() {
     let ran = desk.run(&words);
     assert_eq!(ran.code, 3);
     insta::assert_snapshot!(steady(&ran.stderr), @"
+    job-01234567-89ab-7cde-f012-3456789abcde is accepted
     item 2 (username taken): 409 Username taken: username `taken` is taken, perhaps by an access that is TERMINATED
     gatehouse: 1 of 2 items failed
       what to do: `gatehouse batch export job-01234567-89ab-7cde-f012-3456789abcde --failed` writes all of them to a file
@@ -213,6 +219,14 @@ fn many_are_changed_and_ended_by_lists_and_tables() {
     assert!(statuses().ends_with("SUSPENDED"));
 }
 
+/// What a bar is made of. It is as wide as the terminal.
+fn shape_of_bar(screen: &str, columns: usize) -> String {
+    let line = screen.lines().rfind(|line| line.contains("IN_PROGRESS")).unwrap();
+    assert_eq!(line.chars().count(), columns, "{line}");
+    let shape = regex::Regex::new(r" [=> ]{10,} ").unwrap().replace(line, " |bar| ");
+    regex::Regex::new(r"[0-9][0-9,dhms]*").unwrap().replace_all(&shape, "#").into_owned()
+}
+
 #[test]
 fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     let desk = Desk::open();
@@ -221,11 +235,12 @@ fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     let mut terminal = desk.terminal(&words, 80);
     let bar = regex::Regex::new(r"IN_PROGRESS [=> ]+ [1-9][0-9]*/5,000  [0-9]+/s  [0-9dhms]+ left")
         .unwrap();
-    terminal.until("a bar", |screen| bar.is_match(screen));
+    let shown = terminal.until("a bar", |screen| bar.is_match(screen));
+    assert_eq!(shape_of_bar(&shown, 80), "IN_PROGRESS |bar| #/#  #/s  # left");
     terminal.press("\u{3}");
     let asked = terminal.until("a question", |screen| screen.contains("go on waiting (w)?"));
     let task = task_in(&asked);
-    let question = steady(&asked[asked.find("job-").unwrap()..]);
+    let question = steady(&asked[asked.rfind("job-").unwrap()..]);
     let expected = "job-01234567-89ab-7cde-f012-3456789abcde: stop it (s), leave it running (l), or go on waiting (w)?";
     assert_eq!(question, expected);
     terminal.press("w\n");
@@ -239,8 +254,9 @@ fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     assert!(screen.contains("goes on without you"), "{screen}");
 
     // It does, and somebody else can wait for it, and have it stopped: what was made is written down.
-    let mut terminal = desk.terminal(&["batch", "wait", &task, "--to", "made.csv"], 80);
-    terminal.until("a bar", |screen| bar.is_match(screen));
+    let mut terminal = desk.terminal(&["batch", "wait", &task, "--to", "made.csv"], 200);
+    let shown = terminal.until("a bar", |screen| bar.is_match(screen));
+    assert_eq!(shape_of_bar(&shown, 200), "IN_PROGRESS |bar| #/#  #/s  # left");
     terminal.press("\u{3}");
     terminal.until("a question", |screen| n_asked(screen) == 1);
     terminal.press("s\n");
@@ -375,4 +391,81 @@ async fn a_file_without_passwords_is_told_from_one_with_them() {
         is_told && !has_password
     })
     .await;
+}
+
+/// Somebody puts a file there in the meantime: theirs stays, and so does what was made.
+#[test]
+fn a_file_that_comes_in_between_is_not_overwritten() {
+    let desk = Desk::open();
+    desk.write("slow.csv", &slow_rows(150));
+    let words = [
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--from",
+        "slow.csv",
+        "--wait",
+        "--to",
+        "made.csv",
+    ];
+    let terminal = desk.terminal(&words, 80);
+    terminal.until("a bar", |screen| screen.contains("/150"));
+    desk.write("made.csv", "mine");
+    let (screen, code) = terminal.finish();
+    assert_eq!(code, 3, "the batch is done, so nobody may think that it isn't: {screen}");
+    assert!(screen.contains("is there already") && screen.contains("nothing is lost"), "{screen}");
+    assert_eq!(desk.read("made.csv"), "mine");
+    desk.ok(&["batch", "export", &task_in(&screen), "--to", "again.csv"]);
+    assert_eq!(desk.read("again.csv").lines().count(), 151);
+}
+
+/// What is piped in is a list, and whoever sits at the terminal is asked all the same.
+#[test]
+fn a_list_that_is_piped_in_is_asked_about_at_the_terminal() {
+    let desk = Desk::open();
+    desk.ok(&[
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--count",
+        "3",
+        "--wait",
+        "--to",
+        "fleet.csv",
+    ]);
+    let program = desk.command(&[]).get_program().to_string_lossy().into_owned();
+    let line =
+        format!("cat fleet.csv | {program} batch update --status terminated --from - --wait");
+    let mut command = desk.command(&[]);
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &line]).current_dir(desk.place.dir.path());
+    for (name, value) in command.stdin(Stdio::null()).get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let mut terminal = Terminal::start(shell, 80);
+    let asked = terminal.until("a question", |screen| screen.contains("[y/N]"));
+    assert!(asked.contains("3 accesses end now and for good"), "{asked}");
+    terminal.press("n\n");
+    assert_eq!(terminal.finish().1, 1);
+    assert_eq!(desk.ok(&["access", "list", "-o", "csv"]).matches(",ACTIVE,").count(), 3);
+}
+
+#[test]
+fn a_batch_can_be_stopped() {
+    let desk = Desk::open();
+    desk.write("slow.csv", &slow_rows(3000));
+    let made =
+        desk.json(&["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "-o", "json"]);
+    let task = made["id"].as_str().unwrap();
+    let early = desk.run(&["batch", "export", task]);
+    assert_eq!(early.code, 6);
+    assert!(early.stderr.contains("and not over yet"), "{}", early.stderr);
+    let stopped = desk.json(&["batch", "stop", task, "-o", "json"]);
+    assert_eq!(stopped["state"], "TERMINATED");
+    assert_eq!(desk.run(&["batch", "wait", task]).code, 3);
 }

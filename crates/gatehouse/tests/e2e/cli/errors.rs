@@ -124,3 +124,89 @@ fn a_busy_server_is_asked_again() {
     );
     assert!(ran.stderr.contains("< 429") && ran.stderr.contains("once more in"), "{}", ran.stderr);
 }
+
+/// A way to the server on which the answers of the first connections are lost.
+fn lossy_way(server: &Server, n_lost: usize) -> String {
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let address = server.address().to_owned();
+    std::thread::spawn(move || {
+        for (n, client) in listener.incoming().enumerate() {
+            let Ok(client) = client else { return };
+            let upstream = TcpStream::connect(&address).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let (mut from, mut to) = (upstream, client);
+            std::thread::spawn(move || {
+                if n < n_lost {
+                    // It was done, and nobody hears of it.
+                    let _ = from.read(&mut [0; 4096]);
+                    let _ = to.shutdown(Shutdown::Both);
+                    return;
+                }
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = from.read(&mut buffer) {
+                    if to.write_all(&buffer[..n]).is_err() {
+                        return;
+                    }
+                }
+                let _ = to.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    url
+}
+
+/// What was done and whose answer was lost is done once, and its answer comes all the same.
+#[test]
+fn a_lost_answer_is_asked_for_again() {
+    let desk = Desk::open();
+    let url = lossy_way(&desk.server, 2);
+    let words = ["access", "create", "--contract", "C-PAYG", "--url", &url, "-v", "-o", "json"];
+    let ran = desk.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("once more in").count(), 2, "{}", ran.stderr);
+    let made: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let listed = desk.json(&["access", "list", "-o", "json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "it was made once");
+    assert_eq!(listed[0]["id"], made["id"]);
+    assert_eq!(made["password"].as_str().unwrap().len(), 24);
+}
+
+#[test]
+fn flags_come_before_variables_and_these_before_the_profile() {
+    let desk = Desk::open();
+    std::fs::create_dir_all(desk.place.path("config/gatehouse")).unwrap();
+    let profiles = format!(
+        "default = 'there'\n[profiles.there]\nurl = '{}'\ntenant = 'demo'\noutput = 'csv'\n\
+         [profiles.nowhere]\nurl = 'http://127.0.0.1:1'\n",
+        desk.server.url
+    );
+    desk.write("config/gatehouse/config.toml", &profiles);
+    let run = |words: &[&str], set: &[(&str, &str)]| {
+        let mut command = desk.command(&[&["contract", "list"], words].concat());
+        command.env_remove("GATEHOUSE_URL").env_remove("GATEHOUSE_TENANT");
+        for (name, value) in set {
+            command.env(name, value);
+        }
+        Ran::of(command)
+    };
+    let head = |ran: Ran| ran.stdout.chars().next();
+    assert_eq!(head(run(&[], &[])), Some('i'), "all of the profile: CSV");
+    assert_eq!(head(run(&[], &[("GATEHOUSE_OUTPUT", "json")])), Some('['));
+    assert_eq!(head(run(&["-o", "table"], &[("GATEHOUSE_OUTPUT", "json")])), Some('I'));
+    assert_eq!(run(&[], &[("GATEHOUSE_PROFILE", "nowhere"), ("GATEHOUSE_TENANT", "demo")]).code, 7);
+    assert_eq!(run(&["--profile", "there"], &[("GATEHOUSE_PROFILE", "nowhere")]).code, 0);
+    assert_eq!(run(&[], &[("GATEHOUSE_URL", "http://127.0.0.1:1")]).code, 7);
+    assert_eq!(run(&[], &[("GATEHOUSE_URL", "")]).code, 0, "an empty one says nothing");
+    assert_eq!(run(&["--tenant", "nosuch"], &[("GATEHOUSE_TENANT", "demo")]).code, 5);
+    assert_eq!(run(&[], &[("GATEHOUSE_OUTPUT", "xml")]).code, 2);
+    let unknown = run(&["--profile", "ther"], &[]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("there is no profile `ther`"), "{}", unknown.stderr);
+    let secret = run(&["--url", "http://ann:s3cret@127.0.0.1:1"], &[]);
+    assert_eq!(secret.code, 2);
+    assert!(!secret.stderr.contains("s3cret"), "{}", secret.stderr);
+}

@@ -173,6 +173,16 @@ fn a_lost_sim_is_found_by_whatever_is_known_of_it() {
     ] {
         assert_eq!((ran.code, ran.stdout.lines().count()), (0, 3), "{}{}", ran.stdout, ran.stderr);
     }
+    let labels = desk.run_with(
+        &["product", "find", "-o", "csv"],
+        "8948 6926 9082 6143 258\n+48 794 249 8061999\n",
+    );
+    assert_eq!((labels.code, labels.stdout.lines().count()), (0, 3), "{}", labels.stdout);
+    // The same digits may be two things: each is looked for.
+    let both = desk.run(&["product", "find", &format!("+{IMSI}"), IMSI, "-o", "json"]);
+    let both: Value = serde_json::from_str(&both.stdout).unwrap();
+    assert_eq!(both["notFound"], serde_json::json!([format!("+{IMSI}")]));
+    assert_eq!(both["found"][0]["sought"], IMSI);
     let nothing = desk.run_with(&["product", "find"], " \n");
     assert_eq!(nothing.code, 2);
     assert!(nothing.stderr.contains("nothing to look for"), "{}", nothing.stderr);

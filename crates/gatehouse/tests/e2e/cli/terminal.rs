@@ -84,15 +84,16 @@ impl Terminal {
 
     /// Waits until the command is over: what is seen then, and how it ended.
     pub(super) fn finish(mut self) -> (String, i32) {
-        let code = self.child.wait().unwrap().code().unwrap();
-        let state = self.seen.state.lock().unwrap();
-        let (state, _) = self
-            .seen
-            .changed
-            .wait_timeout_while(state, Duration::from_secs(60), |state| !state.is_over)
-            .unwrap();
-        assert!(state.is_over, "the terminal stays open");
-        (screen(&state), code)
+        let screen = {
+            let state = self.seen.state.lock().unwrap();
+            let is_waiting = |state: &mut State| !state.is_over;
+            let limit = Duration::from_secs(120);
+            let (state, _) =
+                self.seen.changed.wait_timeout_while(state, limit, is_waiting).unwrap();
+            assert!(state.is_over, "it doesn't end:\n{}", screen(&state));
+            screen(&state)
+        };
+        (screen, self.child.wait().unwrap().code().unwrap())
     }
 
     /// The same, with everything that was written, as it was written.

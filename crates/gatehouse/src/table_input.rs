@@ -1,0 +1,76 @@
+//! Tables that people made: CSV with commas, semicolons or tabs, with lines that can be named.
+
+use csv::StringRecord;
+
+use crate::failure::Failure;
+
+/// A row, with the line that it begins on.
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) cells: StringRecord,
+}
+
+/// All rows of a table. Empty lines are none.
+pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
+    let first = text.lines().next().unwrap_or_default();
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(separator(first))
+        .flexible(true)
+        .has_headers(false)
+        .from_reader(text.as_bytes());
+    let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let cells = record.map_err(|bad| Failure::input(format!("{source} is no table: {bad}")))?;
+        let at = cells.position().map_or(0, |position| position.byte());
+        let line = lines.line_of(usize::try_from(at).unwrap_or(usize::MAX));
+        rows.push(Row { line, cells });
+    }
+    Ok(rows)
+}
+
+/// What stands between the cells: spreadsheets of some countries write semicolons, and some people tabs.
+fn separator(first_line: &str) -> u8 {
+    let count = |sign: u8| first_line.bytes().filter(|byte| *byte == sign).count();
+    [b',', b';', b'\t'].into_iter().rev().max_by_key(|sign| count(*sign)).unwrap_or(b',')
+}
+
+/// Counts lines by what ends them. The reader's own count is behind by one where lines end as spreadsheets end them.
+struct Lines<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// The line of a row that the reader says begins here: the ends of lines before it are not part of it.
+    fn line_of(&mut self, byte: usize) -> u64 {
+        while let Some(it) = self.text.get(self.at) {
+            if self.at >= byte && !matches!(it, b'\r' | b'\n') {
+                break;
+            }
+            self.line += u64::from(*it == b'\n');
+            self.at += 1;
+        }
+        self.line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_lines_that_an_editor_shows() {
+        for (text, expected) in [
+            ("a,b\n1,2\n3,4\n", [1, 2, 3]),
+            ("a,b\r\n1,2\r\n3,4\r\n", [1, 2, 3]),
+            ("a;b\r\n\r\n1;2\r\n\r\n\r\n3;4", [1, 3, 6]),
+            ("\n\na\tb\n\"1\n1\"\t2\n3\t4\n", [3, 4, 6]),
+        ] {
+            let rows = read_rows("t", text).unwrap();
+            let lines: Vec<u64> = rows.iter().map(|row| row.line).collect();
+            assert_eq!(lines, expected, "{text:?}");
+        }
+    }
+}
