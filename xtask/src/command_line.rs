@@ -31,8 +31,8 @@ Commands:
   help                     print this text
 
 PostgreSQL 15 or later is needed for test, postgres, ci and bench, but for bench --store sqlite; test,
-postgres and ci also need PgBouncer, test and ci Node.js and Python 3.10 or later, test --failover Patroni,
-etcd and HAProxy. What is missing is installed with apt-get, and what the tests
+postgres and ci also need PgBouncer, test and ci Node.js, Python 3.10 or later and curl, test --failover
+Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
 take from npm and PyPI goes below target/.
 ";
 

@@ -62,6 +62,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
 
     let issuer = test_tools::find_or_install_issuer()?;
+    test_tools::find_or_install_curl()?;
     let (url, pooled_url) = (postgres.url(), pooler.url());
     let mut environment = vec![
         ("TEST_ISSUER", issuer.as_os_str()),

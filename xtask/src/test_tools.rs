@@ -46,6 +46,14 @@ pub(crate) fn find_or_install_issuer() -> Result<PathBuf, Failure> {
     Ok(directory.join("issuer.js"))
 }
 
+/// Sees to it that curl is there: the README's tour is run as it stands.
+pub(crate) fn find_or_install_curl() -> Result<(), Failure> {
+    if is_in_path("curl") {
+        return Ok(());
+    }
+    packages::install("curl", &["curl"], "install curl, and put it into PATH")
+}
+
 /// The rules, the settings and the estate of these tests.
 pub(crate) fn settings_directory() -> PathBuf {
     cargo::workspace_root().join("tests/api")
