@@ -1,6 +1,6 @@
 // A real OpenID Connect issuer on this machine, for the tests.
 //
-// It gives tokens to one client by its secret, and to people by another client, with a code that a test approves in their
+// It gives tokens to two clients by their secrets, and to people by another client, with a code that a test approves in their
 // place. It rotates its keys when it is told to, and counts who asks for them.
 // What a test tells it stands under /test/; everything else is the issuer itself.
 
@@ -73,7 +73,7 @@ function rotate(algorithm, keepsOlder) {
     }],
     scopes: ['openid', 'offline_access', ...SCOPES.split(' ')],
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    ttl: { DeviceCode: () => deviceCodeTTL, RefreshToken: 3600, Grant: 3600, AccessToken: 600, IdToken: 600 },
+    ttl: { DeviceCode: () => deviceCodeTTL, RefreshToken: 3600, Grant: 3600, AccessToken: () => accessTokenTTL, IdToken: 600 },
     extraTokenClaims: () => ({ fleet: { tenants: ['acme'] } }),
     features: {
       devInteractions: { enabled: false },

@@ -14,9 +14,10 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-use crate::api::{self, Tenancy};
+use crate::api::Tenancy;
 use crate::failure::Failure;
 use crate::output::{Column, Room};
+use crate::wire;
 
 /// Issue, find, change and end accesses, one at a time; `gatehouse batch` does many
 #[derive(Args)]
@@ -42,7 +43,7 @@ enum Verb {
 impl AccessCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { verb, tenancy } = self;
-        api::run(async move {
+        wire::run(async move {
             match verb {
                 Verb::Create(create) => create.run(&tenancy).await,
                 Verb::List(list) => list.run(&tenancy).await,
@@ -60,16 +61,20 @@ impl AccessCommand {
 pub(crate) const COLUMNS: &[Column] =
     &[ID, USERNAME, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
 
+/// The same as the server's own tables have it, for what it makes no table of.
+pub(crate) const TABLE_COLUMNS: &[Column] =
+    &[ID, USERNAME, PASSWORD, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS];
+
 /// The same with its password, which is shown now or never.
 pub(crate) const COLUMNS_WITH_PASSWORD: &[Column] =
     &[ID, USERNAME, PASSWORD, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
 
 const ID: Column = Column::text("ID", "id", Room::Whole);
-const USERNAME: Column = Column::text("USERNAME", "username", Room::Cut(12));
+const USERNAME: Column = Column::text("USERNAME", "username", Room::Cut(8));
 const PASSWORD: Column = Column::text("PASSWORD", "password", Room::Whole);
 // A table has it as the name.
 const DEVICE_NAME: Column = Column::text("DEVICE NAME", "deviceName", Room::Never);
-const NAME: Column = Column::text("NAME", "name", Room::Cut(10));
+const NAME: Column = Column::text("NAME", "name", Room::Cut(13));
 const STATUS: Column = Column::text("STATUS", "status", Room::Whole);
 const CONTRACT: Column = Column::text("CONTRACT", "contractId", Room::IfLeft(0));
 const OFFERING: Column = Column::text("OFFERING", "productOfferingId", Room::IfLeft(3));

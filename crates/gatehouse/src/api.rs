@@ -6,43 +6,29 @@
 //! | `ask`, `answer` | requests that go out; answers and problems that come back |
 //! | `pages` | lists, a page at a time |
 //! | `advice` | what to do about a problem |
-//! | `talk` | what `--verbose` shows of it |
 
 mod advice;
 mod answer;
 mod ask;
 mod pages;
 mod server;
-mod talk;
 
 pub(crate) use answer::{Answer, explained};
-pub(crate) use ask::{BUSY_MAX, busy};
-pub(crate) use pages::Pages;
-pub(crate) use server::{Server, TenantServer, root_cause};
-pub(crate) use talk::Talk;
+pub(crate) use server::{Server, TenantServer};
 
-use std::time::Duration;
-
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use clap::Args;
+use clap::{Args, ValueHint};
 use gatehouse_core::TenantName;
-use serde_json::Value;
 
 use crate::environment::{self, told};
 use crate::failure::{Failure, Kind};
+use crate::oauth;
 use crate::output::Form;
 use crate::profile::Profile;
 use crate::session::Session;
+use crate::wire::{Talk, http_client};
 
 /// Where a server is unless something else is said.
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
-
-/// How long a connection may take to come about.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a server may be silent: a request may be long, but not dead.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Which server, and who asks.
 #[derive(Args)]
@@ -50,14 +36,14 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Connection {
     /// The profile that says what is left out, or GATEHOUSE_PROFILE [default: the file's own, or
     /// `default`]
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", global = true, value_hint = ValueHint::Other)]
     profile: Option<String>,
     /// The server's address, or GATEHOUSE_URL [default: the profile's, or http://127.0.0.1:8080]
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(long, value_name = "URL", global = true, value_hint = ValueHint::Other)]
     url: Option<String>,
     /// A token, instead of the one that `gatehouse login` keeps; better in GATEHOUSE_TOKEN, where no list
     /// of processes shows it
-    #[arg(long, value_name = "TOKEN", global = true)]
+    #[arg(long, value_name = "TOKEN", global = true, value_hint = ValueHint::Other)]
     token: Option<String>,
     /// Show every request and what came of it, without secrets
     #[arg(short, long, global = true)]
@@ -71,7 +57,7 @@ pub(crate) struct Tenancy {
     #[command(flatten)]
     connection: Connection,
     /// The tenant, or GATEHOUSE_TENANT [default: the profile's, or the only one that the token is for]
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", global = true, value_hint = ValueHint::Other)]
     tenant: Option<String>,
     /// In what form to show it, or GATEHOUSE_OUTPUT [default: the profile's, or table]
     #[arg(short, long, value_name = "FORM", global = true)]
@@ -89,6 +75,11 @@ impl Connection {
         let named = told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?;
         let url = told(self.url.as_deref(), "GATEHOUSE_URL")?;
         Profile::load_or_new(named.as_deref(), url.is_some())
+    }
+
+    /// Whether a token was typed.
+    pub(crate) fn says_token(&self) -> bool {
+        self.token.is_some()
     }
 
     /// Whether a token comes with the command, before any that is kept.
@@ -142,9 +133,9 @@ impl Connection {
         let sign_in = "sign in with `gatehouse login`, or put a token into GATEHOUSE_TOKEN, such as \
                        `gatehouse token` makes where the server's data is";
         match Session::kept(name)? {
-            Some(session) if session.url() == url => Ok(session),
+            Some(session) if session.url().is_none_or(|it| it == url) => Ok(session),
             Some(session) => {
-                let theirs = session.url();
+                let theirs = session.url().unwrap_or_default();
                 Err(Failure::new(
                     Kind::NotAllowed,
                     format!("the profile `{name}` is signed in at {theirs}, and not at {url}"),
@@ -175,7 +166,15 @@ impl Tenancy {
         let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
         tenant.parse::<TenantName>().map_err(bad)?;
         let form = self.chosen_form()?.or(profile.output).unwrap_or(Form::Table);
-        Ok((TenantServer { server, tenant }, form))
+        Ok((TenantServer { server, tenant, flags: self.flags() }, form))
+    }
+
+    /// What was typed that leads to the server and the tenant, for a command that is suggested. A token is not shown.
+    fn flags(&self) -> String {
+        let Connection { profile, url, .. } = &self.connection;
+        let typed = [("profile", profile), ("url", url), ("tenant", &self.tenant)];
+        let typed = typed.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        typed.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect()
     }
 
     /// The form that the command was told, by itself or by its environment.
@@ -198,28 +197,6 @@ fn is_plain(url: &reqwest::Url) -> bool {
     url.has_host() && is_anonymous && url.query().is_none() && url.fragment().is_none()
 }
 
-/// A client with bounds on how long it waits.
-pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(SILENCE_TIMEOUT)
-        // A token is not for wherever an answer leads.
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
-}
-
-/// Runs a command that asks a server.
-pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-    let outcome = runtime.block_on(command);
-    // A thread may still wait for somebody to type an answer that is no longer needed.
-    runtime.shutdown_background();
-    outcome
-}
-
 /// A name for a request that nothing else has.
 pub(crate) fn request_key() -> String {
     let random = gatehouse_vault::chance::bytes::<16>();
@@ -228,8 +205,7 @@ pub(crate) fn request_key() -> String {
 
 /// The tenant of a token that is for one alone. Only a convenience: whether the token is good, the server says.
 pub(crate) fn only_tenant(token: &str) -> Option<String> {
-    let payload = BASE64URL.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    let claims = oauth::claims_of(token)?;
     let tenants = claims.get("tenants")?;
     let name = match tenants.as_array().map(Vec::as_slice) {
         Some([only]) => only.as_str()?,
@@ -239,9 +215,32 @@ pub(crate) fn only_tenant(token: &str) -> Option<String> {
     (name != "*").then(|| name.to_owned())
 }
 
+/// A text as a shell takes it for one word.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "_./:@%+=,-".contains(it);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+
+    #[test]
+    fn suggestions_can_be_pasted() {
+        for (text, expected) in [
+            ("fleet.csv", "fleet.csv"),
+            ("my fleet.csv", "'my fleet.csv'"),
+            ("a'b", "'a'\\''b'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(text), expected);
+        }
+    }
 
     #[test]
     fn a_token_for_one_tenant_says_which() {

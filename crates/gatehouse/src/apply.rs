@@ -24,9 +24,10 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::api::{self, Answer, Connection, Server};
+use crate::api::{Answer, Connection, Server};
 use crate::connector::OwnConnectors;
 use crate::failure::{Failure, Kind};
+use crate::wire;
 
 /// Make tenants, contracts and accounts as an estate file says
 #[derive(Args)]
@@ -49,7 +50,7 @@ pub(crate) struct Apply {
 
 impl Apply {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        api::run(self.apply())
+        wire::run(self.apply())
     }
 
     async fn apply(self) -> Result<(), Failure> {

@@ -24,8 +24,9 @@ mod watch;
 
 use clap::{Args, Subcommand};
 
-use crate::api::{self, Tenancy};
+use crate::api::Tenancy;
 use crate::failure::Failure;
+use crate::wire;
 
 /// Issue, change and end many accesses at once, and follow what comes of it
 #[derive(Args)]
@@ -52,7 +53,7 @@ enum Verb {
 impl BatchCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { verb, tenancy } = self;
-        api::run(async move {
+        wire::run(async move {
             match verb {
                 Verb::Create(create) => create.run(&tenancy).await,
                 Verb::Update(update) => update.run(&tenancy).await,

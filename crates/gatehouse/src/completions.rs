@@ -41,24 +41,55 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self, command_line: Command) -> Result<(), Failure> {
+        let mut pages = Vec::new();
+        collect(&mut command_line.disable_help_subcommand(true), "gatehouse", &mut pages)?;
         let Some(dir) = self.to else {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command_line).render(&mut page)?;
-            return Ok(io::stdout().write_all(&page)?);
+            return Ok(pages.first().map_or(Ok(()), |(_, page)| io::stdout().write_all(page))?);
         };
         let shown = dir.display();
         let bad =
             |cause: io::Error| Failure::input(format!("{shown} can't be written to: {cause}"));
         std::fs::create_dir_all(&dir).map_err(bad)?;
-        clap_mangen::generate_to(command_line, &dir).map_err(bad)?;
-        let n = std::fs::read_dir(&dir).map_err(bad)?.flatten().filter(is_page).count();
-        println!("{n} pages in {shown}");
+        for (name, page) in &pages {
+            std::fs::write(dir.join(format!("{name}.1")), page).map_err(bad)?;
+        }
+        println!("{} pages in {shown}", pages.len());
         Ok(())
     }
 }
 
-fn is_page(entry: &std::fs::DirEntry) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
-    name.starts_with("gatehouse") && name.ends_with(".1")
+/// The pages of a command and of all below it, by their names.
+fn collect(
+    command: &mut Command,
+    name: &str,
+    pages: &mut Vec<(String, Vec<u8>)>,
+) -> Result<(), Failure> {
+    command.build();
+    let page = clap_mangen::Man::new(command.clone())
+        .title(name)
+        .source(concat!("gatehouse ", env!("CARGO_PKG_VERSION")))
+        .manual("gatehouse");
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    pages.push((name.to_owned(), with_examples(&String::from_utf8_lossy(&text)).into_bytes()));
+    for below in command.get_subcommands_mut().filter(|it| !it.is_hide_set()) {
+        let name = format!("{name}-{}", below.get_name());
+        collect(below, &name, pages)?;
+    }
+    Ok(())
+}
+
+/// Examples stand line by line, so that they can be copied.
+fn with_examples(page: &str) -> String {
+    match page.split_once(".SH EXTRA\n") {
+        Some((before, examples)) => {
+            let (examples, after) = match examples.find("\n.SH ") {
+                Some(at) => examples.split_at(at),
+                None => (examples.trim_end(), ""),
+            };
+            let examples = examples.replace("Examples:\n", "");
+            format!("{before}.SH EXAMPLES\n.nf\n{examples}\n.fi{after}\n")
+        }
+        None => page.to_owned(),
+    }
 }

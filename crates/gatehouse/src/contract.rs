@@ -2,10 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use crate::api::{self, Tenancy};
+use crate::api::Tenancy;
 use crate::failure::Failure;
 use crate::output::{Column, Room, show_one};
 use crate::paging::{Kind, Paging};
+use crate::wire;
 
 /// Show the contracts that accesses belong to
 #[derive(Args)]
@@ -53,7 +54,7 @@ const COLUMNS: &[Column] = &[
 impl ContractCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { verb, tenancy } = self;
-        api::run(async move {
+        wire::run(async move {
             let (server, form) = tenancy.open().await?;
             match verb {
                 Verb::List(list) => {

@@ -65,6 +65,16 @@ impl Failure {
         self
     }
 
+    /// With something more to do about it.
+    pub(crate) fn advise_also(mut self, advice: impl Into<String>) -> Self {
+        let more = advice.into();
+        self.advice = Some(match self.advice {
+            Some(advice) => format!("{advice}; {more}"),
+            None => more,
+        });
+        self
+    }
+
     /// With the name that the request has in the server's log.
     pub(crate) fn under(mut self, correlation: Option<String>) -> Self {
         self.correlation = correlation.filter(|it| !it.is_empty());

@@ -1,8 +1,8 @@
 //! What a person keeps at home, for the next command: others can't read it, and commands that run at once take turns.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -11,9 +11,18 @@ use crate::private_file::PrivateFile;
 /// Most bytes of a file that is read.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Makes a directory that is nobody else's, with what is missing above it.
+/// Makes a directory that is nobody else's, with what is missing above it. One that is there stays as it is.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// The same, and one that is there becomes nobody else's.
+pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
+    make_directory(path)?;
+    if std::fs::metadata(path)?.mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
 }
 
 /// Writes a whole file in place of the one that is there: a reader sees the one or the other.
@@ -38,12 +47,17 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<(String, u32)>> {
     Ok(Some((text, mode & 0o777)))
 }
 
-/// Waits until nobody else holds it, and holds it until the file is dropped or the process ends.
-pub(crate) fn lock(path: &Path) -> io::Result<File> {
+/// Holds it until the file is dropped or the process ends; nothing while somebody else does.
+pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let file =
         OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    file.lock()?;
-    Ok(file)
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        // Some file systems know no locks: then the last one to write wins.
+        Err(TryLockError::Error(why)) if why.kind() == io::ErrorKind::Unsupported => Ok(Some(file)),
+        Err(TryLockError::Error(why)) => Err(why),
+    }
 }
 
 #[cfg(test)]

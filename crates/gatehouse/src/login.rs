@@ -12,7 +12,6 @@ mod device;
 mod issuer;
 mod trial;
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -21,13 +20,16 @@ use reqwest::Client;
 
 use crate::api::{self, Connection};
 use crate::environment::told;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::oauth::{self, Granted};
+use crate::output::minute;
 use crate::profile::{Edit, Profile, ProfileName};
 use crate::question::can_be_asked;
+use crate::screen::remark;
 use crate::secret::Secret;
 use crate::session::{self, Kept, Renewal, SessionFile, Wish};
 use crate::text_input;
+use crate::wire::{self, Talk, http_client};
 use issuer::Issuer;
 use trial::Trial;
 
@@ -100,6 +102,10 @@ enum Way {
 
 impl Login {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.connection.says_token() {
+            return Err(Failure::input("login takes no --token")
+                .advise("give the token on standard input, with --with-token"));
+        }
         let profile = self.connection.profile_to_be()?;
         let url = self.connection.url(&profile)?;
         let tenant = told(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
@@ -111,40 +117,57 @@ impl Login {
         let file = SessionFile::of(&name)?;
         let way = self.way.read(&file, &url)?;
         note_what_is_open(&url);
-        api::run(self.sign_in(Place { profile, name, file, url, tenant }, way))
+        wire::run(self.sign_in(Place { profile, name, file, url, tenant }, way))
     }
 
     async fn sign_in(self, place: Place, way: Way) -> Result<(), Failure> {
         let Place { profile, name, file, url, tenant: said } = place;
         let talk = self.connection.talk();
         let issuer = way.issuer().map(str::to_owned);
-        let (granted, renewal) = way.token(&api::http_client()?, talk, &url).await?;
+        let (granted, renewal) = way.token(&http_client()?, talk, &url).await?;
         let kept = Kept::new(&url, granted, renewal);
+        if !kept.is_good(oauth::now(), 0) {
+            return Err(Failure::new(Kind::NotAllowed, "the token has expired; nothing is kept"));
+        }
         let token = kept.access_token.reveal();
         let tenant = said.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
         let trial = match &tenant {
             Some(tenant) => {
                 let server = self.connection.open_with(&url, token)?;
-                Trial::of(&server, tenant, issuer.as_deref()).await?
+                let trial = Trial::of(&server, tenant, issuer.as_deref()).await;
+                // What is not kept is not left lying about elsewhere either.
+                if let (Err(_), Some(renewal)) = (&trial, &kept.renewal) {
+                    session::let_go(renewal, talk).await?;
+                }
+                trial?
             }
             None => Trial::NoTenant,
         };
 
         // Nobody renews the old token while the new one takes its place.
-        let lock = file.lock().await?;
+        let lock = file.lock(talk).await?;
+        let earlier = file.read_to_let_go().ok().flatten().and_then(|earlier| earlier.renewal);
         file.write(&kept)?;
         drop(lock);
+        if let Some(earlier) = &earlier {
+            session::let_go(earlier, talk).await?;
+        }
         let mut fields = vec![("url", url.as_str())];
         fields.extend(said.as_deref().map(|tenant| ("tenant", tenant)));
         let mut edit = Edit::begin()?;
         edit.set_profile(&name, &fields);
         let profiles = edit.finish()?;
 
-        println!("signed in at {url}{}", how_long(&kept));
+        match trial {
+            Trial::Passed | Trial::Limited(_) => println!("signed in at {url}{}", how_long(&kept)),
+            Trial::Unknown(_) | Trial::NoTenant => {
+                println!("a token for {url} is kept, and was not tried{}", how_long(&kept));
+            }
+        }
         println!("profile `{name}` in {}", profiles.display());
         println!("token in {}", file.path().display());
         if let Some(note) = trial.note(tenant.as_deref()) {
-            eprintln!("gatehouse: note: {note}");
+            remark(&format!("gatehouse: note: {note}"));
         }
         if self.connection.has_token()? {
             eprintln!(
@@ -167,7 +190,7 @@ impl WayArgs {
         match (&self.client_id, &self.client_secret_file) {
             _ if self.with_token => Ok(Way::Token(token()?)),
             (Some(client_id), Some(path)) => {
-                let client_secret = read_secret(path)?;
+                let client_secret = Secret::new(text_input::read_secret(path)?);
                 Ok(Way::Machine { issuer, client_id: client_id.clone(), client_secret, wish })
             }
             (Some(client_id), None) if issuer.is_none() => {
@@ -217,7 +240,7 @@ impl Way {
     async fn token(
         self,
         client: &Client,
-        talk: api::Talk,
+        talk: Talk,
         url: &str,
     ) -> Result<(Granted, Option<Renewal>), Failure> {
         match self {
@@ -248,7 +271,12 @@ impl Way {
 
 /// A token from standard input, or from whoever sits there.
 fn token() -> Result<Secret, Failure> {
-    if std::io::stdin().is_terminal() { ask("Token: ") } else { read_secret(Path::new("-")) }
+    let text = text_input::read_secret(Path::new("-"))?;
+    let text = text.trim();
+    if text.is_empty() || text.chars().any(char::is_whitespace) {
+        return Err(Failure::input("a token is one word, and something else came in"));
+    }
+    Ok(Secret::new(text))
 }
 
 /// Asks without showing what is typed.
@@ -259,26 +287,7 @@ fn ask(prompt: &str) -> Result<Secret, Failure> {
         )
         .advise("name the file that has it with --client-secret-file, or `-` for standard input"));
     }
-    let typed = rpassword::prompt_password(prompt);
-    let typed = typed.map_err(|why| Failure::input(format!("nothing can be typed: {why}")))?;
-    secret(&typed, "what was typed")
-}
-
-fn read_secret(path: &Path) -> Result<Secret, Failure> {
-    secret(&text_input::read_secret(path)?, &path.display().to_string())
-}
-
-fn secret(text: &str, from: &str) -> Result<Secret, Failure> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Failure::input(format!("{from} is empty, where a secret is expected")));
-    }
-    if text.chars().any(char::is_whitespace) {
-        return Err(Failure::input(format!(
-            "{from} has more than one word, where a secret is expected"
-        )));
-    }
-    Ok(Secret::new(text))
+    text_input::ask_for_secret(prompt).map(Secret::new)
 }
 
 /// A secret is about to go where others may read along.
@@ -291,7 +300,7 @@ fn note_what_is_open(url: &str) {
 }
 
 fn how_long(kept: &Kept) -> String {
-    let until = kept.expires_at.map(|end| session::minute(&end.to_string()));
+    let until = kept.expires_at.map(|end| minute(&end.to_string()));
     match (until, &kept.renewal) {
         (_, Some(Renewal::ClientCredentials(_))) => ", and the token is renewed by itself".into(),
         (Some(until), Some(Renewal::RefreshToken(_))) => {
@@ -306,14 +315,6 @@ fn how_long(kept: &Kept) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_secret_is_one_word() {
-        assert_eq!(secret(" hunter2\n", "x").unwrap().reveal(), "hunter2");
-        for bad in ["", " \n", "two words", "two\nlines"] {
-            assert!(secret(bad, "standard input").is_err(), "{bad:?}");
-        }
-    }
 
     #[test]
     fn how_long_it_lasts_is_told() {

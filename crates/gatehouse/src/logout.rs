@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::api::{self, Talk};
 use crate::environment::told;
 use crate::failure::Failure;
-use crate::oauth::Refusal;
 use crate::profile::{Profile, ProfileName};
-use crate::session::{self, Renewal, SessionFile};
+use crate::screen::remark;
+use crate::session::{self, SessionFile};
+use crate::wire::{self, Talk};
 
 /// Sign out: let go of the token that `gatehouse login` kept
 #[derive(Args)]
@@ -30,11 +30,18 @@ impl Logout {
         if profiles.is_empty() {
             println!("nobody is signed in");
         }
-        api::run(async {
+        wire::run(async {
+            let mut failed = None;
             for profile in &profiles {
-                sign_out(profile, talk).await?;
+                // The others are let go of all the same.
+                if let Err(why) = sign_out(profile, talk).await {
+                    let why = why.about(&format!("profile `{profile}`"));
+                    if let Some(earlier) = failed.replace(why) {
+                        remark(&format!("gatehouse: {earlier}"));
+                    }
+                }
             }
-            Ok(())
+            failed.map_or(Ok(()), Err)
         })
     }
 
@@ -53,26 +60,14 @@ async fn sign_out(profile: &ProfileName, talk: Talk) -> Result<(), Failure> {
         println!("profile `{profile}`: nobody is signed in");
         return Ok(());
     }
-    let lock = file.lock().await?;
-    // What can't be read can be let go of all the same.
-    let renewal = file.read().ok().flatten().and_then(|kept| kept.renewal);
+    let lock = file.lock(talk).await?;
+    // What can't be understood can be let go of all the same.
+    let renewal = file.read_to_let_go().ok().flatten().and_then(|kept| kept.renewal);
     file.remove()?;
     drop(lock);
-    println!("profile `{profile}`: signed out, and {} is removed", file.path().display());
-    if let Some(Renewal::RefreshToken(token)) = renewal {
-        match token.revoke(&api::http_client()?, talk).await {
-            Ok(true) => {
-                println!("profile `{profile}`: {} has been told to forget it", token.issuer)
-            }
-            Ok(false) => {}
-            Err(why) => note_not_revoked(&token.issuer, why),
-        }
+    if let Some(renewal) = &renewal {
+        session::let_go(renewal, talk).await?;
     }
+    println!("profile `{profile}`: signed out, and {} is removed", file.path().display());
     Ok(())
-}
-
-/// Nothing that is here depends on it.
-fn note_not_revoked(issuer: &str, why: Refusal) {
-    let why = why.into_failure();
-    eprintln!("gatehouse: note: {issuer} could not be told to forget it: {}", why.said());
 }

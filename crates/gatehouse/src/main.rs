@@ -39,6 +39,7 @@ mod table_input;
 mod text_input;
 mod token;
 mod traces;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -10,10 +10,10 @@ use reqwest::{Client, Method, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::{BUSY_MAX, Talk, busy, root_cause};
 use crate::failure::{Failure, Kind};
 use crate::screen::harmless;
 use crate::secret::Secret;
+use crate::wire::{BUSY_MAX, Talk, retry_after, root_cause};
 
 /// Most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -23,7 +23,11 @@ const DESCRIPTION_CHARS_MAX: usize = 500;
 
 /// What is sent, field by field.
 #[derive(Clone, Default)]
-pub(crate) struct Form(Vec<Field>);
+pub(crate) struct Form {
+    fields: Vec<Field>,
+    /// Whether it may be worth nothing the second time.
+    is_for_once: bool,
+}
 
 #[derive(Clone)]
 struct Field {
@@ -55,13 +59,15 @@ pub(crate) struct Granted {
 pub(crate) enum Refusal {
     /// The endpoint says no, in RFC 6749's words.
     Error { endpoint: String, error: String, description: Option<String> },
-    /// It can't be reached, or can't be understood.
+    /// It can't be reached, or can't serve just now.
     Failed(Failure),
+    /// It answers what no token server does.
+    NotUnderstood(Failure),
 }
 
 impl Form {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.0.push(Field { name, value: value.into(), is_secret: false });
+        self.fields.push(Field { name, value: value.into(), is_secret: false });
         self
     }
 
@@ -73,18 +79,24 @@ impl Form {
     }
 
     pub(crate) fn with_secret(mut self, name: &'static str, value: &Secret) -> Self {
-        self.0.push(Field { name, value: value.reveal().to_owned(), is_secret: true });
+        self.fields.push(Field { name, value: value.reveal().to_owned(), is_secret: true });
+        self
+    }
+
+    /// Sent once, whatever comes of it.
+    pub(crate) fn for_once(mut self) -> Self {
+        self.is_for_once = true;
         self
     }
 
     fn encoded(&self) -> String {
-        let pairs = self.0.iter().map(|it| (it.name, it.value.as_str()));
+        let pairs = self.fields.iter().map(|it| (it.name, it.value.as_str()));
         form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
     }
 
     /// As it may be seen.
     pub(crate) fn shown(&self) -> Value {
-        let fields = self.0.iter().map(|it| {
+        let fields = self.fields.iter().map(|it| {
             let value = if it.is_secret { "***" } else { &it.value };
             (it.name.to_owned(), Value::from(value))
         });
@@ -128,7 +140,7 @@ pub(crate) async fn post_as(
 }
 
 fn given(url: &str, body: Option<Value>) -> Result<Value, Refusal> {
-    body.ok_or_else(|| Refusal::Failed(not_understood(url, "something that is not JSON")))
+    body.ok_or_else(|| Refusal::NotUnderstood(not_understood(url, "something that is not JSON")))
 }
 
 async fn send(
@@ -142,8 +154,13 @@ async fn send(
     let response = loop {
         let response = send_once(client, talk, url, authorization.as_ref(), &form).await;
         let response = response.map_err(Refusal::Failed)?;
-        // Who is busy and says when to come back has done nothing yet.
-        match busy(&response) {
+        // Who is asked too often has done nothing yet; of who can't serve, nobody knows.
+        let is_busy = match response.status().as_u16() {
+            429 => true,
+            503 => !form.is_for_once,
+            _ => false,
+        };
+        match retry_after(&response).filter(|_| is_busy) {
             Some(wait) if attempt <= BUSY_MAX => {
                 talk.says(&format!("once more in {:.1} s", wait.as_secs_f64()));
                 tokio::time::sleep(wait).await;
@@ -169,7 +186,7 @@ async fn send(
             let failure = Failure::new(Kind::Unreachable, said).advise("try again in a moment");
             Err(Refusal::Failed(failure))
         }
-        _ => Err(Refusal::Failed(not_understood(url, &status.to_string()))),
+        _ => Err(Refusal::NotUnderstood(not_understood(url, &status.to_string()))),
     }
 }
 
@@ -256,7 +273,7 @@ fn short(text: &str) -> String {
 impl Granted {
     /// Reads what a token endpoint gave.
     pub(crate) fn read(endpoint: &str, body: &Value, now: Timestamp) -> Result<Self, Refusal> {
-        let bad = |what: &str| Refusal::Failed(not_understood(endpoint, what));
+        let bad = |what: &str| Refusal::NotUnderstood(not_understood(endpoint, what));
         let text = |name| body.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
         let token = text("access_token").ok_or_else(|| bad("without an access_token"))?;
         // A token that is bound to a key is of no use without it.
@@ -280,11 +297,15 @@ fn lifetime(body: &Value) -> Option<i64> {
     lifetime.as_i64().or_else(|| lifetime.as_str()?.parse().ok())
 }
 
-/// When a token expires by its own account, if it is a JWT. Only a hint: whether it is good, the server says.
-pub(crate) fn expiry_of(token: &str) -> Option<Timestamp> {
+/// What a token says about itself, if it is a JWT. Only hints: whether it is good, the server says.
+pub(crate) fn claims_of(token: &str) -> Option<Value> {
     let payload = BASE64URL.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
-    let seconds = claims.get("exp")?.as_f64()?;
+    serde_json::from_slice(&payload).ok()
+}
+
+/// When a token expires by its own account.
+pub(crate) fn expiry_of(token: &str) -> Option<Timestamp> {
+    let seconds = claims_of(token)?.get("exp")?.as_f64()?;
     Timestamp::from_millisecond((seconds * 1000.0) as i64).ok()
 }
 
@@ -298,14 +319,14 @@ impl Refusal {
     pub(crate) fn error(&self) -> Option<&str> {
         match self {
             Self::Error { error, .. } => Some(error),
-            Self::Failed(_) => None,
+            Self::Failed(_) | Self::NotUnderstood(_) => None,
         }
     }
 
     /// As the reason why a command did not do what it was asked.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
-            Self::Failed(failure) => failure,
+            Self::Failed(failure) | Self::NotUnderstood(failure) => failure,
             Self::Error { endpoint, error, description } => {
                 let said = match description {
                     Some(description) => format!("{endpoint} says {error}: {description}"),

@@ -110,11 +110,16 @@ impl Column {
     /// What stands there, as short as people like it: times to the minute.
     pub(crate) fn short(&self, item: &Value) -> String {
         let exact = self.exact(item);
-        match (&self.content, exact.get(..16)) {
-            (Content::Time | Content::MadeTime(_), Some(minute)) => minute.replace('T', " "),
-            _ => exact,
+        match self.content {
+            Content::Time | Content::MadeTime(_) => minute(&exact),
+            Content::Text | Content::Made(_) => exact,
         }
     }
+}
+
+/// A time as people read it: to the minute, in UTC.
+pub(crate) fn minute(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
 /// The text of a field, or nothing.

@@ -1,10 +1,8 @@
 //! Which part of a list is shown, and how it is gone through.
 
-use std::io::IsTerminal;
-
 use clap::Args;
 
-use crate::api::{Answer, Pages, TenantServer};
+use crate::api::{Answer, TenantServer};
 use crate::failure::Failure;
 use crate::output::{Column, Form, Listing};
 
@@ -42,7 +40,7 @@ impl Paging {
         let filter = filter.unwrap_or_default();
         let mut listing = Listing::new(form, kind.columns);
         if self.all {
-            let mut pages = Pages::all(server, path, filter).of(self.page_size);
+            let mut pages = server.pages(path, filter).of(self.page_size);
             while let Some((_, items)) = pages.next().await? {
                 listing.show(&items)?;
             }
@@ -54,11 +52,12 @@ impl Paging {
             return Ok(());
         }
         let number = self.page.unwrap_or(1);
-        let mut pages = Pages::all(server, path, filter).from(number).of(self.page_size);
+        let mut pages = server.pages(path, filter).from(number).of(self.page_size);
         if let Some((answer, items)) = pages.next().await? {
             listing.show(&items)?;
             listing.finish()?;
-            if form == Form::Table {
+            // Nobody is to take a page for the whole.
+            if form == Form::Table || answer.has_next() {
                 self.tell_where(&answer, number, items.len(), kind.plural);
             }
         }
@@ -72,7 +71,7 @@ impl Paging {
             eprintln!("no {plural}");
         } else if n_shown == 0 {
             eprintln!("page {number} is behind the last of {total} {plural}");
-        } else if answer.has_next() && std::io::stderr().is_terminal() {
+        } else if answer.has_next() {
             let next = number + 1;
             eprintln!(
                 "{n_shown} of {total} {plural}; --page {next} shows the next, --all shows all"

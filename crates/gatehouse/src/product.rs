@@ -17,9 +17,10 @@ mod sought;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::api::{self, Tenancy};
+use crate::api::Tenancy;
 use crate::failure::Failure;
 use crate::output::{Column, Room, text};
+use crate::wire;
 
 /// Show and find connections (SIMs, satellite terminals) over all platforms
 #[derive(Args)]
@@ -41,7 +42,7 @@ enum Verb {
 impl ProductCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { verb, tenancy } = self;
-        api::run(async move {
+        wire::run(async move {
             match verb {
                 Verb::List(list) => list.run(&tenancy).await,
                 Verb::Find(find) => find.run(&tenancy).await,

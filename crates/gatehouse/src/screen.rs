@@ -1,7 +1,7 @@
 //! Where output goes: how wide the terminal is, whether it shows colours, and what must not get there raw.
 
 use std::borrow::Cow;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -51,6 +51,11 @@ impl Screen {
     }
 }
 
+/// Says something beside what was asked for, on standard error.
+pub(crate) fn remark(text: &str) {
+    eprintln!("{}", harmless_lines(text));
+}
+
 /// A text of several lines as a terminal may get it.
 pub(crate) fn harmless_lines(text: &str) -> String {
     text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
@@ -62,6 +67,43 @@ fn harmless_json(text: &str) -> String {
         if steers(it) && it != '\n' { format!("\\u{:04x}", u32::from(it)) } else { it.to_string() }
     };
     text.chars().map(spelt).collect()
+}
+
+/// Standard output for long texts that are not ours: a terminal gets them line by line, and nothing that would steer it.
+pub(crate) struct ScreenWriter {
+    out: std::io::Stdout,
+    is_terminal: bool,
+    line: Vec<u8>,
+}
+
+impl ScreenWriter {
+    pub(crate) fn stdout() -> Self {
+        let out = std::io::stdout();
+        Self { is_terminal: out.is_terminal(), out, line: Vec::new() }
+    }
+}
+
+impl Write for ScreenWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    let line = std::mem::take(&mut self.line);
+                    let line = String::from_utf8_lossy(&line);
+                    writeln!(self.out, "{}", harmless(line.trim_end_matches('\r')))?;
+                }
+                byte => self.line.push(*byte),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The colour of a status or state, by what it means to people.

@@ -9,16 +9,16 @@ mod file;
 mod renewal;
 
 pub(crate) use file::{Kept, SessionFile, profiles};
-pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, Wish};
+pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, Wish, let_go};
 
-use reqwest::Client;
 use tokio::sync::Mutex;
 
-use crate::api::Talk;
 use crate::failure::{Failure, Kind};
 use crate::oauth::{self, Refusal};
 use crate::profile::ProfileName;
+use crate::screen::remark;
 use crate::secret::Secret;
+use crate::wire::{self, Talk, http_client};
 
 /// How long a token must be good for, so that it is still good where the request arrives.
 const LEFT_SECONDS_MIN: i64 = 30;
@@ -38,12 +38,14 @@ pub(crate) struct KeptSession {
     file: SessionFile,
     url: String,
     /// Waiting for a long batch outlives many tokens.
-    latest: Mutex<Kept>,
+    latest: Mutex<Latest>,
 }
 
-/// A time as people read it: to the minute, in UTC.
-pub(crate) fn minute(time: &str) -> String {
-    time.get(..16).unwrap_or(time).replace('T', " ")
+/// The token as it is known here.
+struct Latest {
+    kept: Kept,
+    /// Whether the file has it, too. Where it could not be written, this is the only place that has it.
+    is_saved: bool,
 }
 
 impl Session {
@@ -62,93 +64,149 @@ impl Session {
         let Ok(file) = SessionFile::of(&profile) else { return Ok(None) };
         let kept = file.read()?.map(|kept| {
             let url = kept.url.clone();
-            Self::Kept(Box::new(KeptSession { profile, file, url, latest: Mutex::new(kept) }))
+            Self::Kept(Box::new(KeptSession {
+                profile,
+                file,
+                url,
+                latest: Mutex::new(Latest { kept, is_saved: true }),
+            }))
         });
         Ok(kept)
     }
 
     /// The server that it is for; any, if it was given.
-    pub(crate) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> Option<&str> {
         match self {
-            Self::Given(_) => "",
-            Self::Kept(kept) => &kept.url,
+            Self::Given(_) => None,
+            Self::Kept(kept) => Some(&kept.url),
         }
     }
 
-    /// A token that is good now.
-    pub(crate) async fn token(&self, client: &Client, talk: Talk) -> Result<String, Failure> {
+    /// A token that is good now, as far as is known here.
+    pub(crate) async fn token(&self, talk: Talk) -> Result<String, Failure> {
         match self {
             Self::Given(token) => Ok(token.reveal().to_owned()),
-            Self::Kept(kept) => kept.token(client, talk).await,
+            Self::Kept(kept) => kept.token(talk).await,
+        }
+    }
+
+    /// Gets another token in place of one that a server refused, and tells whether there is one.
+    pub(crate) async fn renew(&self, refused: &str, talk: Talk) -> Result<bool, Failure> {
+        match self {
+            Self::Given(_) => Ok(false),
+            Self::Kept(kept) => kept.renew(refused, talk).await,
         }
     }
 }
 
 impl KeptSession {
-    async fn token(&self, client: &Client, talk: Talk) -> Result<String, Failure> {
+    async fn token(&self, talk: Talk) -> Result<String, Failure> {
         let mut latest = self.latest.lock().await;
-        if !latest.is_good(oauth::now(), LEFT_SECONDS_MIN) {
-            match self.renewed(&latest, client, talk).await {
+        if !latest.kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
+            match self.renewed(&latest, None, talk).await {
                 Ok(renewed) => *latest = renewed,
                 // The last seconds may do.
-                Err(why) if latest.is_good(oauth::now(), 0) => {
+                Err(why) if latest.kept.is_good(oauth::now(), 0) => {
                     talk.says(&format!("the token is not renewed: {}", why.said()));
                 }
                 Err(why) => return Err(why),
             }
         }
-        Ok(latest.access_token.reveal().to_owned())
+        Ok(latest.kept.access_token.reveal().to_owned())
+    }
+
+    async fn renew(&self, refused: &str, talk: Talk) -> Result<bool, Failure> {
+        let mut latest = self.latest.lock().await;
+        if latest.kept.access_token.reveal() == refused {
+            if latest.kept.renewal.is_none() {
+                return Ok(false);
+            }
+            *latest = self.renewed(&latest, Some(refused), talk).await?;
+        }
+        Ok(true)
     }
 
     /// Gets the next token, unless another process has done so meanwhile, and keeps it.
-    async fn renewed(&self, earlier: &Kept, client: &Client, talk: Talk) -> Result<Kept, Failure> {
-        let Some(earlier_renewal) = &earlier.renewal else {
-            return Err(self.over(NOT_RENEWABLE));
+    async fn renewed(
+        &self,
+        latest: &Latest,
+        refused: Option<&str>,
+        talk: Talk,
+    ) -> Result<Latest, Failure> {
+        let Some(earlier) = &latest.kept.renewal else {
+            return Err(self.over(NOT_RENEWABLE, None));
         };
-        let lock = match self.file.lock().await {
+        let lock = match self.file.lock(talk).await {
             Ok(lock) => Some(lock),
             // Where nothing can be written, as in many containers, nothing can be spoilt.
-            Err(_) if earlier_renewal.is_repeatable() => None,
+            Err(_) if earlier.is_repeatable() => None,
             Err(why) => return Err(why),
         };
         let kept = match self.file.read()? {
-            None => return Err(self.over("somebody has signed out meanwhile")),
+            _ if !latest.is_saved => latest.kept.clone(),
+            None => return Err(self.over("somebody has signed out meanwhile", Some(earlier))),
             Some(kept) if kept.url != self.url => {
-                return Err(self.over(&format!("meanwhile it is signed in at {}", kept.url)));
+                let why = format!("meanwhile it is signed in at {}", kept.url);
+                return Err(self.over(&why, Some(earlier)));
             }
             Some(kept) => kept,
         };
-        if kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
+        let is_refused = refused == Some(kept.access_token.reveal());
+        if latest.is_saved && !is_refused && kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
             talk.says("the token was renewed by another process");
-            return Ok(kept);
+            return Ok(Latest { kept, is_saved: true });
         }
-        let Some(renewal) = &kept.renewal else { return Err(self.over(NOT_RENEWABLE)) };
+        let Some(renewal) = &kept.renewal else { return Err(self.over(NOT_RENEWABLE, None)) };
         talk.says("the token is old, so the next one is asked for");
-        let renewed = renewal.renew(client, talk).await;
-        let (granted, next) = renewed.map_err(|refusal| self.not_renewed(refusal))?;
-        let renewed = Kept::new(&self.url, granted, Some(next));
-        if let Err(why) = self.file.write(&renewed) {
-            // The token is good for this command. Without a way to keep what follows, the next one can't go on.
-            if !renewal.is_repeatable() {
-                eprintln!("gatehouse: note: the renewed token is not kept: {}", why.said());
-            }
-        }
+        let renewed = see_through(self.exchange(renewal, talk))?;
         drop(lock);
         Ok(renewed)
     }
 
-    fn not_renewed(&self, refusal: Refusal) -> Failure {
+    /// Gets the next token and writes it down.
+    async fn exchange(&self, renewal: &Renewal, talk: Talk) -> Result<Latest, Failure> {
+        let renewed = renewal.renew(&http_client()?, talk).await;
+        let (granted, next) = renewed.map_err(|refusal| self.not_renewed(refusal, renewal))?;
+        let kept = Kept::new(&self.url, granted, Some(next));
+        let written = self.file.write(&kept);
+        if let Err(why) = &written
+            && !renewal.is_repeatable()
+        {
+            // It is good for this command. The next one can't go on without it.
+            remark(&format!("gatehouse: note: the renewed token is not kept: {}", why.said()));
+        }
+        Ok(Latest { kept, is_saved: written.is_ok() })
+    }
+
+    fn not_renewed(&self, refusal: Refusal, renewal: &Renewal) -> Failure {
         if refusal.error().is_none() {
             return refusal.into_failure().about("the token can't be renewed");
         }
         let why = refusal.into_failure();
-        self.over(&format!("its token has expired and is not renewed: {}", why.said()))
+        let why = format!("its token has expired and is not renewed: {}", why.said());
+        self.over(&why, Some(renewal))
     }
 
     /// It can't go on without whoever it is for.
-    fn over(&self, why: &str) -> Failure {
+    fn over(&self, why: &str, renewal: Option<&Renewal>) -> Failure {
         let profile = &self.profile;
+        let how = match renewal {
+            Some(Renewal::RefreshToken(_)) => "",
+            Some(Renewal::ClientCredentials(_)) => " --client-id ID",
+            None => " --with-token",
+        };
         Failure::new(Kind::NotAllowed, format!("the profile `{profile}` is signed out: {why}"))
-            .advise(format!("sign in again with `gatehouse login --profile {profile}`"))
+            .advise(format!("sign in again with `gatehouse login --profile {profile}{how}`"))
     }
+}
+
+/// Does something that must not be left half-way, whatever becomes of whoever waits for it: a refresh token that was used and
+/// whose successor is lost ends the session. So it has a thread of its own, and the one that asks stands still.
+fn see_through<T: Send>(
+    work: impl Future<Output = Result<T, Failure>> + Send,
+) -> Result<T, Failure> {
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| wire::run(work));
+        worker.join().unwrap_or_else(|_| Err("the token could not be renewed".to_owned().into()))
+    })
 }

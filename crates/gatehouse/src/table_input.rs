@@ -12,7 +12,7 @@ pub(crate) struct Row {
 
 /// All rows of a table. Empty lines are none.
 pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
-    let first = text.lines().next().unwrap_or_default();
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator(first))
         .flexible(true)
@@ -24,9 +24,19 @@ pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
         let cells = record.map_err(|bad| Failure::input(format!("{source} is no table: {bad}")))?;
         let at = cells.position().map_or(0, |position| position.byte());
         let line = lines.line_of(usize::try_from(at).unwrap_or(usize::MAX));
-        rows.push(Row { line, cells });
+        // Some spreadsheets say so in front.
+        if !(rows.is_empty() && first.starts_with(SEPARATOR_LINE) && is_separator_line(&cells)) {
+            rows.push(Row { line, cells });
+        }
     }
     Ok(rows)
+}
+
+/// What a line begins with that names the sign between cells.
+const SEPARATOR_LINE: &str = "sep=";
+
+fn is_separator_line(cells: &StringRecord) -> bool {
+    cells.get(0).is_some_and(|cell| cell.starts_with(SEPARATOR_LINE))
 }
 
 /// What stands between the cells: spreadsheets of some countries write semicolons, and some people tabs.
@@ -67,8 +77,10 @@ mod tests {
             ("a,b\r\n1,2\r\n3,4\r\n", [1, 2, 3]),
             ("a;b\r\n\r\n1;2\r\n\r\n\r\n3;4", [1, 3, 6]),
             ("\n\na\tb\n\"1\n1\"\t2\n3\t4\n", [3, 4, 6]),
+            ("sep=;\r\na;b\r\n1;2\r\n3;4\r\n", [2, 3, 4]),
         ] {
             let rows = read_rows("t", text).unwrap();
+            assert!(rows.iter().all(|row| row.cells.len() == 2), "{text:?}");
             let lines: Vec<u64> = rows.iter().map(|row| row.line).collect();
             assert_eq!(lines, expected, "{text:?}");
         }

@@ -12,16 +12,29 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 /// Reads a secret. The end of its last line doesn't belong to it.
 pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
     if path == Path::new("-") && std::io::stdin().is_terminal() {
-        let typed = rpassword::prompt_password("Secret: ");
-        return typed.map_err(|cause| Failure::input(format!("nothing can be typed: {cause}")));
+        return ask_for_secret("Secret: ");
     }
     let (source, text) = read(path, SECRET_BYTES_MAX)?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    let secret = line.strip_suffix('\r').unwrap_or(line);
+    let secret = without_line_end(&text);
     if secret.is_empty() {
         return Err(Failure::input(format!("{source} is empty, where a secret is expected")));
     }
     Ok(secret.to_owned())
+}
+
+/// Asks whoever sits there for a secret, without showing what is typed.
+pub(crate) fn ask_for_secret(prompt: &str) -> Result<String, Failure> {
+    let typed = rpassword::prompt_password(prompt);
+    let typed = typed.map_err(|cause| Failure::input(format!("nothing can be typed: {cause}")))?;
+    if typed.is_empty() {
+        return Err(Failure::input("nothing was typed, where a secret is expected"));
+    }
+    Ok(typed)
+}
+
+fn without_line_end(text: &str) -> &str {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 /// Reads a whole file, or standard input if that is `-`, as text. Also returns what to call it.
@@ -42,7 +55,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(String, String), Fail
         let valid = &bad.as_bytes()[..bad.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         Failure::input(format!("{source}, line {line}: this is not UTF-8"))
-            .advise("save the file as UTF-8; spreadsheets call it «CSV UTF-8»")
+            .advise("it must be text in UTF-8")
     })?;
     // Spreadsheets mark UTF-8 with it.
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);

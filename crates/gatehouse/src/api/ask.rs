@@ -6,21 +6,14 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
-};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::server::{Server, root_cause};
+use super::server::Server;
 use crate::failure::{Failure, Kind};
-
-/// How often a busy server is asked again.
-pub(crate) const BUSY_MAX: u32 = 3;
-
-/// Longest that a busy server is waited for before it is asked again.
-const BUSY_WAIT_MAX: Duration = Duration::from_secs(10);
+use crate::wire::{BUSY_MAX, retry_after, root_cause};
 
 /// How long a request is sent again whose answer is lost: a server that is started anew is back by then.
 const LOST_PATIENCE: Duration = Duration::from_secs(20);
@@ -153,11 +146,24 @@ impl<'s> Ask<'s> {
         let headers = self.headers()?;
         let body = self.body.as_ref().map(|body| Bytes::from(body.to_string()));
         let talk = self.server.talk();
-        let (began, mut n_busy, mut is_lost) = (Instant::now(), 0, false);
+        let (mut n_busy, mut has_renewed) = (0, false);
+        // Since when an answer is lost.
+        let mut lost: Option<Instant> = None;
         let mut pause = LOST_PAUSE_FIRST;
         loop {
-            let sent = self.send_once(&headers, body.as_ref()).await?;
-            let wait = match sent {
+            let token = self.server.token().await?;
+            let wait = match self.send_once(&headers, body.as_ref(), &token).await? {
+                Ok(response) if response.status() == 401 && !has_renewed => {
+                    has_renewed = true;
+                    if self.server.renew(&token).await? {
+                        continue;
+                    }
+                    // Nothing else to be had: it is told as it is.
+                    match take(response).await {
+                        Ok(taken) => return Ok(taken),
+                        Err(error) => return Err(self.server.broke_off(&error)),
+                    }
+                }
                 Ok(response) => match self.busy_for(&response) {
                     Some(wait) if n_busy < BUSY_MAX => {
                         n_busy += 1;
@@ -165,24 +171,19 @@ impl<'s> Ask<'s> {
                     }
                     _ => match take(response).await {
                         Ok(taken) => return Ok(taken),
-                        Err(error) if self.is_repeatable && began.elapsed() < LOST_PATIENCE => {
+                        Err(error) => {
                             talk.says(&format!("the answer broke off: {}", root_cause(&error)));
-                            is_lost = true;
+                            self.go_on(&mut lost, self.server.broke_off(&error))?;
                             pause
                         }
-                        Err(error) => return Err(self.lost(self.server.broke_off(&error))),
                     },
                 },
+                // Where nobody listens, nothing has arrived; unless it did before.
+                Err(error) if error.is_connect() && lost.is_none() => {
+                    return Err(self.server.unreachable(&error));
+                }
                 Err(error) => {
-                    // Where nobody listens, nothing has arrived; unless it did before.
-                    is_lost |= !error.is_connect();
-                    let unreachable = self.server.unreachable(&error);
-                    if !is_lost {
-                        return Err(unreachable);
-                    }
-                    if !self.is_repeatable || began.elapsed() >= LOST_PATIENCE {
-                        return Err(self.lost(unreachable));
-                    }
+                    self.go_on(&mut lost, self.server.unreachable(&error))?;
                     pause
                 }
             };
@@ -192,13 +193,25 @@ impl<'s> Ask<'s> {
         }
     }
 
+    /// Whether it is sent again after an answer was lost.
+    fn go_on(&self, lost: &mut Option<Instant>, why: Failure) -> Result<(), Failure> {
+        let since = *lost.get_or_insert_with(Instant::now);
+        if self.is_repeatable && since.elapsed() < LOST_PATIENCE {
+            return Ok(());
+        }
+        match self.doubt() {
+            Some(doubt) => Err(why.advise(doubt)),
+            None => Err(why),
+        }
+    }
+
     /// Sends it: the head of the answer, or why there is none.
     async fn send_once(
         &self,
         headers: &HeaderMap,
         body: Option<&Bytes>,
+        token: &str,
     ) -> Result<Result<Response, reqwest::Error>, Failure> {
-        let token = self.server.token().await?;
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| Failure::input("the token holds characters that no token has"))?;
         bearer.set_sensitive(true);
@@ -239,14 +252,6 @@ impl<'s> Ask<'s> {
         retry_after(response)
     }
 
-    /// Why there is no answer, with what that means for what was asked.
-    fn lost(&self, failure: Failure) -> Failure {
-        match self.doubt() {
-            Some(doubt) => failure.advise(doubt),
-            None => failure,
-        }
-    }
-
     /// What to do when nobody knows whether it was done.
     fn doubt(&self) -> Option<String> {
         match (&self.key, &self.method) {
@@ -257,18 +262,6 @@ impl<'s> Ask<'s> {
             (None, _) => Some("it may have been done or not: do it once more, or look".to_owned()),
         }
     }
-}
-
-/// How long a server wants to be left alone.
-pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
-    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    let wait = Duration::from_secs(seconds);
-    (wait <= BUSY_WAIT_MAX).then_some(wait)
-}
-
-/// An answer of a server that is busy, and wants to be asked again: when.
-pub(crate) fn busy(response: &Response) -> Option<Duration> {
-    matches!(response.status().as_u16(), 429 | 503).then(|| retry_after(response)).flatten()
 }
 
 /// An answer that nobody could give.

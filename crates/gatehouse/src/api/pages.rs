@@ -1,10 +1,11 @@
 //! Lists, a page at a time, at the server's own address: the links of an answer may lead elsewhere, and a token is not for
 //! everyone.
 
+use reqwest::Method;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::server::TenantServer;
+use super::server::Server;
 use crate::failure::Failure;
 
 /// What is asked for where nobody says how much: the most that servers give unless they are set otherwise.
@@ -12,7 +13,7 @@ const SIZE_MAX: u64 = 1000;
 
 /// A list that is gone through.
 pub(crate) struct Pages<'s> {
-    server: &'s TenantServer,
+    server: &'s Server,
     path: Vec<String>,
     /// What stands in front of the page's number.
     query: String,
@@ -33,7 +34,7 @@ enum Size {
 
 impl<'s> Pages<'s> {
     /// All pages of a list, large ones. The query says which of its things.
-    pub(crate) fn all(server: &'s TenantServer, path: &[&str], query: &str) -> Self {
+    pub(super) fn new(server: &'s Server, path: &[&str], query: &str) -> Self {
         Self {
             server,
             path: path.iter().map(|it| (*it).to_owned()).collect(),
@@ -73,7 +74,7 @@ impl<'s> Pages<'s> {
             return Err(answer.failure());
         }
         let Value::Array(items) = answer.body.take() else {
-            return Err(self.server.server.not_understood());
+            return Err(self.server.not_understood());
         };
         self.is_over = !answer.has_next();
         self.number += 1;
@@ -95,7 +96,7 @@ impl<'s> Pages<'s> {
             Size::Any => {}
         }
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        self.server.get(&path).query(&query).strictly().answer().await
+        self.server.ask(Method::GET, &path).query(&query).strictly().answer().await
     }
 }
 

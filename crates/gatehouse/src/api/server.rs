@@ -5,10 +5,11 @@ use percent_encoding::utf8_percent_encode;
 use reqwest::{Client, Method};
 use serde_json::Value;
 
-use super::Talk;
 use super::ask::{Ask, not_json};
+use super::pages::Pages;
 use crate::failure::{Failure, Kind};
 use crate::session::Session;
+use crate::wire::{Talk, root_cause};
 
 /// A server that is asked.
 pub(crate) struct Server {
@@ -22,6 +23,8 @@ pub(crate) struct Server {
 pub(crate) struct TenantServer {
     pub(crate) server: Server,
     pub(crate) tenant: String,
+    /// What leads here, for a command that is suggested.
+    pub(super) flags: String,
 }
 
 impl TenantServer {
@@ -34,6 +37,18 @@ impl TenantServer {
 
     pub(crate) fn get(&self, segments: &[&str]) -> Ask<'_> {
         self.ask(Method::GET, segments)
+    }
+
+    /// A list of the tenant's, in large pages; the query says which of its things.
+    pub(crate) fn pages(&self, segments: &[&str], query: &str) -> Pages<'_> {
+        let mut path = vec![self.tenant.as_str()];
+        path.extend(segments);
+        self.server.pages(&path, query)
+    }
+
+    /// A command of this program that asks the same server for the same tenant.
+    pub(crate) fn command(&self, words: &str) -> String {
+        format!("gatehouse {words}{}", self.flags)
     }
 }
 
@@ -51,24 +66,28 @@ impl Server {
         Ask::new(self, method, format!("{}{path}", self.url), segments)
     }
 
-    /// Every item of a list, page by page, at this server's own address: the links of an answer may
-    /// lead elsewhere, and a token is not for everyone.
+    /// A list, in large pages; the query says which of its things.
+    pub(crate) fn pages(&self, segments: &[&str], query: &str) -> Pages<'_> {
+        Pages::new(self, segments, query)
+    }
+
+    /// Every item of a list.
     pub(crate) async fn all(&self, segments: &[&str]) -> Result<Vec<Value>, Failure> {
-        let mut items = Vec::new();
-        for number in 1.. {
-            let ask = self.ask(Method::GET, segments).query(&format!("pageNumber={number}"));
-            match ask.success().await?.body {
-                Value::Array(page) if page.is_empty() => break,
-                Value::Array(page) => items.extend(page),
-                _ => return Err(self.not_understood()),
-            }
+        let (mut items, mut pages) = (Vec::new(), self.pages(segments, ""));
+        while let Some((_, page)) = pages.next().await? {
+            items.extend(page);
         }
         Ok(items)
     }
 
     /// The token that requests go out with.
     pub(crate) async fn token(&self) -> Result<String, Failure> {
-        self.session.token(&self.client, self.talk).await
+        self.session.token(self.talk).await
+    }
+
+    /// Gets another token in place of one that was refused, if that can be.
+    pub(super) async fn renew(&self, refused: &str) -> Result<bool, Failure> {
+        self.session.renew(refused, self.talk).await
     }
 
     /// An answer that no gatehouse gives.
@@ -105,16 +124,4 @@ impl Server {
         Failure::new(Kind::Unreachable, format!("{} can't be reached: {why}", self.url))
             .advise("is the server running, and is --url right?")
     }
-}
-
-/// What lies beneath an error of the HTTP library, whose own words name only the address.
-pub(crate) fn root_cause(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "no answer in time".to_owned();
-    }
-    let mut why: &dyn std::error::Error = error;
-    while let Some(source) = why.source() {
-        why = source;
-    }
-    why.to_string()
 }

@@ -1,6 +1,7 @@
 //! `gatehouse batch update` and `terminate`: many accesses are changed.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use reqwest::Method;
@@ -85,6 +86,10 @@ impl Status {
 
 impl Update {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+        let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+        if self.password_file.as_ref().is_some_and(is_stdin) && self.chosen.reads_stdin() {
+            return Err(Failure::input("--password-file and --from can't both be standard input"));
+        }
         let password = self.password_file.as_deref().map(text_input::read_secret).transpose()?;
         let ids = self.chosen.read()?;
         if self.status == Some(Status::Terminated) {
@@ -136,11 +141,12 @@ impl Way {
         let task = Task::accepted(&ask.success().await?.body);
         if self.wait {
             eprintln!("{} is accepted", task.id);
-            return follow(&server, form, &task.id, None).await;
+            return follow(&server, form, &task.id, None, Some(Instant::now())).await;
         }
         show_one(form, COLUMNS, &task.shown(None))?;
         if form == Form::Table {
-            eprintln!("`gatehouse batch wait {}` waits for it", task.id);
+            let wait = server.command(&format!("batch wait {}", task.id));
+            eprintln!("`{wait}` waits for it");
         }
         Ok(())
     }

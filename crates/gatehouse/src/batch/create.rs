@@ -1,6 +1,7 @@
 //! `gatehouse batch create`.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::{ArgGroup, Args};
 use reqwest::Method;
@@ -70,14 +71,13 @@ impl Create {
         if self.wait {
             // Whatever happens to this terminal, the batch can be found again.
             eprintln!("{} is accepted", task.id);
-            return follow(&server, form, &task.id, Some(&destination)).await;
+            return follow(&server, form, &task.id, Some(&destination), Some(Instant::now())).await;
         }
         show_one(form, COLUMNS, &task.shown(None))?;
         if form == Form::Table {
-            let id = &task.id;
-            eprintln!(
-                "`gatehouse batch wait {id}` waits for it, `gatehouse batch export {id}` writes the credentials to a file"
-            );
+            let [wait, export] =
+                ["wait", "export"].map(|verb| server.command(&format!("batch {verb} {}", task.id)));
+            eprintln!("`{wait}` waits for it, `{export}` writes the credentials to a file");
         }
         Ok(())
     }

@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::task::{Named, Task};
 use super::watch::Interrupts;
-use crate::access::COLUMNS_WITH_PASSWORD;
-use crate::api::{Pages, Tenancy, TenantServer};
+use crate::access::TABLE_COLUMNS;
+use crate::api::{Tenancy, TenantServer, quoted};
 use crate::failure::{Failure, Kind};
 use crate::output::{Column, Form, Room, csv};
 use crate::private_file::{self, PrivateFile};
+use crate::screen::ScreenWriter;
 
 /// Write the accesses of a batch, with their passwords, to a file that only you can read
 ///
@@ -70,14 +71,18 @@ impl Export {
         destination.check()?;
         let (server, _) = tenancy.open().await?;
         // Dropped where it is, the unfinished file is gone.
-        Interrupts::catch()?.or(export(&server, &id, &destination)).await
+        let exported = Interrupts::catch()?.or(export(&server, &id, &destination)).await;
+        exported.map_err(|why| match why.kind {
+            Kind::Interrupted => why.advise("nothing is lost: it can be exported again"),
+            _ => why,
+        })
     }
 }
 
 async fn export(server: &TenantServer, id: &str, destination: &Destination) -> Result<(), Failure> {
     let task = Task::look(server, id).await?;
     if !task.is_over() {
-        return Err(task.not_over());
+        return Err(task.not_over(server));
     }
     let (n, nothing) = match destination.what {
         What::Failed => (task.progress.failed, "no item of it failed"),
@@ -91,9 +96,6 @@ async fn export(server: &TenantServer, id: &str, destination: &Destination) -> R
     let path = destination.path(id);
     if !is_stdout(&path) {
         println!("{n} to {}", path.display());
-    }
-    if destination.what == What::Succeeded && task.kind == "batchCreation" {
-        tell_of_lost_passwords(server, &task).await?;
     }
     Ok(())
 }
@@ -115,8 +117,10 @@ impl Destination {
         match &self.to {
             Some(path) if is_stdout(path) => Ok(()),
             Some(path) => private_file::check(path, self.overwrites),
-            // Under a name that nothing has yet: in this directory, then.
-            None => private_file::check(Path::new("batch.csv"), true),
+            None => private_file::check(Path::new("batch"), true).map_err(|_| {
+                Failure::input("nothing can be written to this directory")
+                    .advise("go to another one, or say with --to where the file is to be")
+            }),
         }
     }
 
@@ -130,6 +134,12 @@ impl Destination {
         format!("{id}{of}.{ending}").into()
     }
 
+    /// The flags that say so to another command.
+    pub(crate) fn flags(&self, id: &str) -> String {
+        let force = if self.overwrites { " --force" } else { "" };
+        format!(" --to {}{force}", quoted(&self.path(id).to_string_lossy()))
+    }
+
     /// Writes what a Task did.
     pub(crate) async fn write(&self, server: &TenantServer, task: &Task) -> Result<(), Failure> {
         let path = self.path(&task.id);
@@ -139,28 +149,33 @@ impl Destination {
             _ => self.form == Some(Form::Json),
         };
         if is_stdout(&path) {
-            let mut out = BufWriter::new(io::stdout());
+            let mut out = BufWriter::new(ScreenWriter::stdout());
             fetch(server, task, self.what, is_json, &mut out).await?;
-            return Ok(out.flush()?);
+            out.flush()?;
+        } else {
+            let mut file = BufWriter::new(PrivateFile::create(&path, self.overwrites)?);
+            fetch(server, task, self.what, is_json, &mut file).await?;
+            let file = file.into_inner();
+            let bad = |cause| format!("{} can't be written: {cause}", path.display());
+            file.map_err(|failed| bad(failed.into_error()))?.finish()?;
         }
-        let mut file = BufWriter::new(PrivateFile::create(&path, self.overwrites)?);
-        fetch(server, task, self.what, is_json, &mut file).await?;
-        let file = file.into_inner();
-        let bad = |cause| format!("{} can't be written: {cause}", path.display());
-        file.map_err(|failed| bad(failed.into_error()))?.finish()
+        if self.what == What::Succeeded && task.kind == "batchCreation" {
+            tell_of_lost_passwords(server, task).await;
+        }
+        Ok(())
     }
 }
 
 /// A file without passwords looks like one with them, until somebody needs one.
-async fn tell_of_lost_passwords(server: &TenantServer, task: &Task) -> Result<(), Failure> {
+async fn tell_of_lost_passwords(server: &TenantServer, task: &Task) {
     let ask = server.get(&["access", "batch", &task.id, "items"]);
-    let first = ask.query("state=succeeded&pageSize=1").success().await?.body;
-    if first[0]["access"].get("password").is_none() {
+    // What was written is written, whatever comes of this.
+    let Ok(answer) = ask.query("state=succeeded&pageSize=1").success().await else { return };
+    if answer.body[0]["access"].get("password").is_none() {
         eprintln!(
             "the first access is without its password: either it was changed since, or passwords of this batch are no longer shown"
         );
     }
-    Ok(())
 }
 
 async fn fetch(
@@ -177,13 +192,13 @@ async fn fetch(
             pass_on(server, ask.accept("text/csv").stream().await?, out).await
         }
         (What::Succeeded, true) if task.has_table() => {
-            pass_on(server, ask.accept("application/json").stream().await?, out).await
+            pass_on(server, ask.accept("application/json").stream().await?, out).await?;
+            Ok(out.write_all(b"\n")?)
         }
         (What::Succeeded, false) => {
-            csv::write_head(out, COLUMNS_WITH_PASSWORD)?;
-            let write = |out: &mut _, _, item: &Value| {
-                csv::write_row(out, COLUMNS_WITH_PASSWORD, &item["access"])
-            };
+            csv::write_head(out, TABLE_COLUMNS)?;
+            let write =
+                |out: &mut _, _, item: &Value| csv::write_row(out, TABLE_COLUMNS, &item["access"]);
             items(server, task, "succeeded", out, write).await
         }
         (What::Failed, false) => {
@@ -229,7 +244,7 @@ async fn items<W: Write>(
 ) -> Result<(), Failure> {
     let mut n = 0;
     let path = ["access", "batch", &task.id, "items"];
-    let mut pages = Pages::all(server, &path, &format!("state={state}"));
+    let mut pages = server.pages(&path, &format!("state={state}"));
     while let Some((_, items)) = pages.next().await? {
         for item in &items {
             write(out, n, item)?;

@@ -28,6 +28,11 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    /// Whether they come in on standard input.
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.from.as_deref().is_some_and(|path| path.as_os_str() == "-")
+    }
+
     /// The IDs, all of which could be some.
     pub(crate) fn read(&self) -> Result<Vec<String>, Failure> {
         let mut ids = Vec::new();

@@ -33,14 +33,14 @@ pub(crate) async fn show(
 }
 
 /// How a command ends that wanted the Task done.
-pub(crate) fn judge(task: &Task) -> Result<(), Failure> {
+pub(crate) fn judge(server: &TenantServer, task: &Task) -> Result<(), Failure> {
     let (id, progress) = (&task.id, task.progress);
+    let export = server.command(&format!("batch export {id}"));
     let failed = format!("{} of {} items failed", progress.failed, progress.total);
     match task.state.as_str() {
         "DONE" => Ok(()),
-        "FAILED" => Err(Failure::new(Kind::Partial, failed).advise(format!(
-            "`gatehouse batch export {id} --failed` writes all of them to a file"
-        ))),
+        "FAILED" => Err(Failure::new(Kind::Partial, failed)
+            .advise(format!("`{export} --failed` writes all of them to a file"))),
         "REJECTED" => {
             let why = task.errors.first().map(explained).unwrap_or_default();
             Err(Failure::new(
@@ -56,7 +56,7 @@ pub(crate) fn judge(task: &Task) -> Result<(), Failure> {
                 progress.succeeded, progress.total
             ),
         )
-        .advise(format!("`gatehouse batch export {id}` writes what it did to a file"))),
+        .advise(format!("`{export}` writes what it did to a file"))),
         other => Err(Failure::from(format!("{id} is {other}, which this program doesn't know"))),
     }
 }

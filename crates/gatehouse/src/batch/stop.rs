@@ -20,11 +20,12 @@ impl Stop {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let id = self.named.id()?;
         let (server, form) = tenancy.open().await?;
-        server.ask(Method::DELETE, &["access", "batch", &id]).repeatable().success().await?;
+        server.ask(Method::DELETE, &["access", "batch", &id]).success().await?;
         let task = Task::look(&server, &id).await?;
         report::show(&server, form, &task, None).await?;
         if form == Form::Table && task.progress.succeeded > 0 {
-            eprintln!("what it did stays; `gatehouse batch export {id}` writes it to a file");
+            let export = server.command(&format!("batch export {id}"));
+            eprintln!("what it did stays; `{export}` writes it to a file");
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::api::TenantServer;
 use crate::failure::{Failure, Kind};
 use crate::output::{Column, Room, text};
+use crate::screen::harmless;
 
 /// A batch, as a person names it.
 #[derive(Args)]
@@ -54,7 +55,7 @@ pub(crate) const COLUMNS: &[Column] = &[
 
 const ID: Column = Column::text("ID", "id", Room::Whole);
 const STATE: Column = Column::text("STATE", "state", Room::Whole);
-const KIND: Column = Column::text("KIND", "@type", Room::Whole);
+const KIND: Column = Column::made("KIND", "type", |it| text(it, "@type"), Room::Whole);
 const ACCEPTED: Column = Column::made_time(
     "ACCEPTED (UTC)",
     "accepted",
@@ -106,14 +107,10 @@ impl Task {
     }
 
     fn from_base(base: &Value, progress: Progress) -> Self {
+        // They go to terminals, and into commands that are suggested.
+        let text = |name: &str| harmless(&text(base, name)).into_owned();
         let errors = base.get("errors").and_then(Value::as_array).cloned().unwrap_or_default();
-        Self {
-            id: text(base, "id"),
-            state: text(base, "state"),
-            kind: text(base, "@type"),
-            errors,
-            progress,
-        }
+        Self { id: text("id"), state: text("state"), kind: text("@type"), errors, progress }
     }
 
     /// Whether nothing happens to it any more.
@@ -148,10 +145,11 @@ impl Task {
     }
 
     /// Why it is no good to fetch anything from it.
-    pub(crate) fn not_over(&self) -> Failure {
+    pub(crate) fn not_over(&self, server: &TenantServer) -> Failure {
         let Self { id, state, .. } = self;
+        let wait = server.command(&format!("batch wait {id}"));
         Failure::new(Kind::Refused, format!("{id} is {state}, and not over yet"))
-            .advise(format!("`gatehouse batch wait {id}` waits for it"))
+            .advise(format!("`{wait}` waits for it"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `gatehouse batch wait`, and what every command does that waits.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::Args;
 
@@ -36,23 +37,26 @@ impl Wait {
             destination.check()?;
         }
         let (server, form) = tenancy.open().await?;
-        follow(&server, form, &id, destination.as_ref()).await
+        follow(&server, form, &id, destination.as_ref(), None).await
     }
 }
 
-/// Waits for a Task, writes its accesses to where they are wanted, and shows what came of it.
+/// Waits for a Task, writes its accesses to where they are wanted, and shows what came of it. `since` is when the server was
+/// there last, if it was.
 pub(crate) async fn follow(
     server: &TenantServer,
     form: Form,
     id: &str,
     destination: Option<&Destination>,
+    since: Option<Instant>,
 ) -> Result<(), Failure> {
-    let mut resume = format!("gatehouse batch wait {id}");
+    let mut resume = format!("batch wait {id}");
     if let Some(destination) = destination {
-        resume += &format!(" --to {}", destination.path(id).display());
+        resume += &destination.flags(id);
     }
+    let resume = server.command(&resume);
     let mut interrupts = Interrupts::catch()?;
-    let (task, was_stopped) = match watch(server, id, &resume, &mut interrupts).await? {
+    let (task, was_stopped) = match watch(server, id, &resume, since, &mut interrupts).await? {
         Ending::Over(task) => (task, false),
         Ending::Stopped(task) => (task, true),
     };
@@ -65,11 +69,14 @@ pub(crate) async fn follow(
         };
         report::show(server, form, &task, file.as_deref()).await
     };
-    interrupts.or(rest).await?;
-    match report::judge(&task) {
-        Err(why) if was_stopped => Err(Failure::new(Kind::Interrupted, why.said())),
-        judged => judged,
-    }
+    interrupts.or(rest).await.map_err(|why| match why.kind {
+        Kind::Interrupted => {
+            why.advise(format!("{} is {}; `{resume}` goes on with it", task.id, task.state))
+        }
+        _ => why,
+    })?;
+    let judged = report::judge(server, &task);
+    if was_stopped { judged.map_err(|why| why.of_kind(Kind::Interrupted)) } else { judged }
 }
 
 /// Writes the accesses down. What can't be written is still there to be fetched.
@@ -80,11 +87,10 @@ async fn keep(
 ) -> Result<PathBuf, Failure> {
     let kept = destination.write(server, task).await;
     kept.map_err(|why| {
-        let id = &task.id;
+        let export = server.command(&format!("batch export {} --to FILE", task.id));
         // The batch is done all the same.
-        why.of_kind(Kind::Partial).advise(format!(
-            "nothing is lost: `gatehouse batch export {id} --to FILE` fetches the credentials again"
-        ))
+        why.of_kind(Kind::Partial)
+            .advise(format!("nothing is lost: `{export}` fetches the credentials again"))
     })?;
     Ok(destination.path(&task.id))
 }

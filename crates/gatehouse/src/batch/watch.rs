@@ -32,20 +32,26 @@ pub(crate) enum Ending {
     Stopped(Task),
 }
 
-/// Waits until a Task is over, or somebody no longer wants to. `resume` is the command that waits for it again.
+/// Waits until a Task is over, or somebody no longer wants to. `resume` is the command that waits for it
+/// again, `seen` is when the server was there last.
 pub(crate) async fn watch(
     server: &TenantServer,
     id: &str,
     resume: &str,
+    mut seen: Option<Instant>,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     loop {
         let bar = Bar::new();
         tokio::select! {
-            over = until_over(server, id, &bar) => {
+            over = until_over(server, id, &bar, &mut seen) => {
                 bar.clear();
-                let advice = || format!("the batch goes on without you; `{resume}` waits for it again");
-                return over.map(Ending::Over).map_err(|why| why.advise(advice()));
+                let advice = format!("the batch goes on without you; `{resume}` waits for it again");
+                let was_there = seen.is_some();
+                return over.map(Ending::Over).map_err(|why| match was_there {
+                    true => why.advise_also(advice),
+                    false => why,
+                });
             }
             () = interrupts.next() => {}
         }
@@ -75,19 +81,23 @@ async fn stop(server: &TenantServer, id: &str) -> Result<(), Failure> {
     if answer.is_success() || answer.status == 409 { Ok(()) } else { Err(answer.failure()) }
 }
 
-async fn until_over(server: &TenantServer, id: &str, bar: &Bar) -> Result<Task, Failure> {
+async fn until_over(
+    server: &TenantServer,
+    id: &str,
+    bar: &Bar,
+    seen: &mut Option<Instant>,
+) -> Result<Task, Failure> {
     let mut pause = FIRST_PAUSE;
-    let mut last_seen: Option<Instant> = None;
     loop {
         let looked = tokio::time::timeout(LOOK_TIMEOUT, Task::look(server, id)).await;
         match looked.unwrap_or_else(|_| Err(Failure::new(Kind::Unreachable, "no answer in time"))) {
             Ok(task) if task.is_over() => return Ok(task),
             Ok(task) => {
-                last_seen = Some(Instant::now());
+                *seen = Some(Instant::now());
                 bar.show(&task);
             }
             // A server that goes away comes back; one that was never there does not.
-            Err(why) => match last_seen {
+            Err(why) => match *seen {
                 Some(seen) if why.kind == Kind::Unreachable && seen.elapsed() < PATIENCE => {
                     bar.say("the server can't be reached; trying again");
                 }
@@ -137,7 +147,8 @@ async fn ask_what_to_do(id: &str, interrupts: &mut Interrupts) -> Result<Wish, F
         return Ok(Wish::Leave);
     }
     loop {
-        let question = format!("\n{id}: stop it (s), leave it running (l), or go on waiting (w)? ");
+        let question =
+            format!("\n{id}:\nstop it (s), leave it running (l), or go on waiting (w)? ");
         let answer = tokio::task::spawn_blocking(move || ask(&question));
         let answer = tokio::select! {
             answer = answer => answer.map_err(|_| "nobody can be asked".to_owned())?,

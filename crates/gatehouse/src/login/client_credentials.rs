@@ -2,11 +2,11 @@
 
 use reqwest::Client;
 
-use crate::api::Talk;
 use crate::failure::Failure;
 use crate::oauth::{Granted, Proof};
 use crate::secret::Secret;
 use crate::session::{ClientCredentials, Wish};
+use crate::wire::Talk;
 
 /// Who is asked for a token, and how a client may prove itself there, the best way first.
 pub(super) struct Asked {

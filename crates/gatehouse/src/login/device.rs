@@ -7,12 +7,12 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::issuer::Issuer;
-use crate::api::Talk;
 use crate::failure::{Failure, Kind};
 use crate::oauth::{self, Form, Granted, Refusal};
 use crate::screen::harmless;
 use crate::secret::Secret;
 use crate::session::{RefreshToken, Wish};
+use crate::wire::Talk;
 
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -22,7 +22,8 @@ const INTERVAL_DEFAULT: Duration = Duration::from_secs(5);
 /// How much longer after the issuer has asked for it (section 3.5).
 const SLOWER_BY: Duration = Duration::from_secs(5);
 
-/// Longest between two looks.
+/// Shortest and longest between two looks.
+const INTERVAL_MIN: Duration = Duration::from_secs(1);
 const INTERVAL_MAX: Duration = Duration::from_secs(60);
 
 /// How long a code is good for, if the issuer doesn't say, and at most.
@@ -72,17 +73,24 @@ pub(super) async fn sign_in(
         .with_secret("device_code", &begun.device_code)
         .with_any("resource", wish.resource.as_deref());
     let (began, mut interval) = (Instant::now(), begun.interval);
+    // Why the issuer could not be asked last, if it could not.
+    let mut away: Option<Failure> = None;
     loop {
         // Nobody can have typed the code before there was time to read it.
         tokio::time::sleep(interval).await;
         if began.elapsed() > begun.lifetime {
-            return Err(expired());
+            return Err(away.unwrap_or_else(expired));
         }
         let body = match oauth::post(client, talk, &token_endpoint, form.clone()).await {
             Ok(body) => body,
             Err(refusal) => match next(&refusal, interval) {
                 Next::Wait(longer) => {
                     interval = longer;
+                    let is_away = matches!(refusal, Refusal::Failed(_));
+                    if is_away && away.is_none() {
+                        eprintln!("The issuer can't be asked just now; trying again.");
+                    }
+                    away = is_away.then(|| refusal.into_failure());
                     continue;
                 }
                 Next::Over => return Err(over(refusal)),
@@ -131,9 +139,9 @@ fn next(refusal: &Refusal, interval: Duration) -> Next {
     match refusal.error() {
         Some("authorization_pending") => Next::Wait(interval),
         Some("slow_down") => longer(interval + SLOWER_BY),
-        Some(_) => Next::Over,
         // Whoever is signing in goes on meanwhile: the issuer may be back before they are done.
-        None => longer(interval * 2),
+        None if matches!(refusal, Refusal::Failed(_)) => longer(interval * 2),
+        Some(_) | None => Next::Over,
     }
 }
 
@@ -163,7 +171,9 @@ impl Begun {
             verification_uri: text("verification_uri").or(text("verification_url"))?.to_owned(),
             verification_uri_complete: text("verification_uri_complete").map(str::to_owned),
             lifetime: seconds("expires_in").unwrap_or(LIFETIME_DEFAULT).min(LIFETIME_MAX),
-            interval: seconds("interval").unwrap_or(INTERVAL_DEFAULT).min(INTERVAL_MAX),
+            interval: seconds("interval")
+                .unwrap_or(INTERVAL_DEFAULT)
+                .clamp(INTERVAL_MIN, INTERVAL_MAX),
         })
     }
 
@@ -197,11 +207,13 @@ mod tests {
     fn waiting_goes_on_as_the_issuer_says() {
         let seconds = Duration::from_secs;
         let failed = || Refusal::Failed(Failure::new(Kind::Unreachable, "gone"));
+        let strange = || Refusal::NotUnderstood(Failure::new(Kind::Unreachable, "a page"));
         for (refusal, interval, expected) in [
             (refused("authorization_pending"), 5, Next::Wait(seconds(5))),
             (refused("slow_down"), 5, Next::Wait(seconds(10))),
             (refused("slow_down"), 58, Next::Wait(seconds(60))),
             (failed(), 5, Next::Wait(seconds(10))),
+            (strange(), 5, Next::Over),
             (refused("access_denied"), 5, Next::Over),
             (refused("expired_token"), 5, Next::Over),
             (refused("invalid_grant"), 5, Next::Over),
@@ -227,6 +239,8 @@ mod tests {
         most["expires_in"] = 1_000_000.into();
         let begun = Begun::read(&most).unwrap();
         assert_eq!((begun.interval, begun.lifetime), (Duration::from_secs(1), LIFETIME_MAX));
+        most["interval"] = 0.into();
+        assert_eq!(Begun::read(&most).unwrap().interval, INTERVAL_MIN);
         for missing in ["device_code", "user_code", "verification_uri"] {
             let mut body = least.clone();
             body.as_object_mut().unwrap().remove(missing);

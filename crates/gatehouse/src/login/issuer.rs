@@ -5,10 +5,10 @@ use reqwest::{Client, Url};
 use serde_json::Value;
 
 use super::client_credentials::Asked;
-use crate::api::Talk;
 use crate::failure::{Failure, Kind};
 use crate::oauth::{self, Proof};
 use crate::screen::harmless;
+use crate::wire::Talk;
 
 /// An issuer that has told about itself.
 #[derive(Debug)]

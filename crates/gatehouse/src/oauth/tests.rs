@@ -42,7 +42,7 @@ fn tokens_are_read_with_when_they_expire() {
         json!([]),
     ] {
         let refusal = Granted::read("https://id.example/token", &bad, now).unwrap_err();
-        assert!(matches!(&refusal, Refusal::Failed(_)), "{bad}");
+        assert!(matches!(&refusal, Refusal::NotUnderstood(_)), "{bad}");
         assert!(refusal.into_failure().said().contains("id.example"), "{bad}");
     }
 }

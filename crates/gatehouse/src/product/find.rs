@@ -23,6 +23,9 @@ use crate::text_input;
 /// Most bytes of identifiers that are read.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// So many that can't be identifiers are named.
+const NAMED_MAX: usize = 20;
+
 /// Find connections by their numbers, wherever they are
 ///
 /// What a number is, is told by its form: ICCID, IMSI, MSISDN, the serial number of a terminal, or the ID of a product.
@@ -34,7 +37,7 @@ Examples:
   gatehouse product find --from lost.txt --output csv
   cut -d, -f3 stock.csv | gatehouse product find")]
 pub(crate) struct Find {
-    /// The numbers; `-`, or none at all, for standard input
+    /// The numbers; `-` for standard input, and so is none at all when something is piped in
     #[arg(value_name = "NUMBER")]
     numbers: Vec<String>,
     /// A file with numbers: one a line, or with spaces, commas or semicolons between
@@ -90,6 +93,13 @@ impl Find {
                 _ => {}
             }
         }
+        if sought.is_empty() {
+            let named = malformed.iter().take(NAMED_MAX).map(|it| format!("\n    {it}"));
+            let said = format!("none of these can be an identifier:{}", named.collect::<String>());
+            return Err(Failure::input(said).advise(
+                "an ICCID, IMSI, MSISDN, serial number or product ID is; --kind says which, if the form doesn't",
+            ));
+        }
         let (server, form) = tenancy.open().await?;
         let mut problems = Problems::default();
         let findings = search(&server, &sought, &mut problems).await?;
@@ -99,12 +109,14 @@ impl Find {
             Form::Json => results.show_json()?,
             Form::Csv => results.show_csv()?,
         }
+        results.tell_of_imeis();
         results.judge()
     }
 
     /// The identifiers, as they were given.
     fn read(&self) -> Result<Vec<String>, Failure> {
-        let mut given: Vec<String> = self.numbers.iter().filter(|it| *it != "-").cloned().collect();
+        let typed = self.numbers.iter().filter(|it| *it != "-");
+        let mut given: Vec<String> = typed.flat_map(|it| split(it)).collect();
         let mut sources: Vec<&Path> = self.from.as_deref().into_iter().collect();
         let says_stdin = self.numbers.iter().any(|it| it == "-");
         let says_nothing = self.numbers.is_empty() && sources.is_empty();
@@ -234,6 +246,15 @@ impl Results {
         out.flush()?;
         self.problems.tell();
         Ok(())
+    }
+
+    /// Devices carry a number, too, which nothing can be looked for by.
+    fn tell_of_imeis(&self) {
+        if self.of(Finding::NotFound).iter().any(|it| it.may_be_imei()) {
+            eprintln!(
+                "some of them may be IMEIs, which platforms can't be asked for; `gatehouse product list --all --output csv` has those that are known"
+            );
+        }
     }
 
     /// How the command ends.

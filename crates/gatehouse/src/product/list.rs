@@ -94,6 +94,9 @@ impl List {
         let is_empty = shown.n_shown() == 0;
         shown.finish(&problems)?;
         problems.tell();
+        if !is_empty && !all {
+            eprintln!("there may be more: --page {} shows the next, --all shows all", number + 1);
+        }
         if is_empty && problems.is_empty() && form == Form::Table {
             eprintln!("no connections{}", if number > 1 && !all { " on this page" } else { "" });
         }

@@ -9,6 +9,7 @@
 //! | `PLATFORM-…` | the ID of a product |
 
 use clap::ValueEnum;
+use gatehouse_core::identifier::luhn_digit;
 use gatehouse_core::{Identifier, IdentifierKind, ProductId};
 use serde_json::Value;
 
@@ -126,6 +127,12 @@ impl Sought {
         (!likely.is_empty()).then_some(Self { given, value, likely, perhaps })
     }
 
+    /// Whether it has the form of a device's number, its check digit included.
+    pub(crate) fn may_be_imei(&self) -> bool {
+        let Some((digits, last)) = self.value.split_at_checked(14) else { return false };
+        luhn_digit(digits).is_some_and(|digit| last.len() == 1 && last.starts_with(digit))
+    }
+
     /// What it may be, in words.
     pub(crate) fn words(&self) -> String {
         let all: Vec<_> = self.likely.iter().chain(&self.perhaps).map(|kind| kind.word()).collect();
@@ -203,6 +210,8 @@ mod tests {
         {
             assert_eq!(Sought::recognise(nothing, None), None, "{nothing}");
         }
+        let imei = |text| Sought::recognise(text, None).unwrap().may_be_imei();
+        assert_eq!((imei("864752047596813"), imei("864752047596814")), (true, false));
         let said = Sought::recognise("487016466663624", Some(Imsi)).unwrap();
         assert_eq!((said.likely, said.perhaps), (vec![Imsi], vec![]));
         assert_eq!(Sought::recognise("ALPHA-1", Some(Iccid)), None);

@@ -10,7 +10,7 @@ use super::{ProfileName, Profiles};
 use crate::environment;
 use crate::failure::Failure;
 use crate::oauth;
-use crate::output::{Column, Form, Listing, Room, text};
+use crate::output::{Column, Form, Listing, Room, minute, text};
 use crate::session::{self, Kept, SessionFile};
 
 /// List profiles, and choose the one that is meant where none is named
@@ -126,7 +126,7 @@ fn mark(item: &Value) -> String {
 /// Until when, or that it goes on by itself.
 fn signed_in(item: &Value) -> String {
     let is = |name: &str| item[name] == true;
-    let until = session::minute(&text(item, "signedInUntil"));
+    let until = minute(&text(item, "signedInUntil"));
     if item["trouble"].is_string() {
         format!("no: {}", text(item, "trouble"))
     } else if is("isRenewed") {

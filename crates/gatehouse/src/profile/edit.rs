@@ -28,7 +28,12 @@ impl Edit {
         Profiles::load()?;
         // Who keeps the file elsewhere and has a link here goes on having one.
         let path = std::fs::canonicalize(&path).unwrap_or(path);
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let text = match std::fs::read_to_string(&path) {
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        };
+        let text =
+            text.map_err(|why| Failure::input(format!("{} can't be read: {why}", path.display())))?;
         let document = text.parse::<DocumentMut>().map_err(|bad| {
             let bad = bad.to_string();
             Failure::input(format!("{} has a fault: {}", path.display(), bad.trim_end()))

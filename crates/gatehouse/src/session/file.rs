@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use gatehouse_core::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,11 @@ use crate::home_file;
 use crate::oauth::Granted;
 use crate::profile::{self, ProfileName};
 use crate::secret::Secret;
+use crate::wire::Talk;
+
+/// How long another command may have the lock, and how often it is looked at.
+const LOCK_PATIENCE: Duration = Duration::from_secs(90);
+const LOCK_PAUSE: Duration = Duration::from_millis(250);
 
 /// What is kept of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -61,25 +67,38 @@ impl SessionFile {
         &self.path
     }
 
-    /// What is kept there, if anything.
+    /// What is kept there, if anything, and if nobody else can have read it.
     pub(crate) fn read(&self) -> Result<Option<Kept>, Failure> {
         let path = self.path.display();
-        let read = home_file::read(&self.path);
-        let read = read.map_err(|why| Failure::input(format!("{path} can't be read: {why}")))?;
-        let Some((text, mode)) = read else { return Ok(None) };
+        let Some((text, mode)) = self.read_text()? else { return Ok(None) };
         if mode & 0o077 != 0 {
             let said = format!(
                 "{path} has the permissions {mode:04o}, so that others may have its token: it is not used"
             );
             return Err(Failure::new(Kind::NotAllowed, said).advise(format!(
-                "sign in again with `gatehouse login`; if nobody else can have read it, `chmod 600 {path}`"
+                "let go of it with `gatehouse logout`, and sign in again; if nobody else can have read it, `chmod 600 {path}`"
             )));
         }
+        self.parse(&text).map(Some)
+    }
+
+    /// What is kept there, whoever may have read it: to be let go of.
+    pub(crate) fn read_to_let_go(&self) -> Result<Option<Kept>, Failure> {
+        self.read_text()?.map(|(text, _)| self.parse(&text)).transpose()
+    }
+
+    fn read_text(&self) -> Result<Option<(String, u32)>, Failure> {
+        let path = self.path.display();
+        let read = home_file::read(&self.path);
+        read.map_err(|why| Failure::input(format!("{path} can't be read: {why}")))
+    }
+
+    fn parse(&self, text: &str) -> Result<Kept, Failure> {
+        let path = self.path.display();
         // What the reader says may repeat what stands there, so it is not shown.
-        serde_json::from_str(&text).map(Some).map_err(|_| {
-            Failure::input(format!("{path} is not what `gatehouse login` wrote")).advise(
-                "sign in again with `gatehouse login`, or remove it with `gatehouse logout`",
-            )
+        serde_json::from_str(text).map_err(|_| {
+            Failure::input(format!("{path} is not what `gatehouse login` wrote"))
+                .advise("remove it with `gatehouse logout`, and sign in again")
         })
     }
 
@@ -103,23 +122,33 @@ impl SessionFile {
         }
     }
 
-    /// Waits until no other process changes it. Whoever has the lock reads the file again: a refresh token that
-    /// was used once may be worth nothing the second time.
-    pub(crate) async fn lock(&self) -> Result<File, Failure> {
+    /// Waits until no other process changes it, for a while. Whoever has the lock reads the file again: a refresh token
+    /// that was used once may be worth nothing the second time.
+    pub(crate) async fn lock(&self, talk: Talk) -> Result<File, Failure> {
         self.make_directory()?;
-        let path = self.lock_path.clone();
-        let locked = tokio::task::spawn_blocking(move || home_file::lock(&path)).await;
-        let why = match locked {
-            Ok(Ok(file)) => return Ok(file),
-            Ok(Err(why)) => why.to_string(),
-            Err(why) => why.to_string(),
-        };
-        Err(Failure::from(format!("{} can't be locked: {why}", self.lock_path.display())))
+        let path = self.lock_path.display();
+        let began = Instant::now();
+        loop {
+            match home_file::try_lock(&self.lock_path) {
+                Ok(Some(file)) => return Ok(file),
+                Ok(None) if began.elapsed() < LOCK_PATIENCE => {
+                    talk.says("another command is about to renew the token; waiting for it");
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                Ok(None) => {
+                    let said = format!("another command has {path} and doesn't let go of it");
+                    return Err(
+                        Failure::from(said).advise("is there one that was stopped with Ctrl-Z?")
+                    );
+                }
+                Err(why) => return Err(Failure::from(format!("{path} can't be locked: {why}"))),
+            }
+        }
     }
 
     fn make_directory(&self) -> Result<(), Failure> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        home_file::make_directory(directory)
+        home_file::make_private_directory(directory)
             .map_err(|why| Failure::from(format!("{} can't be made: {why}", directory.display())))
     }
 }

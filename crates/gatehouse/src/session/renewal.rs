@@ -3,9 +3,11 @@
 use reqwest::Client;
 use serde::{Deserialize, Serialize};
 
-use crate::api::Talk;
+use crate::failure::Failure;
 use crate::oauth::{self, Form, Granted, Proof, Refusal};
+use crate::screen::remark;
 use crate::secret::Secret;
+use crate::wire::{Talk, http_client};
 
 /// How the next token is got.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -101,7 +103,8 @@ impl RefreshToken {
             .with("grant_type", "refresh_token")
             .with("client_id", &self.client_id)
             .with_secret("refresh_token", &self.refresh_token)
-            .with_any("resource", self.wish.resource.as_deref());
+            .with_any("resource", self.wish.resource.as_deref())
+            .for_once();
         let body = oauth::post(client, talk, &self.token_endpoint, form).await?;
         Granted::read(&self.token_endpoint, &body, oauth::now())
     }
@@ -116,6 +119,24 @@ impl RefreshToken {
         oauth::post_without_answer(client, talk, endpoint, form).await?;
         Ok(true)
     }
+}
+
+/// Has whoever gave it forget what can be forgotten. Nothing here depends on it, so what fails is only remarked.
+pub(crate) async fn let_go(renewal: &Renewal, talk: Talk) -> Result<(), Failure> {
+    let Renewal::RefreshToken(token) = renewal else { return Ok(()) };
+    match token.revoke(&http_client()?, talk).await {
+        Ok(true) => remark(&format!("{} has been told to forget the refresh token", token.issuer)),
+        Ok(false) => remark(&format!(
+            "gatehouse: note: {} can't be told to forget the refresh token, which is good until it expires there",
+            token.issuer
+        )),
+        Err(why) => remark(&format!(
+            "gatehouse: note: {} could not be told to forget the refresh token: {}",
+            token.issuer,
+            why.into_failure().said()
+        )),
+    }
+    Ok(())
 }
 
 impl Wish {

@@ -34,7 +34,8 @@ impl Issuer {
 
     pub(crate) async fn tell(&self, what: &str) -> Value {
         let url = format!("{}/test/{what}", self.url);
-        self.client.get(url).send().await.unwrap().json().await.unwrap()
+        let answer = self.client.get(url).send().await.unwrap();
+        answer.error_for_status().unwrap().json().await.unwrap()
     }
 
     async fn n_asked(&self) -> u64 {

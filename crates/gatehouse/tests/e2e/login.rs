@@ -168,6 +168,12 @@ fn a_client_signs_in_and_its_token_is_renewed() {
     assert_eq!(second["renewal"], first["renewal"], "it goes on the same way");
     assert_eq!(mode(&person.kept_path("default")), 0o600);
 
+    // A token that the server no longer takes, whatever its own account says.
+    person.change("default", |kept| kept["accessToken"] = "e30.e30.bad".into());
+    let shown = person.assert_looks(&["-v"]);
+    assert_eq!(shown.matches("< 401").count(), 1, "{shown}");
+    assert_eq!(shown.matches(r#""grant_type":"client_credentials""#).count(), 1, "{shown}");
+
     let deleted = place.run(&["client", "delete", "--tenant", "acme", &client.id]);
     assert!(deleted.status.success(), "{}", said(&deleted));
     person.expire("default");
@@ -225,6 +231,20 @@ fn a_token_is_kept_for_the_server_that_it_was_given_for() {
     assert_ends(&output, 4, "nothing is kept");
     assert!(!person.path("").exists(), "something is kept");
 
+    let old = place.run(&["token", "--tenant", "acme", "--scope", "access:read", "--ttl", "1s"]);
+    let old = String::from_utf8(old.stdout).unwrap();
+    let began = std::time::Instant::now();
+    loop {
+        let output = person.run_with(&old, &login);
+        if output.status.code() == Some(4) {
+            assert_ends(&output, 4, "the token has expired; nothing is kept");
+            break;
+        }
+        person.run(&["logout", "--profile", "lab"]);
+        assert!(began.elapsed().as_secs() < 60, "it never expires");
+    }
+    assert_ends(&person.run(&["login", "--token", "x", "--url", &server.url]), 2, "--with-token");
+
     let output = person.run_with(&format!("{}\n", server.token), &login);
     assert_ends(&output, 0, "this token can't be renewed");
     assert_ends(&output, 0, "no tenant is known");
@@ -236,6 +256,7 @@ fn a_token_is_kept_for_the_server_that_it_was_given_for() {
     person.expire("lab");
     let output = person.look(&["--profile", "lab"]).output().unwrap();
     assert_ends(&output, 4, "can't be renewed");
+    assert_ends(&output, 4, "gatehouse login --profile lab --with-token");
     let mut with_token = person.look(&["--profile", "lab"]);
     let output = with_token.env("GATEHOUSE_TOKEN", &server.token).output().unwrap();
     assert_ends(&output, 0, "0 would change");
@@ -451,6 +472,15 @@ async fn a_person_signs_in_with_a_browser_and_stays_signed_in() {
         assert!(!shown.contains(&earlier) && !shown.contains(&refresh()), "{shown}");
         assert_ne!(refresh(), earlier);
     }
+    // Tokens that are old as soon as they are there: every request of a command has the next one.
+    issuer.tell("lifetimes?token=20").await;
+    person.expire("default");
+    let before = issuer.tell("asked").await["tokens"].as_u64().unwrap();
+    person.assert_looks(&[]);
+    let after = issuer.tell("asked").await["tokens"].as_u64().unwrap();
+    assert!(after >= before + 3, "{before} and {after}");
+    issuer.tell("lifetimes?token=600").await;
+
     person.expire("default");
     let before = issuer.tell("asked").await["tokens"].as_u64().unwrap();
     let looks: Vec<_> = (0..4)
@@ -467,9 +497,12 @@ async fn a_person_signs_in_with_a_browser_and_stays_signed_in() {
 
     // An issuer that has forgotten the session.
     let kept = std::fs::read(person.kept_path("default")).unwrap();
+    // What others may have read is forgotten there, too.
+    let open = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(person.kept_path("default"), open).unwrap();
     let output = person.run(&["logout"]);
     assert_ends(&output, 0, "signed out");
-    assert_ends(&output, 0, "has been told to forget it");
+    assert_ends(&output, 0, "has been told to forget the refresh token");
     let restored = person.kept_path("default");
     std::fs::write(&restored, kept).unwrap();
     std::fs::set_permissions(&restored, std::fs::Permissions::from_mode(0o600)).unwrap();

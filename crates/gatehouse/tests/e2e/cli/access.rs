@@ -26,10 +26,10 @@ fn tables_fit_the_terminal() {
     desk.ok(&["access", "suspend", "meter-two"]);
     let (narrow, _) = desk.terminal(&["access", "list"], 80).finish();
     insta::assert_snapshot!(steady(&narrow), @"
-    ID                                    USERNAME      NAME          STATUS
-    01234567-89ab-7cde-f012-3456789abcde  pump-one      pump-1        ACTIVE
-    01234567-89ab-7cde-f012-3456789abcde  meter-two     Zähler im K…  SUSPENDED
-    01234567-89ab-7cde-f012-3456789abcde  sensor-three  sensor-three  PENDING_ACTIVE
+    ID                                    USERNAME     NAME           STATUS
+    01234567-89ab-7cde-f012-3456789abcde  pump-one     pump-1         ACTIVE
+    01234567-89ab-7cde-f012-3456789abcde  meter-two    Zähler im Ke…  SUSPENDED
+    01234567-89ab-7cde-f012-3456789abcde  sensor-thr…  sensor-three   PENDING_ACTIVE
     ");
     let (wide, _) = desk.terminal(&["access", "list"], 200).finish();
     insta::assert_snapshot!(steady(&wide), @"
@@ -295,6 +295,10 @@ fn pages_are_told_and_all_of_them_stream() {
     let csv = desk.ok(&["access", "list", "--all", "-o", "csv"]);
     assert_eq!(csv.lines().count(), 2346);
     assert!(!csv.contains("password"), "{}", csv.lines().next().unwrap());
+    // Nobody is to take a page for the whole.
+    let page = desk.run(&["access", "list", "-o", "csv"]);
+    let told = "100 of 2345 accesses; --page 2 shows the next, --all shows all\n";
+    assert_eq!((page.stdout.lines().count(), page.stderr.as_str()), (101, told));
     let (screen, _) =
         desk.terminal(&["access", "list", "--page-size", "2", "--page", "3"], 100).finish();
     assert!(

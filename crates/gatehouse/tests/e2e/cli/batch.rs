@@ -241,7 +241,8 @@ fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     let asked = terminal.until("a question", |screen| screen.contains("go on waiting (w)?"));
     let task = task_in(&asked);
     let question = steady(&asked[asked.rfind("job-").unwrap()..]);
-    let expected = "job-01234567-89ab-7cde-f012-3456789abcde: stop it (s), leave it running (l), or go on waiting (w)?";
+    let expected = "job-01234567-89ab-7cde-f012-3456789abcde:\n\
+                    stop it (s), leave it running (l), or go on waiting (w)?";
     assert_eq!(question, expected);
     terminal.press("w\n");
     terminal.until("the bar again", |screen| bar.is_match(screen.rsplit("(w)?").next().unwrap()));
@@ -468,4 +469,47 @@ fn a_batch_can_be_stopped() {
     let stopped = desk.json(&["batch", "stop", task, "-o", "json"]);
     assert_eq!(stopped["state"], "TERMINATED");
     assert_eq!(desk.run(&["batch", "wait", task]).code, 3);
+}
+
+/// What comes from devices' names goes to a terminal only as what can't steer it; a pipe gets it as it is.
+#[test]
+fn credentials_on_a_terminal_cannot_steer_it() {
+    let desk = Desk::open();
+    desk.write("evil.csv", "username,deviceName\nu,pump\u{1b}[2J\n");
+    let words = ["batch", "create", "--contract", "C-PAYG", "--from", "evil.csv", "--wait", "--to"];
+    let (raw, code) = desk.terminal(&[&words[..], &["-"]].concat(), 80).finish_raw();
+    assert_eq!(code, 0, "{raw}");
+    assert!(raw.contains("pump\u{fffd}[2J") && !raw.contains("\u{1b}[2J"), "{raw:?}");
+    let task = task_in(&raw);
+    assert!(desk.ok(&["batch", "export", &task, "--to", "-"]).contains("pump\u{1b}[2J"));
+}
+
+/// What is suggested can be pasted: it leads to the same server, the same tenant and the same file.
+#[test]
+fn suggestions_lead_to_the_same_place() {
+    let desk = Desk::open();
+    let mut command = desk.command(&[
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--count",
+        "2",
+        "--tenant",
+        "demo",
+        "--url",
+        &desk.server.url,
+    ]);
+    command.env_remove("GATEHOUSE_TENANT").env_remove("GATEHOUSE_URL");
+    let ran = Ran::of(command);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let suggested = ran.stderr.split('`').nth(1).unwrap();
+    assert!(
+        suggested.ends_with(&format!(" --url {} --tenant demo", desk.server.url)),
+        "{suggested}"
+    );
+    let words: Vec<&str> = suggested.split_whitespace().skip(1).collect();
+    assert_eq!(desk.run(&words).code, 0);
+    let both = ["batch", "update", "--password-file", "-", "--from", "-"];
+    assert_eq!(desk.run_with(&both, "x").code, 2);
 }

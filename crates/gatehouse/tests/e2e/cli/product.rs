@@ -33,6 +33,7 @@ fn connections_are_listed_over_platforms() {
     BETA-73464a3d12   ACTIVE      trucks   89313231859623659498  317293170309165
     GAMMA-b08ab762ef  SUSPENDED   ships
     GAMMA-83770e05b8  ACTIVE      ships
+    there may be more: --page 2 shows the next, --all shows all
     ");
     let (wide, _) = desk.terminal(&["product", "list", "--page-size", "8"], 200).finish();
     insta::assert_snapshot!(wide, @"
@@ -45,6 +46,7 @@ fn connections_are_listed_over_platforms() {
     BETA-73464a3d12   ACTIVE      trucks   89313231859623659498  204141319862214  317293170309165  861831055743559                          CELLULAR   in-use
     GAMMA-b08ab762ef  SUSPENDED   ships                                                                             SL-DF-3043766-98743-73  SATELLITE  paused
     GAMMA-83770e05b8  ACTIVE      ships                                                                             SL-DF-5123464-77818-71  SATELLITE  in-use
+    there may be more: --page 2 shows the next, --all shows all
     ");
     let (one, _) = desk.terminal(&["product", "show", "ALPHA-0283b07ba8"], 80).finish();
     insta::assert_snapshot!(one, @"
@@ -183,6 +185,14 @@ fn a_lost_sim_is_found_by_whatever_is_known_of_it() {
     let both: Value = serde_json::from_str(&both.stdout).unwrap();
     assert_eq!(both["notFound"], serde_json::json!([format!("+{IMSI}")]));
     assert_eq!(both["found"][0]["sought"], IMSI);
+    let typed =
+        desk.ok(&["product", "find", "8948 6926 9082 6143 258", &format!("{TERMINAL},{IMSI}")]);
+    assert_eq!(typed.lines().count(), 4, "{typed}");
+    let imei = desk.run(&["product", "find", "861831052651102"]);
+    assert_eq!(imei.code, 5);
+    assert!(imei.stderr.contains("may be IMEIs"), "{}", imei.stderr);
+    let strange = desk.run(&["product", "find", "pump-7", "12"]);
+    assert_eq!((strange.code, strange.stdout.as_str()), (2, ""), "{}", strange.stderr);
     let nothing = desk.run_with(&["product", "find"], " \n");
     assert_eq!(nothing.code, 2);
     assert!(nothing.stderr.contains("nothing to look for"), "{}", nothing.stderr);

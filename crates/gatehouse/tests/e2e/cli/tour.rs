@@ -25,7 +25,7 @@ fn the_tour_of_the_readme_works() {
         .filter(|it| it.starts_with("  export "))
         .map(|it| format!("{it}\n"))
         .collect();
-    assert_eq!(exports.lines().count(), 4, "as the README says: {exports}");
+    assert_eq!(exports.lines().count(), 4, "{exports}");
     let port =
         invitation.split("PATCH http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
 

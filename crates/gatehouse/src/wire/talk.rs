@@ -6,6 +6,8 @@ use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
+use crate::screen::remark;
+
 /// Fields whose value is nobody's to see, wherever they are.
 const SECRET: [&str; 9] = [
     "password",
@@ -52,12 +54,12 @@ impl Talk {
         body: Option<&Value>,
     ) -> Instant {
         if self.is_on {
-            eprintln!("> {method} {url}");
+            remark(&format!("> {method} {url}"));
             for (name, value) in headers {
-                eprintln!("> {name}: {value}");
+                remark(&format!("> {name}: {value}"));
             }
             if let Some(body) = body {
-                eprintln!("> {}", shown(body));
+                remark(&format!("> {}", shown(body)));
             }
         }
         Instant::now()
@@ -69,10 +71,10 @@ impl Talk {
             return;
         }
         let took = rounded(began.elapsed());
-        eprintln!("< {status} after {took}");
+        remark(&format!("< {status} after {took}"));
         for name in TELLING.iter().chain(&["x-correlation-id"]) {
             if let Some(value) = headers.get(*name).and_then(|value| value.to_str().ok()) {
-                eprintln!("< {name}: {value}");
+                remark(&format!("< {name}: {value}"));
             }
         }
     }
@@ -85,7 +87,7 @@ impl Talk {
     /// Something that explains what comes next.
     pub(crate) fn says(self, what: &str) {
         if self.is_on {
-            eprintln!("* {what}");
+            remark(&format!("* {what}"));
         }
     }
 }
