@@ -99,7 +99,7 @@ async fn until_over(
             // A server that goes away comes back; one that was never there does not.
             Err(why) => match *seen {
                 Some(seen) if why.kind == Kind::Unreachable && seen.elapsed() < PATIENCE => {
-                    bar.say("the server can't be reached; trying again");
+                    bar.tell_away();
                 }
                 _ => return Err(why),
             },
@@ -172,6 +172,7 @@ struct Bar {
     bar: ProgressBar,
     /// Until it is known how much there is, there is nothing to see.
     is_seen: Cell<bool>,
+    has_told: Cell<bool>,
 }
 
 const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}{pace}{msg}";
@@ -181,7 +182,7 @@ impl Bar {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is a constant");
         bar.set_style(style.progress_chars("=> ").with_key("pace", pace));
-        Self { bar, is_seen: Cell::new(false) }
+        Self { bar, is_seen: Cell::new(false), has_told: Cell::new(false) }
     }
 
     fn show(&self, task: &Task) {
@@ -198,6 +199,15 @@ impl Bar {
             self.bar.reset_eta();
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.tick();
+        }
+    }
+
+    /// The server is away. Where there is no bar yet, it is said once.
+    fn tell_away(&self) {
+        const AWAY: &str = "the server can't be reached; trying again";
+        self.say(AWAY);
+        if !self.is_seen.get() && !self.has_told.replace(true) {
+            eprintln!("{AWAY}");
         }
     }
 
