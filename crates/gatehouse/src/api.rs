@@ -90,7 +90,7 @@ impl Connection {
     /// The server's address: as it is given, or as the profile has it.
     pub(crate) fn url(&self, profile: &Profile) -> Result<String, Failure> {
         let told = told(self.url.as_deref(), "GATEHOUSE_URL")?;
-        let given = told.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL);
+        let given = told.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL).trim();
         let is_web = given.starts_with("http://") || given.starts_with("https://");
         let url = is_web.then(|| given.parse::<reqwest::Url>().ok()).flatten();
         match url {

@@ -55,8 +55,7 @@ pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         // Some file systems know no locks: then the last one to write wins.
-        Err(TryLockError::Error(why)) if why.kind() == io::ErrorKind::Unsupported => Ok(Some(file)),
-        Err(TryLockError::Error(why)) => Err(why),
+        Err(TryLockError::Error(_)) => Ok(Some(file)),
     }
 }
 

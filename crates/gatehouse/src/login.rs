@@ -135,9 +135,8 @@ impl Login {
             Some(tenant) => {
                 let server = self.connection.open_with(&url, token)?;
                 let trial = Trial::of(&server, tenant, issuer.as_deref()).await;
-                // What is not kept is not left lying about elsewhere either.
-                if let (Err(_), Some(renewal)) = (&trial, &kept.renewal) {
-                    session::let_go(renewal, talk).await?;
+                if trial.is_err() {
+                    let_go_of(kept.renewal.as_ref(), earlier(&file).as_ref(), talk).await?;
                 }
                 trial?
             }
@@ -145,13 +144,14 @@ impl Login {
         };
 
         // Nobody renews the old token while the new one takes its place.
-        let lock = file.lock(talk).await?;
-        let earlier = file.read_to_let_go().ok().flatten().and_then(|earlier| earlier.renewal);
-        file.write(&kept)?;
-        drop(lock);
-        if let Some(earlier) = &earlier {
-            session::let_go(earlier, talk).await?;
+        let lock = file.lock().await?;
+        let earlier = earlier(&file);
+        if let Err(why) = file.write(&kept) {
+            let_go_of(kept.renewal.as_ref(), earlier.as_ref(), talk).await?;
+            return Err(why);
         }
+        drop(lock);
+        let_go_of(earlier.as_ref(), kept.renewal.as_ref(), talk).await?;
         let mut fields = vec![("url", url.as_str())];
         fields.extend(said.as_deref().map(|tenant| ("tenant", tenant)));
         let mut edit = Edit::begin()?;
@@ -175,6 +175,29 @@ impl Login {
             );
         }
         Ok(())
+    }
+}
+
+/// How the session went on that is kept now.
+fn earlier(file: &SessionFile) -> Option<Renewal> {
+    file.read_to_let_go().ok().flatten()?.renewal
+}
+
+/// What is not kept is not left lying about elsewhere either. But many issuers forget all that a person has with a client, and
+/// what stays is not to go with it.
+async fn let_go_of(
+    renewal: Option<&Renewal>,
+    stays: Option<&Renewal>,
+    talk: Talk,
+) -> Result<(), Failure> {
+    match (renewal, stays) {
+        (Some(Renewal::RefreshToken(it)), Some(Renewal::RefreshToken(stays)))
+            if it.issuer == stays.issuer && it.client_id == stays.client_id =>
+        {
+            Ok(())
+        }
+        (Some(renewal), _) => session::let_go(renewal, talk).await,
+        (None, _) => Ok(()),
     }
 }
 

@@ -60,7 +60,7 @@ async fn sign_out(profile: &ProfileName, talk: Talk) -> Result<(), Failure> {
         println!("profile `{profile}`: nobody is signed in");
         return Ok(());
     }
-    let lock = file.lock(talk).await?;
+    let lock = file.lock().await?;
     // What can't be understood can be let go of all the same.
     let renewal = file.read_to_let_go().ok().flatten().and_then(|kept| kept.renewal);
     file.remove()?;

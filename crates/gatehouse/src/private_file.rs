@@ -24,6 +24,12 @@ pub(crate) fn check(path: &Path, overwrites: bool) -> Result<(), Failure> {
     PrivateFile::create(path, overwrites).map(drop)
 }
 
+/// Whether something may be written here, under a name that nothing has.
+pub(crate) fn check_here() -> Result<(), Failure> {
+    let name = format!("gatehouse-{:08x}", u32::from_be_bytes(gatehouse_vault::chance::bytes()));
+    check(Path::new(&name), false)
+}
+
 impl PrivateFile {
     pub(crate) fn create(path: &Path, overwrites: bool) -> Result<Self, Failure> {
         let shown = path.display();

@@ -8,8 +8,11 @@
 mod file;
 mod renewal;
 
+use file::LockTrouble;
 pub(crate) use file::{Kept, SessionFile, profiles};
 pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, Wish, let_go};
+
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 
@@ -22,6 +25,9 @@ use crate::wire::{self, Talk, http_client};
 
 /// How long a token must be good for, so that it is still good where the request arrives.
 const LEFT_SECONDS_MIN: i64 = 30;
+
+/// How long it may take to get the next one. Nobody can interrupt it.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Why a session is over that has no way to go on.
 const NOT_RENEWABLE: &str = "its token has expired and can't be renewed";
@@ -44,8 +50,8 @@ pub(crate) struct KeptSession {
 /// The token as it is known here.
 struct Latest {
     kept: Kept,
-    /// Whether the file has it, too. Where it could not be written, this is the only place that has it.
-    is_saved: bool,
+    /// What the file has instead, where this could not be written: then this is the only place that has it.
+    unsaved_beside: Option<Secret>,
 }
 
 impl Session {
@@ -68,7 +74,7 @@ impl Session {
                 profile,
                 file,
                 url,
-                latest: Mutex::new(Latest { kept, is_saved: true }),
+                latest: Mutex::new(Latest { kept, unsaved_beside: None }),
             }))
         });
         Ok(kept)
@@ -136,14 +142,20 @@ impl KeptSession {
         let Some(earlier) = &latest.kept.renewal else {
             return Err(self.over(NOT_RENEWABLE, None));
         };
-        let lock = match self.file.lock(talk).await {
+        let lock = match self.file.lock().await {
             Ok(lock) => Some(lock),
-            // Where nothing can be written, as in many containers, nothing can be spoilt.
-            Err(_) if earlier.is_repeatable() => None,
-            Err(why) => return Err(why),
+            // As in many containers: what can be got at any time need not be kept.
+            Err(LockTrouble::Unwritable(_)) if earlier.is_repeatable() => None,
+            Err(trouble) => return Err(trouble.into()),
         };
+        if let Some(beside) = &latest.unsaved_beside {
+            // Somebody may have signed in or out meanwhile: theirs is not written over.
+            let now = self.file.read().ok().flatten();
+            let may_write = now.is_some_and(|it| it.access_token == *beside);
+            let keeper = may_write.then_some(beside);
+            return see_through(self.exchange(earlier, keeper, talk));
+        }
         let kept = match self.file.read()? {
-            _ if !latest.is_saved => latest.kept.clone(),
             None => return Err(self.over("somebody has signed out meanwhile", Some(earlier))),
             Some(kept) if kept.url != self.url => {
                 let why = format!("meanwhile it is signed in at {}", kept.url);
@@ -152,30 +164,45 @@ impl KeptSession {
             Some(kept) => kept,
         };
         let is_refused = refused == Some(kept.access_token.reveal());
-        if latest.is_saved && !is_refused && kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
+        if !is_refused && kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
             talk.says("the token was renewed by another process");
-            return Ok(Latest { kept, is_saved: true });
+            return Ok(Latest { kept, unsaved_beside: None });
         }
         let Some(renewal) = &kept.renewal else { return Err(self.over(NOT_RENEWABLE, None)) };
         talk.says("the token is old, so the next one is asked for");
-        let renewed = see_through(self.exchange(renewal, talk))?;
-        drop(lock);
-        Ok(renewed)
+        let keeper = lock.is_some().then_some(&kept.access_token);
+        see_through(self.exchange(renewal, keeper, talk))
     }
 
-    /// Gets the next token and writes it down.
-    async fn exchange(&self, renewal: &Renewal, talk: Talk) -> Result<Latest, Failure> {
-        let renewed = renewal.renew(&http_client()?, talk).await;
+    /// Gets the next token and writes it down in place of the one that the file has, if that may be.
+    async fn exchange(
+        &self,
+        renewal: &Renewal,
+        in_place_of: Option<&Secret>,
+        talk: Talk,
+    ) -> Result<Latest, Failure> {
+        let client = http_client()?;
+        let renewed = tokio::time::timeout(EXCHANGE_TIMEOUT, renewal.renew(&client, talk)).await;
+        let renewed = renewed.map_err(|_| {
+            Failure::new(Kind::Unreachable, "whoever renews the token doesn't answer in time")
+        })?;
         let (granted, next) = renewed.map_err(|refusal| self.not_renewed(refusal, renewal))?;
         let kept = Kept::new(&self.url, granted, Some(next));
-        let written = self.file.write(&kept);
-        if let Err(why) = &written
-            && !renewal.is_repeatable()
-        {
-            // It is good for this command. The next one can't go on without it.
-            remark(&format!("gatehouse: note: the renewed token is not kept: {}", why.said()));
+        let Some(beside) = in_place_of else {
+            let unsaved_beside = Some(Secret::new(""));
+            return Ok(Latest { kept, unsaved_beside });
+        };
+        match self.file.write(&kept) {
+            Ok(()) => Ok(Latest { kept, unsaved_beside: None }),
+            Err(why) => {
+                if !renewal.is_repeatable() {
+                    // It is good for this command. The next one can't go on without it.
+                    let said = why.said();
+                    remark(&format!("gatehouse: note: the renewed token is not kept: {said}"));
+                }
+                Ok(Latest { kept, unsaved_beside: Some(beside.clone()) })
+            }
         }
-        Ok(Latest { kept, is_saved: written.is_ok() })
     }
 
     fn not_renewed(&self, refusal: Refusal, renewal: &Renewal) -> Failure {
@@ -191,17 +218,18 @@ impl KeptSession {
     fn over(&self, why: &str, renewal: Option<&Renewal>) -> Failure {
         let profile = &self.profile;
         let how = match renewal {
-            Some(Renewal::RefreshToken(_)) => "",
-            Some(Renewal::ClientCredentials(_)) => " --client-id ID",
-            None => " --with-token",
+            Some(Renewal::RefreshToken(token)) => format!(" --issuer {}", token.issuer),
+            Some(Renewal::ClientCredentials(it)) => format!(" --client-id {}", it.client_id),
+            None => " --with-token".to_owned(),
         };
         Failure::new(Kind::NotAllowed, format!("the profile `{profile}` is signed out: {why}"))
             .advise(format!("sign in again with `gatehouse login --profile {profile}{how}`"))
     }
 }
 
-/// Does something that must not be left half-way, whatever becomes of whoever waits for it: a refresh token that was used and
-/// whose successor is lost ends the session. So it has a thread of its own, and the one that asks stands still.
+/// Does something that must not be left half-way when whoever waits for it no longer does: a refresh token that was used and
+/// whose successor is lost ends the session. So it has a thread of its own, and the one that asks stands still. (What ends the
+/// process ends this, too.)
 fn see_through<T: Send>(
     work: impl Future<Output = Result<T, Failure>> + Send,
 ) -> Result<T, Failure> {

@@ -105,7 +105,9 @@ impl<'s> Ask<'s> {
             Ok((status, headers, response.bytes().await?))
         };
         let (status, headers, text) = self.send(whole).await?;
-        let body = self.server.read_json(status, &text)?;
+        let body = self.server.read_json(status, &text);
+        // A proxy that can't reach the server says so in words of its own.
+        let body = if status >= 500 { body.map_err(|why| self.doubted(why))? } else { body? };
         Ok(Answer { status, headers, body })
     }
 
@@ -118,7 +120,7 @@ impl<'s> Ask<'s> {
         }
         let failure = answer.failure();
         match doubt {
-            Some(doubt) if answer.title() == "Outcome unknown" => Err(failure.advise(doubt)),
+            Some(doubt) if leaves_in_doubt(&answer) => Err(failure.advise(doubt)),
             _ => Err(failure),
         }
     }
@@ -151,7 +153,10 @@ impl<'s> Ask<'s> {
         let mut lost: Option<Instant> = None;
         let mut pause = LOST_PAUSE_FIRST;
         loop {
-            let token = self.server.token().await?;
+            let token = match (self.server.token().await, lost) {
+                (Err(why), Some(_)) => return Err(self.doubted(why)),
+                (token, _) => token?,
+            };
             let wait = match self.send_once(&headers, body.as_ref(), &token).await? {
                 Ok(response) if response.status() == 401 && !has_renewed => {
                     has_renewed = true;
@@ -179,7 +184,7 @@ impl<'s> Ask<'s> {
                     },
                 },
                 // Where nobody listens, nothing has arrived; unless it did before.
-                Err(error) if error.is_connect() && lost.is_none() => {
+                Err(error) if (error.is_connect() || error.is_builder()) && lost.is_none() => {
                     return Err(self.server.unreachable(&error));
                 }
                 Err(error) => {
@@ -199,9 +204,14 @@ impl<'s> Ask<'s> {
         if self.is_repeatable && since.elapsed() < LOST_PATIENCE {
             return Ok(());
         }
+        Err(self.doubted(why))
+    }
+
+    /// Why there is no answer, with what that means for what was asked.
+    fn doubted(&self, why: Failure) -> Failure {
         match self.doubt() {
-            Some(doubt) => Err(why.advise(doubt)),
-            None => Err(why),
+            Some(doubt) => why.advise(doubt),
+            None => why,
         }
     }
 
@@ -261,6 +271,18 @@ impl<'s> Ask<'s> {
             )),
             (None, _) => Some("it may have been done or not: do it once more, or look".to_owned()),
         }
+    }
+}
+
+/// Whether nobody knows after such an answer what came of the request.
+fn leaves_in_doubt(answer: &Answer) -> bool {
+    match (answer.status, answer.title()) {
+        (409, title) => title == "Request under way",
+        // These say that nothing was done.
+        (503, "Busy" | "Store unavailable" | "Stopping" | "Issuer unavailable" | "Too slow") => {
+            false
+        }
+        (status, _) => status >= 500,
     }
 }
 

@@ -117,8 +117,8 @@ impl Destination {
         match &self.to {
             Some(path) if is_stdout(path) => Ok(()),
             Some(path) => private_file::check(path, self.overwrites),
-            None => private_file::check(Path::new("batch"), true).map_err(|_| {
-                Failure::input("nothing can be written to this directory")
+            None => private_file::check_here().map_err(|why| {
+                why.about("this directory")
                     .advise("go to another one, or say with --to where the file is to be")
             }),
         }
@@ -137,7 +137,8 @@ impl Destination {
     /// The flags that say so to another command.
     pub(crate) fn flags(&self, id: &str) -> String {
         let force = if self.overwrites { " --force" } else { "" };
-        format!(" --to {}{force}", quoted(&self.path(id).to_string_lossy()))
+        let form = if self.form == Some(Form::Json) { " --output json" } else { "" };
+        format!(" --to {}{force}{form}", quoted(&self.path(id).to_string_lossy()))
     }
 
     /// Writes what a Task did.

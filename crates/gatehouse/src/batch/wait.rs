@@ -71,7 +71,9 @@ pub(crate) async fn follow(
     };
     interrupts.or(rest).await.map_err(|why| match why.kind {
         Kind::Interrupted => {
-            why.advise(format!("{} is {}; `{resume}` goes on with it", task.id, task.state))
+            let [show, export] =
+                ["show", "export"].map(|verb| server.command(&format!("batch {verb} {id}")));
+            why.advise(format!("`{show}` says what came of it, `{export}` fetches the credentials"))
         }
         _ => why,
     })?;
@@ -87,6 +89,9 @@ async fn keep(
 ) -> Result<PathBuf, Failure> {
     let kept = destination.write(server, task).await;
     kept.map_err(|why| {
+        if why.kind == Kind::NoReader {
+            return why;
+        }
         let export = server.command(&format!("batch export {} --to FILE", task.id));
         // The batch is done all the same.
         why.of_kind(Kind::Partial)

@@ -57,7 +57,8 @@ pub(crate) async fn watch(
         }
         bar.clear();
         match ask_what_to_do(id, interrupts).await? {
-            Wish::Wait => {}
+            // Nobody looked meanwhile.
+            Wish::Wait => seen = seen.map(|_| Instant::now()),
             Wish::Leave => {
                 let said = format!("{id} goes on without you");
                 return Err(Failure::new(Kind::Interrupted, said)
@@ -89,6 +90,8 @@ async fn until_over(
 ) -> Result<Task, Failure> {
     let mut pause = FIRST_PAUSE;
     loop {
+        // A token that is renewed has its own time.
+        server.server.token().await?;
         let looked = tokio::time::timeout(LOOK_TIMEOUT, Task::look(server, id)).await;
         match looked.unwrap_or_else(|_| Err(Failure::new(Kind::Unreachable, "no answer in time"))) {
             Ok(task) if task.is_over() => return Ok(task),

@@ -77,10 +77,11 @@ pub(super) async fn sign_in(
     let mut away: Option<Failure> = None;
     loop {
         // Nobody can have typed the code before there was time to read it.
-        tokio::time::sleep(interval).await;
-        if began.elapsed() > begun.lifetime {
+        let left = begun.lifetime.saturating_sub(began.elapsed());
+        if left.is_zero() {
             return Err(away.unwrap_or_else(expired));
         }
+        tokio::time::sleep(interval.min(left)).await;
         let body = match oauth::post(client, talk, &token_endpoint, form.clone()).await {
             Ok(body) => body,
             Err(refusal) => match next(&refusal, interval) {

@@ -12,12 +12,15 @@ use crate::failure::{Failure, Kind};
 use crate::home_file;
 use crate::oauth::Granted;
 use crate::profile::{self, ProfileName};
+use crate::screen::remark;
 use crate::secret::Secret;
-use crate::wire::Talk;
 
 /// How long another command may have the lock, and how often it is looked at.
 const LOCK_PATIENCE: Duration = Duration::from_secs(90);
 const LOCK_PAUSE: Duration = Duration::from_millis(250);
+
+/// From when on it is worth a word.
+const LOCK_REMARK: Duration = Duration::from_secs(1);
 
 /// What is kept of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -32,6 +35,22 @@ pub(crate) struct Kept {
     /// How the next token is got.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) renewal: Option<Renewal>,
+}
+
+/// Why a session can't be changed alone.
+pub(crate) enum LockTrouble {
+    /// Another command has it.
+    Held(Failure),
+    /// Nothing can be written there.
+    Unwritable(Failure),
+}
+
+impl From<LockTrouble> for Failure {
+    fn from(trouble: LockTrouble) -> Self {
+        match trouble {
+            LockTrouble::Held(why) | LockTrouble::Unwritable(why) => why,
+        }
+    }
 }
 
 /// Where a profile's session is kept.
@@ -124,24 +143,29 @@ impl SessionFile {
 
     /// Waits until no other process changes it, for a while. Whoever has the lock reads the file again: a refresh token
     /// that was used once may be worth nothing the second time.
-    pub(crate) async fn lock(&self, talk: Talk) -> Result<File, Failure> {
-        self.make_directory()?;
+    pub(crate) async fn lock(&self) -> Result<File, LockTrouble> {
+        self.make_directory().map_err(LockTrouble::Unwritable)?;
         let path = self.lock_path.display();
         let began = Instant::now();
+        let mut is_told = false;
         loop {
             match home_file::try_lock(&self.lock_path) {
                 Ok(Some(file)) => return Ok(file),
                 Ok(None) if began.elapsed() < LOCK_PATIENCE => {
-                    talk.says("another command is about to renew the token; waiting for it");
+                    if began.elapsed() > LOCK_REMARK && !std::mem::replace(&mut is_told, true) {
+                        remark(&format!("another command has {path}; waiting for it"));
+                    }
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
                 Ok(None) => {
                     let said = format!("another command has {path} and doesn't let go of it");
-                    return Err(
-                        Failure::from(said).advise("is there one that was stopped with Ctrl-Z?")
-                    );
+                    let advice = "is there one that was stopped with Ctrl-Z?";
+                    return Err(LockTrouble::Held(Failure::from(said).advise(advice)));
                 }
-                Err(why) => return Err(Failure::from(format!("{path} can't be locked: {why}"))),
+                Err(why) => {
+                    let said = format!("{path} can't be locked: {why}");
+                    return Err(LockTrouble::Unwritable(Failure::from(said)));
+                }
             }
         }
     }
