@@ -18,6 +18,7 @@ pub(crate) use server::{Server, TenantServer};
 
 use clap::{Args, ValueHint};
 use gatehouse_core::TenantName;
+use serde_json::Value;
 
 use crate::environment::{self, told};
 use crate::failure::{Failure, Kind};
@@ -195,6 +196,13 @@ fn without_user(url: &str) -> String {
 fn is_plain(url: &reqwest::Url) -> bool {
     let is_anonymous = url.username().is_empty() && url.password().is_none();
     url.has_host() && is_anonymous && url.query().is_none() && url.fragment().is_none()
+}
+
+/// An object of the fields that are given.
+pub(crate) fn object<const N: usize>(fields: [(&str, Option<String>); N]) -> Value {
+    let given =
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    Value::Object(given.collect())
 }
 
 /// A name for a request that nothing else has.

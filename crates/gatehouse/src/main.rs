@@ -46,7 +46,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::{Failure, Kind};
-use screen::harmless_lines;
+use screen::remark;
 
 /// Answers are made of many small pieces, on several threads at once.
 #[global_allocator]
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             if why.kind != Kind::NoReader {
-                eprintln!("gatehouse: {}", harmless_lines(&why.to_string()));
+                remark(&format!("gatehouse: {why}"));
             }
             ExitCode::from(why.exit_code())
         }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use reqwest::Method;
-use serde_json::{Map, Value};
 
 use super::COLUMNS_WITH_PASSWORD;
-use crate::api::{Tenancy, request_key};
+use crate::api::{Tenancy, object, request_key};
 use crate::failure::Failure;
 use crate::output::{Form, show_one};
 use crate::text_input;
@@ -40,15 +39,12 @@ impl Create {
     pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
         let password = self.password_file.as_deref().map(text_input::read_secret).transpose()?;
         let (server, form) = tenancy.open().await?;
-        let fields = [
+        let body = object([
             ("contractId", Some(self.contract)),
             ("username", self.username),
             ("password", password),
             ("deviceName", self.device_name),
-        ];
-        let given =
-            fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));
-        let body = Value::Object(given.collect::<Map<_, _>>());
+        ]);
         let key = self.idempotency_key.unwrap_or_else(request_key);
         let ask = server.ask(Method::POST, &["access"]).keyed(&key).body(body);
         let access = ask.success().await?.body;

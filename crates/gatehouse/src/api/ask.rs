@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::server::Server;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::wire::{BUSY_MAX, retry_after, root_cause};
 
 /// How long a request is sent again whose answer is lost: a server that is started anew is back by then.
@@ -153,22 +153,18 @@ impl<'s> Ask<'s> {
         let mut lost: Option<Instant> = None;
         let mut pause = LOST_PAUSE_FIRST;
         loop {
-            let token = match (self.server.token().await, lost) {
-                (Err(why), Some(_)) => return Err(self.doubted(why)),
-                (token, _) => token?,
-            };
-            let wait = match self.send_once(&headers, body.as_ref(), &token).await? {
-                Ok(response) if response.status() == 401 && !has_renewed => {
-                    has_renewed = true;
-                    if self.server.renew(&token).await? {
-                        continue;
-                    }
-                    // Nothing else to be had: it is told as it is.
-                    match take(response).await {
-                        Ok(taken) => return Ok(taken),
-                        Err(error) => return Err(self.server.broke_off(&error)),
-                    }
+            // Who can't go on after a loss still doesn't know what came of it.
+            let doubted = |why| if lost.is_some() { self.doubted(why) } else { why };
+            let token = self.server.token().await.map_err(doubted)?;
+            let sent = self.send_once(&headers, body.as_ref(), &token).await?;
+            let is_refused = sent.as_ref().is_ok_and(|response| response.status() == 401);
+            if is_refused && !std::mem::replace(&mut has_renewed, true) {
+                let is_renewed = self.server.renew(&token).await.map_err(doubted)?;
+                if is_renewed {
+                    continue;
                 }
+            }
+            let wait = match sent {
                 Ok(response) => match self.busy_for(&response) {
                     Some(wait) if n_busy < BUSY_MAX => {
                         n_busy += 1;
@@ -284,10 +280,4 @@ fn leaves_in_doubt(answer: &Answer) -> bool {
         }
         (status, _) => status >= 500,
     }
-}
-
-/// An answer that nobody could give.
-pub(super) fn not_json(url: &str, status: u16) -> Failure {
-    let said = format!("{url} answered {status} with something that is not JSON");
-    Failure::new(Kind::Unreachable, said).advise("is --url the address of a gatehouse?")
 }

@@ -5,7 +5,7 @@ use percent_encoding::utf8_percent_encode;
 use reqwest::{Client, Method};
 use serde_json::Value;
 
-use super::ask::{Ask, not_json};
+use super::ask::Ask;
 use super::pages::Pages;
 use crate::failure::{Failure, Kind};
 use crate::session::Session;
@@ -116,7 +116,10 @@ impl Server {
         if text.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(text).map_err(|_| not_json(&self.url, status))
+        serde_json::from_slice(text).map_err(|_| {
+            let said = format!("{} answered {status} with something that is not JSON", self.url);
+            Failure::new(Kind::Unreachable, said).advise("is --url the address of a gatehouse?")
+        })
     }
 
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> Failure {

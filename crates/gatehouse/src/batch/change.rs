@@ -1,18 +1,16 @@
 //! `gatehouse batch update` and `terminate`: many accesses are changed.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use reqwest::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::ids::Chosen;
-use super::task::{COLUMNS, Task};
-use super::wait::follow;
-use crate::api::{Tenancy, request_key};
+use super::task::Task;
+use super::wait::after;
+use crate::api::{Tenancy, object, request_key};
 use crate::failure::Failure;
-use crate::output::{Form, show_one};
 use crate::question::confirm;
 use crate::text_input;
 
@@ -100,10 +98,7 @@ impl Update {
             confirm(&consequence, self.way.yes)?;
         }
         let status = self.status.map(|it| it.word().to_owned());
-        let fields = [("status", status), ("password", password)];
-        let given =
-            fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into())));
-        let to = Value::Object(given.collect::<Map<_, _>>());
+        let to = object([("status", status), ("password", password)]);
         self.way.send(tenancy, "update", to, ids).await
     }
 }
@@ -139,15 +134,6 @@ impl Way {
         let key = self.idempotency_key.unwrap_or_else(request_key);
         let ask = server.ask(Method::POST, &["access", "batchUpdate"]).keyed(&key).body(body);
         let task = Task::accepted(&ask.success().await?.body);
-        if self.wait {
-            eprintln!("{} is accepted", task.id);
-            return follow(&server, form, &task.id, None, Some(Instant::now())).await;
-        }
-        show_one(form, COLUMNS, &task.shown(None))?;
-        if form == Form::Table {
-            let wait = server.command(&format!("batch wait {}", task.id));
-            eprintln!("`{wait}` waits for it");
-        }
-        Ok(())
+        after(&server, form, &task, self.wait, None).await
     }
 }

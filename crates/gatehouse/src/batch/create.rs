@@ -1,7 +1,6 @@
 //! `gatehouse batch create`.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::{ArgGroup, Args};
 use reqwest::Method;
@@ -9,17 +8,16 @@ use serde_json::{Value, json};
 
 use super::export::Destination;
 use super::rows;
-use super::task::{COLUMNS, Task};
-use super::wait::follow;
+use super::task::Task;
+use super::wait::after;
 use crate::api::{Tenancy, request_key};
 use crate::failure::Failure;
-use crate::output::{Form, show_one};
 
 /// Issue many accesses: so many, or those of a table
 ///
 /// With --wait, usernames and passwords go to a file that only you can read. The table of --from has the columns
-/// username, password and deviceName, or some of them; what is left out is made up. All of it is checked before anything
-/// is sent.
+/// username, password and deviceName, or some of them; usernames and passwords that are left out are made up. All of it is
+/// checked before anything is sent.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -68,17 +66,6 @@ impl Create {
         let key = self.idempotency_key.unwrap_or_else(request_key);
         let ask = server.ask(Method::POST, &["access", "batch"]).keyed(&key).body(body);
         let task = Task::accepted(&ask.success().await?.body);
-        if self.wait {
-            // Whatever happens to this terminal, the batch can be found again.
-            eprintln!("{} is accepted", task.id);
-            return follow(&server, form, &task.id, Some(&destination), Some(Instant::now())).await;
-        }
-        show_one(form, COLUMNS, &task.shown(None))?;
-        if form == Form::Table {
-            let [wait, export] =
-                ["wait", "export"].map(|verb| server.command(&format!("batch {verb} {}", task.id)));
-            eprintln!("`{wait}` waits for it, `{export}` writes the credentials to a file");
-        }
-        Ok(())
+        after(&server, form, &task, self.wait, Some(&destination)).await
     }
 }

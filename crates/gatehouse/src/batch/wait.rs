@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::export::Destination;
 use super::report;
-use super::task::{Named, Task};
+use super::task::{COLUMNS, Named, Task};
 use super::watch::{Ending, Interrupts, watch};
 use crate::api::{Tenancy, TenantServer};
 use crate::failure::{Failure, Kind};
-use crate::output::Form;
+use crate::output::{Form, show_one};
 
 /// Wait until a batch is over
 ///
@@ -41,9 +41,37 @@ impl Wait {
     }
 }
 
+/// What a command does whose batch is accepted: it waits for it, or says how that is done.
+pub(crate) async fn after(
+    server: &TenantServer,
+    form: Form,
+    task: &Task,
+    waits: bool,
+    destination: Option<&Destination>,
+) -> Result<(), Failure> {
+    let id = &task.id;
+    if waits {
+        // Whatever happens to this terminal, the batch can be found again.
+        eprintln!("{id} is accepted");
+        return follow(server, form, id, destination, Some(Instant::now())).await;
+    }
+    show_one(form, COLUMNS, &task.shown(None))?;
+    if form == Form::Table {
+        let [wait, export] =
+            ["wait", "export"].map(|verb| server.command(&format!("batch {verb} {id}")));
+        match destination {
+            Some(_) => {
+                eprintln!("`{wait}` waits for it, `{export}` writes the credentials to a file")
+            }
+            None => eprintln!("`{wait}` waits for it"),
+        }
+    }
+    Ok(())
+}
+
 /// Waits for a Task, writes its accesses to where they are wanted, and shows what came of it. `since` is when the server was
 /// there last, if it was.
-pub(crate) async fn follow(
+async fn follow(
     server: &TenantServer,
     form: Form,
     id: &str,
