@@ -1,18 +1,18 @@
 // A real OpenID Connect issuer on this machine, for the tests.
 //
-// It gives tokens to two clients by their secrets, and to people by another client, with a code that a test approves in their
-// place. It rotates its keys when it is told to, and counts who asks for them.
-// What a test tells it stands under /test/; everything else is the issuer itself.
+// It gives tokens to two clients by their secrets, and to people by two more: one shows a code that a test approves in their
+// place, the other sends their browser here, to a page with a button. It rotates its keys when it is told to, and counts who
+// asks for them. What a test tells it stands under /test/; everything else is the issuer itself.
 
-import { createServer } from 'node:http';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
 
 const AUDIENCE = 'fleet';
 const RESOURCE = 'urn:fleet';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const SCOPES = 'access:read access:write access:verify admin';
+const SCOPES = 'access:read access:write access:verify product:read admin';
 
 const server = createServer((request, response) => answer(request, response));
 server.listen(0, '127.0.0.1');
@@ -47,33 +47,56 @@ function rotate(algorithm, keepsOlder) {
   keys = keepsOlder ? [key, ...keys] : [key];
   provider = new Provider(issuer, {
     jwks: { keys },
-    clients: [{
-      client_id: 'robot',
-      client_secret: 'secret-of-the-robot',
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-      id_token_signed_response_alg: algorithm,
-    }, {
-      client_id: 'robot-by-form',
-      client_secret: 'secret-of-the-other-robot',
-      token_endpoint_auth_method: 'client_secret_post',
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-      id_token_signed_response_alg: algorithm,
-    }, {
-      client_id: 'gatehouse',
-      token_endpoint_auth_method: 'none',
-      application_type: 'native',
-      grant_types: [DEVICE_GRANT, 'refresh_token'],
-      redirect_uris: [],
-      response_types: [],
-      id_token_signed_response_alg: algorithm,
-    }],
+    clients: [
+      {
+        client_id: 'robot',
+        client_secret: 'secret-of-the-robot',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: algorithm,
+      },
+      {
+        client_id: 'robot-by-form',
+        client_secret: 'secret-of-the-other-robot',
+        token_endpoint_auth_method: 'client_secret_post',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: algorithm,
+      },
+      {
+        client_id: 'gatehouse',
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        grant_types: [DEVICE_GRANT, 'refresh_token'],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: algorithm,
+      },
+      {
+        client_id: 'gatehouse-console',
+        token_endpoint_auth_method: 'none',
+        // To a native client, every port of the loopback is as good as the one that is registered.
+        application_type: 'native',
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: ['http://127.0.0.1/-/console/'],
+        response_types: ['code'],
+        id_token_signed_response_alg: algorithm,
+      },
+    ],
+    // The console fetches its tokens from another origin.
+    clientBasedCORS: () => true,
+    interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
     scopes: ['openid', 'offline_access', ...SCOPES.split(' ')],
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    ttl: { DeviceCode: () => deviceCodeTTL, RefreshToken: 3600, Grant: 3600, AccessToken: () => accessTokenTTL, IdToken: 600 },
+    ttl: {
+      DeviceCode: () => deviceCodeTTL,
+      RefreshToken: 3600,
+      Grant: 3600,
+      AccessToken: () => accessTokenTTL,
+      IdToken: 600,
+    },
     extraTokenClaims: () => ({ fleet: { tenants: ['acme'] } }),
     features: {
       devInteractions: { enabled: false },
@@ -112,14 +135,19 @@ function rotate(algorithm, keepsOlder) {
 /** What a browser would bring about: somebody signs in, and lets the client have all that it asks for. */
 async function approve(userCode) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
-  const grant = new provider.Grant({ accountId: 'ann', clientId: code.clientId });
-  grant.addOIDCScope(code.params.scope);
-  grant.addResourceScope(RESOURCE, code.params.scope);
-  const grantId = await grant.save();
+  const grantId = await grantAll(code.clientId, code.params.scope);
   const authTime = Math.floor(Date.now() / 1000);
   const { scope } = code.params;
   Object.assign(code, { accountId: 'ann', grantId, scope, resource: RESOURCE, authTime });
   await code.save();
+}
+
+/** Ann lets a client have every scope that it asks for. */
+async function grantAll(clientId, scope) {
+  const grant = new provider.Grant({ accountId: 'ann', clientId });
+  grant.addOIDCScope(scope);
+  grant.addResourceScope(RESOURCE, scope);
+  return grant.save();
 }
 
 /** Or somebody who doesn't want to. */
@@ -127,6 +155,28 @@ async function deny(userCode) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
   Object.assign(code, { error: 'access_denied', errorDescription: 'somebody said no' });
   await code.save();
+}
+
+/** What a browser shows while somebody signs in, and what comes of the button that they press. */
+async function interact(request, response, choice) {
+  const { uid, params } = await provider.interactionDetails(request, response);
+  if (choice === 'sign-in') {
+    const grantId = await grantAll(params.client_id, params.scope);
+    return provider.interactionFinished(request, response, { login: { accountId: 'ann' }, consent: { grantId } });
+  }
+  if (choice === 'refuse') {
+    const refusal = { error: 'access_denied', error_description: 'somebody said no' };
+    return provider.interactionFinished(request, response, refusal);
+  }
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(`<!doctype html>
+<html lang="en">
+<title>Sign in</title>
+<link rel="icon" href="data:,">
+<h1>Sign in to ${params.client_id}</h1>
+<form method="post" action="/interaction/${uid}/sign-in"><button>Sign in as ann</button></form>
+<form method="post" action="/interaction/${uid}/refuse"><button>Refuse</button></form>
+</html>`);
 }
 
 function answer(request, response) {
@@ -172,5 +222,9 @@ function answer(request, response) {
     return say(503, { error: 'temporarily_unavailable' });
   }
   if (isDown && url.pathname !== '/token') return say(503, { error: 'down' });
+  const interaction = /^\/interaction\/[\w-]+(?:\/(sign-in|refuse))?$/.exec(url.pathname);
+  if (interaction) {
+    return interact(request, response, interaction[1]).catch((why) => say(400, { error: String(why) }));
+  }
   return provider.callback()(request, response);
 }
