@@ -1,6 +1,6 @@
 //! A server to be tested by its document: fresh data, an estate, and a token for everything.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -39,9 +39,10 @@ impl ApiServer {
     ) -> Result<Self, Failure> {
         let directory = cargo::target_directory().join("api").join(store);
         let log = directory.join("log");
-        let file = make_anew(&directory).and_then(|()| File::create(&log)).map_err(|cause| {
-            Failure::Trouble(format!("{} can't be made anew: {cause}", directory.display()))
-        })?;
+        let file =
+            cargo::make_anew(&directory).and_then(|()| File::create(&log)).map_err(|cause| {
+                Failure::Trouble(format!("{} can't be made anew: {cause}", directory.display()))
+            })?;
         let command = |arguments: &[&str]| {
             let mut command = Command::new(binary);
             command.args(arguments).stdin(Stdio::null());
@@ -118,11 +119,4 @@ impl Drop for ApiServer {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn make_anew(directory: &Path) -> std::io::Result<()> {
-    if directory.exists() {
-        fs::remove_dir_all(directory)?;
-    }
-    fs::create_dir_all(directory)
 }

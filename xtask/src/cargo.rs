@@ -2,7 +2,9 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
@@ -80,8 +82,16 @@ pub(crate) fn target_directory() -> PathBuf {
 
 /// Makes a directory of the workspace, unless it is there.
 pub(crate) fn make_directory(path: &str) -> Result<(), Failure> {
-    std::fs::create_dir_all(workspace_root().join(path))
+    fs::create_dir_all(workspace_root().join(path))
         .map_err(|cause| Failure::Trouble(format!("{path} can't be made: {cause}")))
+}
+
+/// Makes an empty directory, and loses what was there.
+pub(crate) fn make_anew(directory: &Path) -> io::Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)?;
+    }
+    fs::create_dir_all(directory)
 }
 
 /// The directory of the whole workspace.

@@ -15,6 +15,7 @@ Commands:
                            that take minutes, and drives the release build; ARGS go to
                            `cargo test`, which then runs alone
   test --api               run only the tests that are made from the OpenAPI document
+  test --console           run only the tests that drive the console with a browser
   test --failover          run only the test that kills the primary of three PostgreSQL nodes under
                            load, behind HAProxy and without it; takes minutes
   bench [OPTIONS]          measure what requests cost, each beside its yardstick, and keep the results;
@@ -26,13 +27,14 @@ Commands:
   fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
                            needs `cargo install cargo-fuzz`
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
-  lint                     check formatting, clippy and the documentation
+  screenshots              run the tests of the console, and put its pictures into docs/images
+  lint                     check formatting, clippy and the documentation; and the console's source
   ci                       lint, then test
   help                     print this text
 
 PostgreSQL 15 or later is needed for test, postgres, ci and bench, but for bench --store sqlite; test,
-postgres and ci also need PgBouncer, test and ci Node.js, Python 3.10 or later and curl, test --failover
-Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
+postgres and ci also need PgBouncer, test and ci Node.js, Python 3.10 or later, Chromium and curl,
+lint Node.js, test --failover Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
 take from npm and PyPI goes below target/.
 ";
 
@@ -42,10 +44,12 @@ pub(crate) enum Chore {
     Help,
     Test { long: bool, cargo_arguments: Vec<String> },
     TestApi,
+    TestConsole,
     TestFailover,
     Bench { with_postgres: bool, arguments: Vec<String> },
     Fuzz { seconds: u32 },
     Postgres,
+    Screenshots,
     Lint,
     Ci,
 }
@@ -67,11 +71,12 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
         "bench" => return parse_bench(rest),
         "fuzz" => return parse_fuzz(rest),
         "postgres" => Chore::Postgres,
+        "screenshots" => Chore::Screenshots,
         "lint" => Chore::Lint,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, bench, fuzz, postgres, lint, ci or help"
+                "no command `{unknown}`; use test, bench, fuzz, postgres, screenshots, lint, ci or help"
             )));
         }
     };
@@ -84,7 +89,12 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
 }
 
 fn parse_test(words: &[String]) -> Result<Chore, Failure> {
-    for (option, chore) in [("--api", Chore::TestApi), ("--failover", Chore::TestFailover)] {
+    let run_alone = [
+        ("--api", Chore::TestApi),
+        ("--console", Chore::TestConsole),
+        ("--failover", Chore::TestFailover),
+    ];
+    for (option, chore) in run_alone {
         match words.iter().position(|word| word == option) {
             Some(_) if words.len() == 1 => return Ok(chore),
             Some(position) if !words[..position].contains(&"--".to_owned()) => {
@@ -203,12 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn the_tests_of_the_document_and_of_failover_run_alone() {
+    fn the_tests_of_the_document_the_console_and_failover_run_alone() {
         assert_eq!(parse_line("test --api"), Ok(Chore::TestApi));
+        assert_eq!(parse_line("test --console"), Ok(Chore::TestConsole));
         assert_eq!(parse_line("test --failover"), Ok(Chore::TestFailover));
         for line in [
             "test --failover --long",
             "test --api --failover",
+            "test --console --api",
+            "test --long --console",
             "test --api --long",
             "test --long --api",
             "test --api -- x",

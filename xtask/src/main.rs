@@ -8,6 +8,7 @@ mod api_server;
 mod cargo;
 mod cluster;
 mod command_line;
+mod console;
 mod failover;
 mod failure;
 mod keeper;
@@ -44,10 +45,12 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
         Chore::TestApi => test_api(),
+        Chore::TestConsole => console::test(&build_tested()?).map(|_| ()),
         Chore::TestFailover => failover::test(&build_shipped()?),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
+        Chore::Screenshots => console::take_screenshots(&build_tested()?),
         Chore::Lint => lint(),
         Chore::Ci => {
             lint()?;
@@ -80,7 +83,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&arguments, &environment)?;
     if cargo_arguments.is_empty() {
         // The tests of the program have built it.
-        api::test(&cargo::find_binary("debug", "gatehouse")?, &url)?;
+        let binary = cargo::find_binary("debug", "gatehouse")?;
+        api::test(&binary, &url)?;
+        console::test(&binary)?;
         let version = binaries.version();
         eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     }
@@ -89,8 +94,13 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
 
 fn test_api() -> Result<(), Failure> {
     let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
+    api::test(&build_tested()?, &postgres.url())
+}
+
+/// Builds the program that `cargo test` would make.
+fn build_tested() -> Result<PathBuf, Failure> {
     cargo::run(&["build", "--package", "gatehouse"], &[])?;
-    api::test(&cargo::find_binary("debug", "gatehouse")?, &postgres.url())
+    cargo::find_binary("debug", "gatehouse")
 }
 
 /// Builds the program that people run, for tests that take longer than to build it: the others drive the one that
@@ -165,5 +175,6 @@ fn lint() -> Result<(), Failure> {
     cargo::run(
         &["doc", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", OsStr::new("-D warnings"))],
-    )
+    )?;
+    console::lint()
 }

@@ -1,0 +1,76 @@
+// A view in every way that people see it: light and dark, on a desk and on a phone. Each is photographed, and has to be
+// usable by everyone.
+
+import { join } from 'node:path';
+
+import { findBarriers } from './axe.js';
+import { screenshots } from './environment.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {{ theme: 'light' | 'dark', width: number }} Look */
+
+const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 360, height: 740 };
+const WALL = { width: 3840, height: 2160 };
+
+/**
+ * Looks at the view that the page shows, and fails with all that is wrong in any look.
+ *
+ * @param {Page} page
+ * @param {string} name What the screenshots are called: `<name>-<theme>-<width>.png`.
+ * @param {(look: Look) => Promise<void>} check What else has to hold in each look.
+ * @param {{ onWall?: boolean }} options Whether there is also a screenshot of a very wide window.
+ */
+export async function everywhere(page, name, check = async () => {}, { onWall = false } = {}) {
+  /** @type {string[]} */
+  const wrong = [];
+  for (const theme of /** @type {const} */ (['light', 'dark'])) {
+    await page.emulateMedia({ colorScheme: theme });
+    for (const size of onWall ? [WALL, DESK, PHONE] : [DESK, PHONE]) {
+      const look = `${name}-${theme}-${size.width}`;
+      await page.setViewportSize(size);
+      await settle(page);
+      await check({ theme, width: size.width });
+      await page.screenshot({ path: join(screenshots, `${look}.png`) });
+      if (size === WALL) continue;
+      wrong.push(...(await findBarriers(page)).map((barrier) => `${look}: ${barrier}`));
+      if (size === PHONE) wrong.push(...(await findOverflow(page)).map((what) => `${look}: ${what}`));
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize(DESK);
+  if (wrong.length) throw new Error(`not everyone can use this:\n${wrong.join('\n')}`);
+}
+
+/**
+ * Waits until what moves to its new place or colour is there. What moves for ever isn't waited for.
+ *
+ * @param {Page} page
+ */
+async function settle(page) {
+  await page.evaluate(async () => {
+    const ends = document.getAnimations().filter((it) => Number.isFinite(it.effect?.getComputedTiming().endTime));
+    await Promise.allSettled(ends.map((it) => it.finished));
+  });
+}
+
+/**
+ * What makes the whole document scroll sideways: the outermost elements that stick out.
+ *
+ * @param {Page} page
+ * @returns {Promise<string[]>}
+ */
+async function findOverflow(page) {
+  return page.evaluate(() => {
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth <= innerWidth) return [];
+    const sticksOut = (/** @type {Element} */ it) => it.getBoundingClientRect().right > innerWidth + 0.5;
+    const outermost = [...document.body.querySelectorAll('*')].filter(
+      (it) => sticksOut(it) && !(it.parentElement && it.parentElement !== document.body && sticksOut(it.parentElement)),
+    );
+    const names = outermost.map(
+      (it) => it.tagName.toLowerCase() + [...it.classList].map((name) => `.${name}`).join(''),
+    );
+    return [`the document scrolls sideways, ${scrollWidth} of ${innerWidth} px: ${names.join(', ')}`];
+  });
+}

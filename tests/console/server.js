@@ -1,0 +1,103 @@
+// The real server, for the tests of a file: the demo, or one where people sign in at an issuer.
+
+import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+
+import { binary, issuerScript } from './environment.js';
+import { startProgram } from './program.js';
+
+/**
+ * A server that runs until the tests of the file are over.
+ *
+ * @typedef {object} Server
+ * @property {string} url Where it listens.
+ * @property {string} token One for everything at the demo's tenant; empty where there is no demo.
+ * @property {() => string} log What it has said until now.
+ * @property {() => Promise<void>} stop Ends it before that.
+ */
+
+/**
+ * An issuer that people sign in at, which runs as long.
+ *
+ * @typedef {object} Issuer
+ * @property {string} url
+ * @property {(what: string) => Promise<any>} tell Tells it what stands in its script under /test/.
+ */
+
+/** What people find who sign in at the issuer: it says that they belong to this tenant. */
+const ESTATE = `
+tenants:
+  - name: acme
+    timeZone: Europe/Berlin
+    contracts:
+      - { id: C-PAYG, productOfferingId: PO-IOT-PAYG, billingModel: PAY_PER_USE }
+      - { id: C-PRE, productOfferingId: PO-IOT-YEAR, billingModel: PREPAID, validityPeriod: P365D, maxAccesses: 3 }
+`;
+
+/**
+ * Starts a server with the demo's tenant and simulated platforms.
+ *
+ * @returns {Promise<Server>}
+ */
+export async function startDemo() {
+  const said = /^listening on (\S+)$.*GATEHOUSE_TOKEN=(\S+)\n/ms;
+  return serve(['--demo'], said, await makeDirectory());
+}
+
+/**
+ * Starts an issuer, and a server that lets people in with its tokens.
+ *
+ * @returns {Promise<{ server: Server, issuer: Issuer }>}
+ */
+export async function startWithIssuer() {
+  const issuer = await startIssuer();
+  const directory = await makeDirectory();
+  const settings = `
+[[auth.issuers]]
+issuer = "${issuer.url}"
+audience = "fleet"
+tenants_claim = "fleet.tenants"
+console_client_id = "gatehouse-console"
+`;
+  const [config, estate] = [join(directory, 'gatehouse.toml'), join(directory, 'estate.yaml')];
+  await Promise.all([writeFile(config, settings), writeFile(estate, ESTATE)]);
+  const server = await serve(['--config', config, '--estate', estate], /^listening on (\S+)\n/m, directory);
+  return { server, issuer };
+}
+
+/**
+ * @param {string[]} options
+ * @param {RegExp} said
+ * @param {string} directory
+ * @returns {Promise<Server>}
+ */
+async function serve(options, said, directory) {
+  const always = ['serve', '--listen', '127.0.0.1:0', '--data-dir', join(directory, 'data')];
+  const program = await startProgram(binary, [...always, ...options], said);
+  after(program.stop);
+  const [, url, token = ''] = program.ready;
+  return { url, token, log: program.output, stop: program.stop };
+}
+
+/** @returns {Promise<Issuer>} */
+async function startIssuer() {
+  const program = await startProgram(process.execPath, [issuerScript], /^issuer (\S+)\n/m);
+  after(program.stop);
+  const [, url] = program.ready;
+  const tell = async (/** @type {string} */ what) => {
+    const answer = await fetch(`${url}/test/${what}`);
+    if (!answer.ok) throw new Error(`the issuer says ${answer.status} to ${what}: ${await answer.text()}`);
+    return answer.json();
+  };
+  return { url, tell };
+}
+
+/** A directory for one server alone. */
+async function makeDirectory() {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-console-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}

@@ -1,0 +1,145 @@
+//! Testing and linting the console: a browser drives the real server's pages, biome reads their source, and the TypeScript
+//! compiler the types in its comments.
+//!
+//! The tests and what each tool is told lie in `tests/console`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::cargo;
+use crate::failure::Failure;
+use crate::test_tools::{self, ConsoleTools};
+
+/// The screenshots that the README shows, a name on each line.
+const README_IMAGES: &str = "tests/console/readme_images.txt";
+
+/// Runs these tests with a built server. They leave a screenshot of each view in the directory that is returned.
+pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
+    let tools = ConsoleTools::find_or_install()?;
+    let issuer = test_tools::find_or_install_issuer()?;
+    let chromium = test_tools::find_or_install_chromium()?;
+    let screenshots = cargo::target_directory().join("screenshots");
+    cargo::make_anew(&screenshots).map_err(|cause| {
+        Failure::Trouble(format!("{} can't be made anew: {cause}", screenshots.display()))
+    })?;
+    let summary = tools.tests_directory().join("summary.tap");
+    let mut summary_option = OsString::from("--test-reporter-destination=");
+    summary_option.push(&summary);
+
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-concurrency=1"])
+        .args(["--test-reporter=spec", "--test-reporter-destination=stdout"])
+        .arg("--test-reporter=tap")
+        .arg(summary_option)
+        .args(tools.tests()?)
+        .env("TEST_GATEHOUSE_BINARY", binary)
+        .env("TEST_ISSUER", issuer)
+        .env("TEST_SCREENSHOTS", &screenshots)
+        .env("CHROMIUM", chromium);
+    let name = "node --test tests/console";
+    let status = run(&mut node, name)?;
+
+    let tested = fs::read_to_string(&summary).ok().and_then(|text| Tested::read(&text));
+    if let Some(Tested { n_passed, n_failed }) = tested {
+        println!("console: {n_passed} passed, {n_failed} failed");
+    }
+    if !status.success() {
+        eprintln!("xtask: pictures of what failed are in {}", screenshots.display());
+        return Err(Failure::Program { name: name.to_owned(), status });
+    }
+    match tested {
+        Some(Tested { n_passed: 1.., n_failed: 0 }) => Ok(screenshots),
+        _ => Err(Failure::Trouble("the tests of the console ended well, but none has run".into())),
+    }
+}
+
+/// Runs the tests, and gives the README the screenshots that it shows.
+pub(crate) fn take_screenshots(binary: &Path) -> Result<(), Failure> {
+    let screenshots = test(binary)?;
+    let images = "docs/images";
+    cargo::make_directory(images)?;
+    let trouble = |what: &str, cause| {
+        Failure::Trouble(format!("{what} can't be copied to {images}: {cause}"))
+    };
+    let root = cargo::workspace_root();
+    let chosen = fs::read_to_string(root.join(README_IMAGES))
+        .map_err(|cause| trouble(README_IMAGES, cause))?;
+    for name in chosen.lines() {
+        fs::copy(screenshots.join(name), root.join(images).join(name))
+            .map_err(|cause| trouble(name, cause))?;
+        println!("{images}/{name}");
+    }
+    Ok(())
+}
+
+/// Checks how the console, its tests and the test issuer are written.
+pub(crate) fn lint() -> Result<(), Failure> {
+    let tools = ConsoleTools::find_or_install()?;
+    let settings = cargo::workspace_root().join("tests/console");
+    let (biome, rules) = (tools.program("biome"), settings.join("lint.jsonc"));
+    let sources = ["console", "tests/console", "tests/oidc"];
+    let mut ci = Command::new(&biome);
+    ci.args(["ci", "--colors=off", "--error-on-warnings", "--config-path"]).arg(&rules);
+    succeed(ci.args(sources), "biome ci").inspect_err(|_| {
+        let (biome, rules, sources) = (biome.display(), rules.display(), sources.join(" "));
+        eprintln!("xtask: this mends most: {biome} check --write --config-path {rules} {sources}");
+    })?;
+
+    // The tests are read where their packages are.
+    let tests = tools.tests_directory().join("tsconfig.tests.json");
+    for project in [settings.join("tsconfig.json"), tests] {
+        let mut tsc = Command::new(tools.program("tsc"));
+        tsc.arg("--project").arg(&project);
+        succeed(&mut tsc, &format!("tsc --project {}", project.display()))?;
+    }
+    Ok(())
+}
+
+/// Runs a command in the workspace root, its output going straight through.
+fn run(command: &mut Command, name: &str) -> Result<ExitStatus, Failure> {
+    eprintln!("xtask: {name}");
+    command
+        .current_dir(cargo::workspace_root())
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|cause| Failure::Trouble(format!("cannot run {name}: {cause}")))
+}
+
+fn succeed(command: &mut Command, name: &str) -> Result<(), Failure> {
+    let status = run(command, name)?;
+    if status.success() { Ok(()) } else { Err(Failure::Program { name: name.to_owned(), status }) }
+}
+
+/// How many tests have run.
+#[derive(Debug, PartialEq, Eq)]
+struct Tested {
+    n_passed: u32,
+    n_failed: u32,
+}
+
+impl Tested {
+    /// Reads the end of a summary in the Test Anything Protocol, as Node.js writes it.
+    fn read(summary: &str) -> Option<Self> {
+        let count = |what: &str| {
+            let start = format!("# {what} ");
+            summary.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse::<u32>().ok()
+        };
+        // What was still running when the time was up has failed too.
+        Some(Self { n_passed: count("pass")?, n_failed: count("fail")? + count("cancelled")? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cancelled_has_failed() {
+        let summary = "ok 3 - the first view is small\n1..3\n# tests 6\n# suites 0\n# pass 3\n# fail 2\n\
+                       # cancelled 1\n# skipped 0\n# todo 0\n# duration_ms 6150.719134\n";
+        assert_eq!(Tested::read(summary), Some(Tested { n_passed: 3, n_failed: 3 }));
+        assert_eq!(Tested::read("TAP version 13\n1..0\n"), None);
+    }
+}
