@@ -70,8 +70,12 @@ export function inBrowser(sentence, server, body, origins = []) {
   });
 }
 
-/** @param {Server} server */
-async function openContext(server) {
+/**
+ * A fresh profile of the browser, which nobody watches yet.
+ *
+ * @param {Server} server
+ */
+export async function openContext(server) {
   browser ??= chromium.launch({ executablePath: environment.chromium, args: OPTIONS });
   const context = await (await browser).newContext({
     baseURL: server.url,

@@ -7,7 +7,7 @@
  *
  * @param {Page} page
  * @param {string} route What stands behind `#/`.
- * @param {string} view What the view calls itself when it has finished loading.
+ * @param {string} view Its name, which is the route without the tenant, and with `id` for what is particular.
  */
 export async function openView(page, route, view) {
   await page.goto(`/-/console/#/${route}`);
