@@ -1,0 +1,47 @@
+// What this tab has sent: a Task says what came of a batch, but not what was asked. It is needed to send again what failed.
+// No password is kept.
+
+const KEY = 'gatehouse.batch.';
+const RETRY = 'gatehouse.retry';
+
+/**
+ * @typedef {object} Note
+ * @property {string} [contractId]
+ * @property {string} [status] what a change sets
+ */
+
+/**
+ * @param {string} taskId
+ * @param {Note} note
+ */
+export function keepNote(taskId, note) {
+  sessionStorage.setItem(KEY + taskId, JSON.stringify(note));
+}
+
+/**
+ * @param {string} taskId
+ * @returns {Note}
+ */
+export function noteOf(taskId) {
+  return JSON.parse(sessionStorage.getItem(KEY + taskId) ?? '{}');
+}
+
+/**
+ * What is to be sent again, for the form.
+ * @typedef {object} Retry
+ * @property {'create' | 'change' | 'end'} kind
+ * @property {number} [number]
+ * @property {string} [table]
+ * @property {string[]} [ids]
+ * @property {Note} note
+ */
+
+/** @param {Retry} retry */
+export function keepRetry(retry) {
+  sessionStorage.setItem(RETRY, JSON.stringify(retry));
+}
+
+/** @returns {Retry | undefined} */
+export function readRetry() {
+  return JSON.parse(sessionStorage.getItem(RETRY) ?? 'null') ?? undefined;
+}

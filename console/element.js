@@ -1,0 +1,75 @@
+// Making elements: the one way in which anything comes onto the page. Texts are always texts, never markup.
+
+/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+/** @typedef {Record<string, any>} Attributes */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** What is set as a property: as an attribute it would only be where the element begins. */
+const PROPERTIES = new Set(['value', 'checked', 'disabled', 'indeterminate', 'selected']);
+
+/**
+ * An element with its attributes and what is in it. `onclick` and its like are listeners; what is false or not there is left
+ * out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  // Options are there before one of them is chosen.
+  fill(element, children);
+  decorate(element, attributes);
+  return element;
+}
+
+/**
+ * The same for pictures.
+ * @param {string} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = /** @type {SVGElement} */ (document.createElementNS(SVG, tag));
+  fill(element, children);
+  decorate(element, attributes);
+  return element;
+}
+
+/**
+ * Puts something else into an element.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function replace(element, ...children) {
+  element.replaceChildren();
+  fill(element, children);
+}
+
+/**
+ * @param {Element} element
+ * @param {Child[]} children
+ */
+function fill(element, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) fill(element, child);
+    else element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * @param {Element} element
+ * @param {Attributes} attributes
+ */
+function decorate(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (PROPERTIES.has(name)) Object.assign(element, { [name]: value });
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+}

@@ -1,0 +1,223 @@
+// What stands around every view: the head with the tenant and who is signed in, the way to the other views, and the line
+// that says to listeners what has happened.
+
+import { go, here, link } from './address.js';
+import { h, replace } from './element.js';
+import { revoke } from './oidc.js';
+import { timeElement } from './part/time.js';
+import { end, isForAll, may, session } from './session.js';
+import { tenants } from './tenant.js';
+import { chooseTheme, chosenTheme, THEMES } from './theme.js';
+import { MENU } from './views.js';
+
+const THEME_WORDS = { auto: 'As the system', light: 'Light', dark: 'Dark' };
+
+const head = h('header', { class: 'head' });
+const menu = h('nav', { class: 'menu', 'aria-label': 'Views' });
+const main = h('main', { id: 'main' });
+const bar = h('div', { class: 'busy', hidden: true });
+const said = h('div', { class: 'listeners-only', role: 'status', 'aria-live': 'polite' });
+
+/** For whom the frame was drawn. */
+let drawnFor = '';
+
+/**
+ * Draws the frame, if it isn't there as it should be, and gives the place for the view.
+ * @param {string} tenant
+ */
+export function drawFrame(tenant) {
+  const signedIn = session();
+  const who = `${tenant} ${signedIn?.token ?? ''}`;
+  if (who === drawnFor) return main;
+  drawnFor = who;
+  drawHead(tenant);
+  const isInside = signedIn && tenant;
+  replace(
+    menu,
+    isInside &&
+      MENU.filter(({ needs }) => needs.some(may)).map(({ name, word }) =>
+        h('a', { href: link(tenant, [name]), 'data-view': name }, word),
+      ),
+  );
+  menu.hidden = !isInside;
+  if (!main.isConnected) {
+    const skip = h('a', { class: 'skip', href: '#main', onclick: skipToView }, 'Skip to the view');
+    document.body.append(skip, head, bar, h('div', { class: 'body' }, menu, main), said);
+  }
+  return main;
+}
+
+/**
+ * Shows in the menu where we are.
+ * @param {string} name
+ */
+export function markView(name) {
+  for (const item of menu.querySelectorAll('a')) {
+    if (item.dataset.view === name.split('/')[0]) {
+      item.setAttribute('aria-current', 'page');
+      // On a phone the menu is wider than the screen.
+      item.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    } else {
+      item.removeAttribute('aria-current');
+    }
+  }
+}
+
+/** @param {boolean} is */
+export function setBusy(is) {
+  bar.hidden = !is;
+  main.setAttribute('aria-busy', String(is));
+}
+
+/**
+ * Says something to those who listen instead of looking.
+ * @param {string} text
+ */
+export function announce(text) {
+  said.textContent = '';
+  requestAnimationFrame(() => {
+    said.textContent = text;
+  });
+}
+
+/** @param {string} tenant */
+function drawHead(tenant) {
+  const signedIn = session();
+  const home = signedIn && tenant ? link(tenant, ['overview']) : '#/';
+  replace(
+    head,
+    h('a', { class: 'brand', href: home }, h('img', { src: 'icon.svg', alt: '', width: 24, height: 24 }), 'gatehouse'),
+    signedIn && tenant && tenantSwitch(tenant),
+    h('span', { class: 'grow' }),
+    person(),
+  );
+}
+
+/** @param {string} tenant */
+function tenantSwitch(tenant) {
+  const place = h('span', { class: 'tenant' }, h('strong', {}, tenant));
+  tenants().then((names) => {
+    if (names.length > 1 || (names.length === 1 && names[0] !== tenant)) {
+      const options = names.includes(tenant) ? names : [tenant, ...names];
+      const select = h(
+        'select',
+        { id: 'tenant', 'aria-label': 'Tenant', onchange: () => switchTo(select.value) },
+        options.map((name) => h('option', { value: name }, name)),
+      );
+      select.value = tenant;
+      replace(place, select);
+    } else if (isForAll()) {
+      replace(place, h('strong', {}, tenant), ' ', h('a', { href: '#/', onclick: forgetTenant }, 'change'));
+    }
+  });
+  return place;
+}
+
+/** The same view of another tenant; of one thing among many, the list of them. @param {string} tenant */
+function switchTo(tenant) {
+  const [view = 'overview', next] = here().path;
+  go(link(tenant, next === 'new' || next === 'find' ? [view, next] : [view]));
+}
+
+function forgetTenant() {
+  localStorage.removeItem('gatehouse.tenant');
+}
+
+/** Who is signed in, and what is set for this browser. */
+function person() {
+  const signedIn = session();
+  const themes = h(
+    'fieldset',
+    { class: 'themes' },
+    h('legend', {}, 'Colours'),
+    THEMES.map((theme) =>
+      h(
+        'label',
+        {},
+        h('input', {
+          type: 'radio',
+          name: 'theme',
+          value: theme,
+          checked: theme === chosenTheme(),
+          onchange: () => chooseTheme(theme),
+        }),
+        THEME_WORDS[theme],
+      ),
+    ),
+  );
+  const name = signedIn ? (signedIn.subject ?? 'signed in') : 'Settings';
+  const details = h(
+    'details',
+    { class: 'person' },
+    h('summary', {}, h('span', {}, name)),
+    h(
+      'div',
+      { class: 'sheet' },
+      signedIn && [
+        h(
+          'p',
+          {},
+          'Signed in as ',
+          h('strong', {}, signedIn.subject ?? 'somebody'),
+          ', until ',
+          timeElement(signedIn.expiresAt),
+          '.',
+        ),
+        h(
+          'details',
+          {},
+          h('summary', {}, 'What this sign-in allows'),
+          h(
+            'ul',
+            { class: 'scopes' },
+            signedIn.scopes.map((it) => h('li', {}, h('code', {}, it))),
+          ),
+        ),
+      ],
+      themes,
+      h(
+        'p',
+        { class: 'links' },
+        h('a', { href: '../docs' }, 'The API'),
+        signedIn && h('button', { type: 'button', onclick: signOut }, 'Sign out'),
+      ),
+    ),
+  );
+  const closeOutside = (/** @type {Event} */ event) => {
+    if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
+  };
+  details.addEventListener('toggle', () => {
+    if (details.open) document.addEventListener('click', closeOutside);
+    else document.removeEventListener('click', closeOutside);
+  });
+  details.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !details.open) return;
+    details.open = false;
+    details.querySelector('summary')?.focus();
+  });
+  return details;
+}
+
+function signOut() {
+  const grant = session()?.grant;
+  if (grant) revoke(grant);
+  end();
+  const leave = grant?.at.endSessionEndpoint;
+  if (!leave || !grant) {
+    location.hash = '#/';
+    dispatchEvent(new Event('gatehouse:session'));
+    return;
+  }
+  const url = new URL(leave);
+  url.searchParams.set('client_id', grant.at.clientId);
+  if (grant.idToken) url.searchParams.set('id_token_hint', grant.idToken);
+  url.searchParams.set('post_logout_redirect_uri', location.origin + location.pathname);
+  location.assign(url.href);
+}
+
+/** @param {Event} event */
+function skipToView(event) {
+  // The address behind the `#` is the view's own.
+  event.preventDefault();
+  main.querySelector('h1')?.focus();
+}

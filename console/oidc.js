@@ -1,0 +1,149 @@
+// Signing in at an issuer of the operator's: OpenID Connect's authorization code flow with PKCE (RFC 7636), for a client that
+// has no secret. The browser goes to the issuer and comes back with a code, which is changed into tokens here.
+
+const KEY = 'gatehouse.sign-in';
+
+/**
+ * @typedef {object} Issuer
+ * @property {string} issuer
+ * @property {string} clientId
+ * @property {string} [authorizationEndpoint] not there while the server can't reach the issuer
+ * @property {string} [tokenEndpoint]
+ * @property {string} [endSessionEndpoint]
+ * @property {string} [revocationEndpoint]
+ * @property {string} [scope]
+ */
+
+/**
+ * What an issuer has given.
+ * @typedef {object} Grant
+ * @property {string} accessToken
+ * @property {string} [refreshToken]
+ * @property {string} [idToken]
+ * @property {Issuer} at
+ */
+
+/** Whether the browser lets this page use what PKCE needs: on https, and on this machine. */
+export const isPossible = () => isSecureContext;
+
+/**
+ * Goes to the issuer. The browser comes back to the console, and then to where it was.
+ * @param {Issuer} at
+ * @param {string} returnTo the address behind the `#`
+ */
+export async function leaveForIssuer(at, returnTo) {
+  const verifier = random();
+  const state = random();
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  sessionStorage.setItem(KEY, JSON.stringify({ at, verifier, state, returnTo }));
+  const url = new URL(/** @type {string} */ (at.authorizationEndpoint));
+  const asked = {
+    response_type: 'code',
+    client_id: at.clientId,
+    redirect_uri: redirectUri(),
+    scope: at.scope ?? 'openid',
+    state,
+    code_challenge: base64url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  };
+  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  // Some issuers give a token that can be renewed only where somebody agrees to it.
+  if (asked.scope.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
+  location.assign(url.href);
+}
+
+/** Whether the browser has come back from an issuer. */
+export function isBack() {
+  const query = new URLSearchParams(location.search);
+  return query.has('state') && (query.has('code') || query.has('error'));
+}
+
+/**
+ * Changes the code that the browser has brought into tokens. The address is cleaned of it.
+ * @returns {Promise<Grant>}
+ */
+export async function comeBack() {
+  const query = new URLSearchParams(location.search);
+  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
+  sessionStorage.removeItem(KEY);
+  history.replaceState(null, '', location.pathname + (kept?.returnTo ?? ''));
+  if (!kept || kept.state !== query.get('state')) {
+    throw new SignInFailed('This answer belongs to no sign-in that was begun in this tab. Sign in again.');
+  }
+  // RFC 9207: an answer of another issuer must not be taken for this one's.
+  if (query.has('iss') && query.get('iss') !== kept.at.issuer) {
+    throw new SignInFailed(`${query.get('iss')} has answered, and ${kept.at.issuer} was asked.`);
+  }
+  if (query.has('error')) {
+    const why = query.get('error_description') ?? query.get('error');
+    throw new SignInFailed(`${kept.at.issuer} says: ${why}`);
+  }
+  return exchange(kept.at, {
+    grant_type: 'authorization_code',
+    code: query.get('code') ?? '',
+    redirect_uri: redirectUri(),
+    code_verifier: kept.verifier,
+  });
+}
+
+/**
+ * New tokens for those that are no longer good.
+ * @param {Grant} grant
+ */
+export async function renewAtIssuer({ at, refreshToken, idToken }) {
+  if (!refreshToken) return undefined;
+  const renewed = await exchange(at, { grant_type: 'refresh_token', refresh_token: refreshToken });
+  return { refreshToken, idToken, ...renewed };
+}
+
+/**
+ * Has the issuer forget what it gave, as far as it can. Nobody waits for it.
+ * @param {Grant} grant
+ */
+export function revoke({ at, refreshToken }) {
+  if (!at.revocationEndpoint || !refreshToken) return;
+  const form = { token: refreshToken, token_type_hint: 'refresh_token', client_id: at.clientId };
+  fetch(at.revocationEndpoint, { method: 'POST', body: new URLSearchParams(form), keepalive: true }).catch(() => {});
+}
+
+/** A sign-in that came to nothing. It says why. */
+export class SignInFailed extends Error {}
+
+/**
+ * @param {Issuer} at
+ * @param {Record<string, string>} form
+ * @returns {Promise<Grant>}
+ */
+async function exchange(at, form) {
+  const body = new URLSearchParams({ ...form, client_id: at.clientId });
+  const answer = await fetch(/** @type {string} */ (at.tokenEndpoint), { method: 'POST', body }).catch(() => undefined);
+  if (!answer) {
+    throw new SignInFailed(
+      `${at.issuer} can't be asked for a token: is it up, and does it let ${location.origin} ask (CORS)?`,
+    );
+  }
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok || !said.access_token) {
+    throw new SignInFailed(`${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`);
+  }
+  return {
+    at,
+    accessToken: said.access_token,
+    ...(said.refresh_token && { refreshToken: said.refresh_token }),
+    ...(said.id_token && { idToken: said.id_token }),
+  };
+}
+
+function redirectUri() {
+  return location.origin + location.pathname;
+}
+
+function random() {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** @param {Uint8Array} bytes */
+function base64url(bytes) {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}

@@ -1,0 +1,29 @@
+// Choosing a contract: those that there are, with what each means; where they can't be listed, its ID is typed.
+
+import { billingWords, closedBecause } from '../contract.js';
+import { h } from '../element.js';
+import { count } from './number.js';
+
+/**
+ * @param {import('../contract.js').Contract[]} contracts
+ * @param {string} [chosen]
+ */
+export function contractChoice(contracts, chosen = '') {
+  if (contracts.length === 0) {
+    return h('input', { id: 'contract', name: 'contract', required: true, value: chosen, autocomplete: 'off' });
+  }
+  const open = contracts.filter((it) => !closedBecause(it));
+  const isKnown = contracts.some((it) => it.id === chosen);
+  const first = isKnown ? chosen : open.length === 1 ? open[0].id : '';
+  return h(
+    'select',
+    { id: 'contract', name: 'contract', required: true },
+    h('option', { value: '', selected: first === '' }, 'Choose a contract'),
+    contracts.map((it) => {
+      const why = closedBecause(it);
+      const left = it.maxAccesses === undefined ? '' : `, ${count(Math.max(0, it.maxAccesses - it.accessCount))} left`;
+      const words = why ? `${it.id} (${why})` : `${it.id} (${billingWords(it)}${left})`;
+      return h('option', { value: it.id, disabled: why !== undefined, selected: it.id === first }, words);
+    }),
+  );
+}

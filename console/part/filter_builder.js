@@ -1,0 +1,252 @@
+// A filter in two forms side by side: put together by choosing, and written as the API takes it. Whichever is changed, the
+// other follows.
+
+import { h, replace } from '../element.js';
+import { BadFilter, readFilter, readTime, writeFilter } from '../filter.js';
+
+/** @typedef {import('../filter.js').Expression} Expression */
+/** @typedef {import('../filter.js').Condition} Condition */
+/** @typedef {import('../filter.js').Field} Field */
+
+/** @type {Record<string, string>} */
+const SIGNS = { '=': 'is', '>=': 'from', '<=': 'until', '>': 'after', '<': 'before' };
+
+/**
+ * @param {object} what
+ * @param {Field[]} what.fields
+ * @param {string} what.text the filter as it is
+ * @param {Record<string, string[]>} what.suggestions values that there are, by field
+ * @param {(text: string) => void} what.apply
+ */
+export function filterBuilder({ fields, text, suggestions, apply }) {
+  /** @type {Expression} */
+  let expression = [];
+  const chosen = h('div', { class: 'conditions' });
+  const fault = h('p', { class: 'fault', id: 'filter-fault', role: 'alert', hidden: true });
+  const written = h('textarea', {
+    id: 'filter-text',
+    rows: 3,
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    autocomplete: 'off',
+    placeholder: `${fields[0].name}=…`,
+    'aria-describedby': 'filter-hint filter-fault',
+    oninput: () => readWritten(),
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== 'Enter' || event.shiftKey) return;
+      event.preventDefault();
+      form.requestSubmit();
+    },
+  });
+  written.value = text;
+
+  function readWritten() {
+    try {
+      expression = readFilter(written.value.replaceAll('\n', ''), fields);
+      tell('');
+      drawConditions();
+    } catch (cause) {
+      tell(cause instanceof BadFilter ? cause.message : String(cause));
+    }
+  }
+
+  /** @param {string} message */
+  function tell(message) {
+    fault.textContent = message;
+    fault.hidden = message === '';
+    written.setAttribute('aria-invalid', String(message !== ''));
+  }
+
+  function writeChosen() {
+    written.value = writeFilter(complete(expression));
+    tell('');
+  }
+
+  function drawConditions() {
+    replace(
+      chosen,
+      expression.length === 0 && h('p', { class: 'waiting' }, 'No condition: everything is listed.'),
+      expression.map((alternative, n) => [
+        n > 0 && h('p', { class: 'or' }, 'or'),
+        alternative.map((condition, m) => conditionRow(condition, n, m)),
+        h('p', {}, h('button', { type: 'button', class: 'quiet', onclick: () => add(n) }, '+ and')),
+      ]),
+      h(
+        'p',
+        {},
+        h(
+          'button',
+          { type: 'button', class: 'quiet', id: 'filter-add', onclick: () => add(expression.length) },
+          expression.length === 0 ? '+ Add a condition' : '+ or',
+        ),
+      ),
+    );
+  }
+
+  /** @param {Condition} condition @param {number} n @param {number} m */
+  function conditionRow(condition, n, m) {
+    const field = /** @type {Field} */ (fields.find((it) => it.name === condition.name));
+    const place = `${n + 1}.${m + 1}`;
+    const names = h(
+      'select',
+      {
+        'aria-label': `Condition ${place}: what`,
+        onchange: () => {
+          const other = /** @type {Field} */ (fields.find((it) => it.name === names.value));
+          Object.assign(condition, { name: other.name, operator: other.operators[0], value: '' });
+          writeChosen();
+          drawConditions();
+          focusValue(n, m);
+        },
+      },
+      fields.map((it) => h('option', { value: it.name, selected: it.name === field.name }, it.word)),
+    );
+    const signs = h(
+      'select',
+      {
+        'aria-label': `Condition ${place}: how`,
+        disabled: field.operators.length === 1,
+        onchange: () => {
+          condition.operator = signs.value;
+          writeChosen();
+        },
+      },
+      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, SIGNS[it])),
+    );
+    return h(
+      'div',
+      { class: 'condition', role: 'group', 'aria-label': `Condition ${place}` },
+      names,
+      signs,
+      field.kind === 'time' ? timeInput(condition, place) : textInput(condition, field, place),
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'quiet',
+          'aria-label': `Remove condition ${place}`,
+          title: 'Remove',
+          onclick: () => remove(n, m),
+        },
+        '×',
+      ),
+    );
+  }
+
+  /** @param {Condition} condition @param {Field} field @param {string} place */
+  function textInput(condition, field, place) {
+    const known = suggestions[field.name] ?? [];
+    const list = `known-${field.name}`;
+    const input = h('input', {
+      'aria-label': `Condition ${place}: ${field.word}`,
+      class: 'value',
+      value: condition.value,
+      required: true,
+      list: known.length > 0 ? list : undefined,
+      spellcheck: 'false',
+      autocapitalize: 'off',
+      autocomplete: 'off',
+      oninput: () => {
+        condition.value = input.value;
+        writeChosen();
+      },
+    });
+    return [
+      input,
+      known.length > 0 &&
+        h(
+          'datalist',
+          { id: list },
+          known.map((it) => h('option', { value: it })),
+        ),
+    ];
+  }
+
+  /** @param {Condition} condition @param {string} place */
+  function timeInput(condition, place) {
+    const input = h('input', {
+      type: 'datetime-local',
+      step: 1,
+      'aria-label': `Condition ${place}: time in your zone`,
+      title: 'In your time zone',
+      class: 'value',
+      required: true,
+      value: condition.value && toLocal(readTime(condition.value)),
+      oninput: () => {
+        condition.value = input.value ? new Date(input.value).toISOString().replace('.000Z', 'Z') : '';
+        writeChosen();
+      },
+    });
+    return input;
+  }
+
+  /** @param {number} n */
+  function add(n) {
+    const [{ name, operators }] = fields;
+    expression[n] ??= [];
+    expression[n].push({ name, operator: operators[0], value: '' });
+    drawConditions();
+    focusValue(n, expression[n].length - 1);
+  }
+
+  /** @param {number} n @param {number} m */
+  function remove(n, m) {
+    expression[n].splice(m, 1);
+    expression = expression.filter((it) => it.length > 0);
+    writeChosen();
+    drawConditions();
+    /** @type {HTMLElement | null} */ (chosen.querySelector('#filter-add'))?.focus();
+  }
+
+  /** @param {number} n @param {number} m */
+  function focusValue(n, m) {
+    const row = expression.slice(0, n).flat().length + m;
+    /** @type {HTMLElement | undefined} */ (
+      chosen.querySelectorAll('.condition')[row]?.querySelector('.value')
+    )?.focus();
+  }
+
+  const form = h(
+    'form',
+    {
+      class: 'filter',
+      'aria-label': 'Filter',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        if (!fault.hidden) return written.focus();
+        apply(written.value.replaceAll('\n', '').trim());
+      },
+    },
+    h('div', { class: 'half', role: 'group', 'aria-label': 'By choosing' }, h('h3', {}, 'By choosing'), chosen),
+    h(
+      'div',
+      { class: 'half' },
+      h('h3', {}, h('label', { for: 'filter-text' }, 'As an expression')),
+      written,
+      fault,
+      h(
+        'p',
+        { class: 'fine', id: 'filter-hint' },
+        '& joins conditions, ; separates alternatives. Times without an offset are in UTC.',
+      ),
+    ),
+    h(
+      'p',
+      { class: 'buttons whole' },
+      h('button', { type: 'submit', class: 'main', id: 'filter-apply' }, 'Apply'),
+      h('button', { type: 'button', id: 'filter-clear', onclick: () => apply('') }, 'Clear'),
+    ),
+  );
+  readWritten();
+  return form;
+}
+
+/** What is still being put together is no condition yet. @param {Expression} expression */
+const complete = (expression) =>
+  expression.map((it) => it.filter(({ value }) => value !== '')).filter((it) => it.length > 0);
+
+/** A time as an input for local times takes it. @param {Date} time */
+function toLocal(time) {
+  if (Number.isNaN(time.getTime())) return '';
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

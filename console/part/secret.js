@@ -1,0 +1,88 @@
+// What is shown once: credentials, to be copied or kept as a file. They are nowhere else on this page, and gone with it.
+
+import { h } from '../element.js';
+import { announce } from '../frame.js';
+
+/**
+ * @param {{id: string, username: string, password: string, name: string}} access
+ */
+export function credentials({ id, username, password, name }) {
+  return h(
+    'section',
+    { class: 'panel secret', 'aria-labelledby': 'secret-title' },
+    h('h2', { id: 'secret-title' }, 'The password is shown only now'),
+    h('p', {}, 'The server keeps nothing that it could be read from. When you leave this view, it is gone.'),
+    h(
+      'dl',
+      { class: 'facts' },
+      h('dt', {}, 'Username'),
+      h('dd', {}, h('code', { id: 'secret-username' }, username), copyButton('username', username)),
+      h('dt', {}, 'Password'),
+      h('dd', {}, h('code', { id: 'secret-password' }, password), copyButton('password', password)),
+    ),
+    h(
+      'p',
+      { class: 'buttons' },
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: () =>
+            save(`${name}.json`.replace(/[^\w.-]+/g, '-'), JSON.stringify({ id, username, password, name }, null, 2)),
+        },
+        'Keep as a file',
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {string} what
+ * @param {string} text
+ */
+export function copyButton(what, text) {
+  const button = h(
+    'button',
+    { type: 'button', class: 'copy', 'aria-label': `Copy the ${what}`, onclick: () => copy() },
+    'Copy',
+  );
+  const copy = async () => {
+    const isDone = await toClipboard(text, button);
+    button.textContent = isDone ? 'Copied' : 'Press Ctrl+C';
+    announce(isDone ? `The ${what} is in the clipboard` : `Copy the ${what} by hand`);
+    button.addEventListener('blur', () => (button.textContent = 'Copy'), { once: true });
+  };
+  return button;
+}
+
+/**
+ * Without https the browser gives no clipboard; then the text is at least marked.
+ * @param {string} text
+ * @param {HTMLElement} button
+ */
+async function toClipboard(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const shown = button.parentElement?.querySelector('code');
+    if (shown) getSelection()?.selectAllChildren(shown);
+    return false;
+  }
+}
+
+/**
+ * Gives a file to the browser, to be kept wherever it keeps files.
+ * @param {string} name
+ * @param {BlobPart} content
+ * @param {string} [type]
+ */
+export function save(name, content, type = 'application/json') {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const anchor = h('a', { href: url, download: name, hidden: true });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,50 @@
+// What an access, a contract, a Task, a connection or an account is like just now: a word with a mark, never a colour alone.
+
+import { h } from '../element.js';
+
+/** The states of an access, in the order of its life. */
+export const ACCESS_STATUSES = ['PENDING_ACTIVE', 'ACTIVE', 'SUSPENDED', 'PENDING_TERMINATE', 'TERMINATED'];
+
+/** @type {Record<string, string>} */
+const WORDS = {
+  PENDING_ACTIVE: 'Pending',
+  PENDING_TERMINATE: 'Ending',
+  IN_PROGRESS: 'In progress',
+  ACKNOWLEDGED: 'Waiting',
+  DONE: 'Done',
+  FAILED: 'Some failed',
+  REJECTED: 'Rejected',
+};
+
+/** What each is like, for its colour. @type {Record<string, string>} */
+const KINDS = {
+  ACTIVE: 'good',
+  UP: 'good',
+  DONE: 'good',
+  PENDING_ACTIVE: 'new',
+  CREATED: 'new',
+  ACKNOWLEDGED: 'new',
+  IN_PROGRESS: 'new',
+  SUSPENDED: 'warn',
+  PENDING_TERMINATE: 'ending',
+  FAILED: 'warn',
+  DOWN: 'bad',
+  REJECTED: 'bad',
+  TERMINATED: 'over',
+  UNKNOWN: 'over',
+};
+
+/** @param {string} status */
+export const statusWord = (status) =>
+  WORDS[status] ?? status.charAt(0) + status.slice(1).toLowerCase().replaceAll('_', ' ');
+
+/** @param {string} status */
+export const statusKind = (status) => KINDS[status] ?? 'over';
+
+/**
+ * @param {string} status
+ * @param {string} [word] where it is called otherwise
+ */
+export function statusMark(status, word = statusWord(status)) {
+  return h('span', { class: `status ${statusKind(status)}`, title: status }, word);
+}

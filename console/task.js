@@ -1,0 +1,97 @@
+// Tasks: what is asked of the API about them. One that is over may have very many accesses, and its answer begins with what
+// it is; the rest isn't read where nobody needs it.
+
+import { get, getPage, path, problemOf, send } from './api.js';
+
+/**
+ * @typedef {object} Task
+ * @property {string} id
+ * @property {'ACKNOWLEDGED' | 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'REJECTED' | 'TERMINATED'} state
+ * @property {'batchCreation' | 'batchUpdate' | 'batchTerminate'} kind
+ * @property {string} [passwordsUntil]
+ */
+
+/** @type {Record<string, string>} */
+export const KIND_WORDS = { batchCreation: 'Creation', batchUpdate: 'Change', batchTerminate: 'End with the month' };
+
+/** @param {Task} task */
+export const isOver = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
+
+/** So much of an answer has what a Task is. */
+const BASE = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
+
+/**
+ * @param {string} tenant
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Task>}
+ */
+export async function readTask(tenant, id, signal) {
+  const answer = await send('GET', path(tenant, 'access', 'batch', id), { signal });
+  if (!answer.ok || !answer.body) throw await problemOf(answer);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  let found = null;
+  while (!found) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+    found = BASE.exec(text);
+  }
+  reader.cancel().catch(() => {});
+  if (!found) throw new Error(`the Task ${id} can't be read`);
+  const passwordsUntil = answer.headers.get('x-passwords-until') ?? undefined;
+  return {
+    id,
+    state: /** @type {Task['state']} */ (found[1]),
+    kind: /** @type {Task['kind']} */ (found[2]),
+    passwordsUntil,
+  };
+}
+
+/**
+ * Why a Task was rejected.
+ * @param {string} tenant
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+export async function readRejection(tenant, id, signal) {
+  const { body } = await get(path(tenant, 'access', 'batch', id), { signal });
+  return body.errors?.[0];
+}
+
+/**
+ * @param {string} tenant
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<import('./part/progress.js').Progress>}
+ */
+export async function readProgress(tenant, id, signal) {
+  const { body } = await get(path(tenant, 'access', 'batch', id, 'progress'), { signal });
+  return body;
+}
+
+/**
+ * The tenant's Tasks, newest first.
+ * @param {string} tenant
+ * @param {{page: number, size: number}} which
+ * @param {AbortSignal} signal
+ * @returns {Promise<{tasks: Task[], total: number}>}
+ */
+export async function listTasks(tenant, which, signal) {
+  const { items, total } = await getPage(path(tenant, 'access', 'batch'), { ...which, signal });
+  const tasks = items.map(({ id, state, '@type': kind }) => ({ id, state, kind }));
+  return { tasks, total };
+}
+
+/**
+ * What became of the items of a Task that is over.
+ * @param {string} tenant
+ * @param {string} id
+ * @param {'succeeded' | 'failed'} state
+ * @param {{page: number, size: number}} which
+ * @param {AbortSignal} [signal]
+ */
+export function listItems(tenant, id, state, which, signal) {
+  return getPage(path(tenant, 'access', 'batch', id, 'items'), { query: `state=${state}`, ...which, signal });
+}

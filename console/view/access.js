@@ -1,0 +1,208 @@
+// One access in detail, and what can be done with it.
+
+import { ask, get, Problem, path } from '../api.js';
+import { h, replace } from '../element.js';
+import { announce } from '../frame.js';
+import { confirm } from '../part/dialog.js';
+import { field } from '../part/form.js';
+import { problemPanel } from '../part/problem.js';
+import { copyButton, credentials } from '../part/secret.js';
+import { statusMark } from '../part/status.js';
+import { timeElement } from '../part/time.js';
+import { newPassword } from '../password.js';
+import { may } from '../session.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Access';
+export const needs = ['access:read'];
+
+/** @param {Context} context */
+export async function show({ tenant, params: [id], signal, link }) {
+  const address = path(tenant, 'access', id);
+  const view = h('div', {});
+  const outcome = h('div', { 'aria-live': 'polite' });
+  /** The version that is shown: nobody changes what they haven't seen. */
+  let etag = '';
+
+  async function read() {
+    const { body, headers } = await get(address, { signal });
+    etag = headers.get('etag') ?? '';
+    draw(body);
+  }
+
+  /** @param {any} access */
+  function draw(access) {
+    replace(
+      view,
+      h('div', { class: 'title' }, h('h1', {}, access.name), may('access:write') && actions(access)),
+      outcome,
+      h('section', { class: 'panel', 'aria-label': 'The access' }, facts(access)),
+    );
+  }
+
+  /** @param {any} access */
+  function facts({
+    username,
+    deviceName,
+    status,
+    contractId,
+    productOfferingId,
+    startDateTime,
+    endDateTime,
+    createdBy,
+  }) {
+    /** @type {[string, import('../element.js').Child][]} */
+    const rows = [
+      ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, EXPLAINED[status])]],
+      ['Username', [h('code', {}, username), copyButton('username', username)]],
+      ['Device’s name', deviceName ?? h('span', { class: 'none' }, 'none')],
+      [
+        'Contract',
+        h(
+          'a',
+          { href: link(['accesses'], { filter: `contractId=${contractId}` }), title: 'All accesses of this contract' },
+          contractId,
+        ),
+      ],
+      ['Offering', productOfferingId],
+      ['Starts', timeElement(startDateTime, { isPrecise: true })],
+      [
+        'Ends',
+        endDateTime ? timeElement(endDateTime, { isPrecise: true }) : h('span', { class: 'none' }, 'without end'),
+      ],
+      ['Made by', createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'itself, not in a batch'],
+      ['ID', [h('code', {}, id), copyButton('ID', id)]],
+    ];
+    return h(
+      'dl',
+      { class: 'facts' },
+      rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+    );
+  }
+
+  /** @param {any} access */
+  function actions(access) {
+    const { status } = access;
+    if (status === 'TERMINATED')
+      return h('p', { class: 'fine' }, 'Terminated for good: nothing can be changed any more.');
+    const button = (/** @type {string} */ word, /** @type {() => void} */ onclick) =>
+      h('button', { type: 'button', onclick }, word);
+    const isPlanned = status === 'PENDING_TERMINATE' || (status === 'SUSPENDED' && access.endDateTime);
+    return h(
+      'p',
+      { class: 'buttons' },
+      button('New password', () => rotate(access)),
+      status !== 'SUSPENDED' && button('Suspend', () => change(SUSPEND(access))),
+      status !== 'ACTIVE' &&
+        button(status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate', () => change(ACTIVATE(access, isPlanned))),
+      button('Terminate', () => change(TERMINATE(access))),
+    );
+  }
+
+  /**
+   * @param {{status: string, title: string, consequence: string[], yes: string, done: string, isGrave?: boolean}} what
+   */
+  async function change({ status, title, consequence, yes, done, isGrave }) {
+    const question = { title, yes, isGrave, consequence: consequence.map((it) => h('p', {}, it)) };
+    if (!(await confirm(question))) return;
+    replace(outcome);
+    const body = await patch({ status });
+    if (!body) return;
+    draw(body);
+    announce(done);
+    replace(outcome, h('p', { class: 'panel', role: 'status' }, done));
+    view.querySelector('h1')?.focus();
+  }
+
+  /** @param {any} access */
+  async function rotate(access) {
+    const own = h('input', { id: 'own-password', type: 'password', autocomplete: 'new-password', maxlength: 72 });
+    const isSure = await confirm({
+      title: `A new password for ${access.name}?`,
+      consequence: [
+        h(
+          'p',
+          {},
+          'From the next check on, the old password lets nobody in: a device that still has it can’t connect until it gets the new one.',
+        ),
+      ],
+      form: field({ label: 'Password (optional)', control: own, hint: 'Generated if left empty. At most 72 bytes.' }),
+      yes: 'Set the new password',
+    });
+    if (!isSure) return;
+    replace(outcome);
+    const body = await patch({ password: own.value || newPassword() });
+    if (!body) return;
+    draw(body);
+    replace(outcome, credentials(body));
+    announce('The new password is set, and shown only now.');
+    /** @type {HTMLElement | null} */ (outcome.querySelector('.copy'))?.focus();
+  }
+
+  /** @param {object} body */
+  async function patch(body) {
+    try {
+      const answer = await ask('PATCH', address, {
+        body,
+        type: 'application/merge-patch+json',
+        headers: { 'if-match': etag },
+      });
+      etag = answer.headers.get('etag') ?? '';
+      return answer.body;
+    } catch (cause) {
+      if (cause instanceof Problem && cause.status === 412) await read();
+      replace(outcome, problemPanel(cause));
+      return undefined;
+    }
+  }
+
+  await read();
+  return view;
+}
+
+/** @type {Record<string, string>} */
+const EXPLAINED = {
+  PENDING_ACTIVE: 'Its validity begins when its device connects for the first time.',
+  ACTIVE: 'Its device may connect.',
+  SUSPENDED: 'Its device is kept out until it is activated again.',
+  PENDING_TERMINATE: 'Its device may connect until its end.',
+  TERMINATED: 'Its device may never connect again.',
+};
+
+const SUSPEND = (/** @type {any} */ { name }) => ({
+  status: 'SUSPENDED',
+  title: `Suspend ${name}?`,
+  consequence: ['From the next check on, its device can’t connect. It can be activated again at any time.'],
+  yes: 'Suspend',
+  done: `${name} is suspended: the next check refuses it.`,
+});
+
+const ACTIVATE = (/** @type {any} */ { name, status, endDateTime }, /** @type {boolean} */ isPlanned) => ({
+  status: 'ACTIVE',
+  title: status === 'PENDING_TERMINATE' ? `Keep ${name}?` : `Activate ${name}?`,
+  consequence: [
+    status === 'PENDING_ACTIVE'
+      ? 'Its validity begins now, not with its first connection, and its end follows from that.'
+      : status === 'PENDING_TERMINATE'
+        ? 'The planned end is called off, and it lives on as its contract says.'
+        : 'From the next check on, its device may connect again.',
+    ...(isPlanned && status === 'SUSPENDED' && endDateTime
+      ? ['If an end was planned for it, that is called off.']
+      : []),
+  ],
+  yes: status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate',
+  done: `${name} is active.`,
+});
+
+const TERMINATE = (/** @type {any} */ { name, username }) => ({
+  status: 'TERMINATED',
+  title: `Terminate ${name}?`,
+  consequence: [
+    'From the next check on, its device can never connect again. This can’t be undone.',
+    `The username ${username} stays taken: no other access of this tenant can get it.`,
+  ],
+  yes: 'Terminate for good',
+  done: `${name} is terminated.`,
+  isGrave: true,
+});

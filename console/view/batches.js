@@ -1,0 +1,93 @@
+// The batches: newest first, each with how far it is.
+
+import { h, replace } from '../element.js';
+import { keepUp } from '../part/later.js';
+import { pageIn, pager } from '../part/pages.js';
+import { progressBar } from '../part/progress.js';
+import { statusMark } from '../part/status.js';
+import { table } from '../part/table.js';
+import { madeAt, timeElement } from '../part/time.js';
+import { may } from '../session.js';
+import { isOver, KIND_WORDS, listTasks, readProgress } from '../task.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+/** Seconds between two looks. */
+const AGAIN = 2;
+
+export const title = () => 'Batches';
+export const needs = ['access:read', 'access:write'];
+
+/** @param {Context} context */
+export function show({ tenant, query, signal, link }) {
+  const { page, size } = pageIn(query, 25);
+  const place = h('div', {});
+  /** How far those are that are over: that never changes. @type {Map<string, import('../part/progress.js').Progress>} */
+  const known = new Map();
+  const read = async () => {
+    const { tasks, total } = await listTasks(tenant, { page, size }, signal);
+    const far = await Promise.all(
+      tasks.map(async (task) => {
+        const progress = known.get(task.id) ?? (await readProgress(tenant, task.id, signal));
+        if (isOver(task)) known.set(task.id, progress);
+        return progress;
+      }),
+    );
+    const rows = tasks.map((task, n) => ({ ...task, progress: far[n] }));
+    const draw = () => (total === 0 ? noBatches(link) : list(rows, total));
+    return { text: JSON.stringify([rows, total]), draw };
+  };
+  const list = (
+    /** @type {(import('../task.js').Task & {progress: import('../part/progress.js').Progress})[]} */ rows,
+    /** @type {number} */ total,
+  ) =>
+    h(
+      'section',
+      { class: 'panel', 'aria-label': 'Batches' },
+      table({
+        caption: 'Batches, newest first',
+        columns: [
+          {
+            name: 'Accepted',
+            isHeading: true,
+            cell: (it) => h('a', { href: link(['batches', it.id]) }, timeElement(madeAt(it.id), { isPrecise: true })),
+          },
+          { name: 'What', cell: (it) => KIND_WORDS[it.kind] },
+          { name: 'State', cell: (it) => statusMark(it.state, it.state === 'TERMINATED' ? 'Stopped' : undefined) },
+          { name: 'Items', cell: (it) => progressBar(it.progress) },
+        ],
+        rows,
+      }),
+      pager({ page, size, total, noun: ['batch', 'batches'], linkTo: (to) => link(['batches'], to) }),
+    );
+  if (may('access:read')) keepUp(signal, place, 'Looking for batches …', AGAIN, read);
+  else replace(place, h('p', { class: 'panel' }, 'This sign-in sends batches, but may not follow them.'));
+  return h(
+    'div',
+    {},
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', {}, 'Batches'),
+      may('access:write') &&
+        h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch')),
+    ),
+    place,
+  );
+}
+
+/** @param {Context['link']} link */
+function noBatches(link) {
+  return h(
+    'div',
+    { class: 'panel empty' },
+    h('h2', {}, 'No batches yet'),
+    h(
+      'p',
+      {},
+      'A batch creates, changes or ends many accesses at once. It is worked off while nobody waits, and can be followed here.',
+    ),
+    may('access:write') &&
+      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch')),
+  );
+}

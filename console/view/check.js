@@ -1,0 +1,100 @@
+// Checking a device's credentials, as a broker does when it connects.
+
+import { ask, Problem, path } from '../api.js';
+import { h, replace } from '../element.js';
+import { announce } from '../frame.js';
+import { field, whilePressed } from '../part/form.js';
+import { problemPanel } from '../part/problem.js';
+import { statusMark } from '../part/status.js';
+import { timeElement } from '../part/time.js';
+import { may } from '../session.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Check';
+export const needs = ['access:verify'];
+
+/** @param {Context} context */
+export function show({ tenant, link }) {
+  const username = h('input', {
+    id: 'username',
+    autocomplete: 'off',
+    required: true,
+    spellcheck: 'false',
+    autocapitalize: 'off',
+  });
+  const password = h('input', { id: 'password', type: 'password', autocomplete: 'off', required: true });
+  const button = h('button', { type: 'submit', class: 'main' }, 'Check');
+  const outcome = h('div', { 'aria-live': 'polite' });
+
+  async function check() {
+    replace(outcome);
+    try {
+      const { body } = await ask('POST', path(tenant, 'verify'), {
+        body: { username: username.value, password: password.value },
+      });
+      replace(outcome, passed(body));
+      announce('The device may connect.');
+    } catch (cause) {
+      const isRefused = cause instanceof Problem && cause.status === 401;
+      replace(outcome, isRefused ? refused() : problemPanel(cause));
+    }
+  }
+
+  /** @param {any} body */
+  const passed = ({ accessId, name, status, contractId, endDateTime }) =>
+    h(
+      'section',
+      { class: 'panel', 'aria-label': 'Outcome' },
+      h('h2', {}, h('span', { class: 'status good' }, 'May connect')),
+      h(
+        'dl',
+        { class: 'facts' },
+        h('dt', {}, 'Access'),
+        h('dd', {}, may('access:read') ? h('a', { href: link(['accesses', accessId]) }, name) : name),
+        h('dt', {}, 'Status'),
+        h('dd', {}, statusMark(status)),
+        h('dt', {}, 'Contract'),
+        h('dd', {}, contractId),
+        h('dt', {}, 'Ends'),
+        h('dd', {}, endDateTime ? timeElement(endDateTime, { isPrecise: true }) : 'without end'),
+      ),
+    );
+
+  return h(
+    'div',
+    {},
+    h('h1', {}, 'Check a device’s credentials'),
+    h(
+      'form',
+      {
+        class: 'panel fields',
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          whilePressed(button, check);
+        },
+      },
+      h(
+        'p',
+        {},
+        'This asks what a broker asks when a device connects. For a prepaid access that has not connected yet, a right password is its first connection: its validity begins.',
+      ),
+      field({ label: 'Username', control: username }),
+      field({ label: 'Password', control: password }),
+      h('p', { class: 'buttons' }, button),
+    ),
+    outcome,
+  );
+}
+
+const refused = () =>
+  h(
+    'section',
+    { class: 'panel problem', 'aria-label': 'Outcome' },
+    h('h2', {}, h('span', { class: 'status bad' }, 'Refused')),
+    h(
+      'p',
+      {},
+      'The username or the password is wrong, or the access may not connect. Which of these is never told, so that nobody can guess names.',
+    ),
+  );

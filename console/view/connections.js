@@ -1,0 +1,115 @@
+// The connections at all platforms as one list, with the accounts' problems beside it.
+
+import { go } from '../address.js';
+import { get, getPage, path } from '../api.js';
+import { h } from '../element.js';
+import { BadFilter, PRODUCT_FIELDS, readFilter, toQuery } from '../filter.js';
+import { accountProblems } from '../part/account_problems.js';
+import { filterPanel } from '../part/filter_panel.js';
+import { pageIn, pager } from '../part/pages.js';
+import { productTable } from '../part/product_table.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Connections';
+export const needs = ['product:read'];
+
+/** @param {Context} context */
+export async function show(context) {
+  const { tenant, query, signal, link } = context;
+  const text = query.get('filter') ?? '';
+  const { page, size } = pageIn(query);
+  const linkTo = (/** @type {{page?: number, size?: number, filter?: string}} */ to) =>
+    link(['connections'], { filter: text, size, ...to });
+  const accounts = await accountsOf(tenant, signal);
+  const unique = (/** @type {string} */ name) => [...new Set(accounts.map((it) => it[name]))];
+  return h(
+    'div',
+    {},
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', {}, 'Connections'),
+      h(
+        'p',
+        { class: 'buttons' },
+        h('a', { class: 'button main', href: link(['connections', 'find']) }, 'Find by numbers'),
+      ),
+    ),
+    filterPanel({
+      fields: PRODUCT_FIELDS,
+      text,
+      suggestions: { platform: unique('platform'), 'relatedParty.name': unique('name') },
+      apply: (filter) => go(linkTo({ filter, page: 1 })),
+    }),
+    accounts.length === 0
+      ? h(
+          'div',
+          { class: 'panel empty' },
+          h('h2', {}, 'No accounts yet'),
+          h(
+            'p',
+            {},
+            'Connections are at external platforms, and this tenant has no account at any. Whoever runs this server sets accounts up.',
+          ),
+        )
+      : await list(context, { text, page, size, linkTo }),
+  );
+}
+
+/**
+ * @param {Context} context
+ * @param {{text: string, page: number, size: number, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} which
+ */
+async function list({ tenant, signal, link }, { text, page, size, linkTo }) {
+  let query = '';
+  try {
+    query = toQuery(readFilter(text, PRODUCT_FIELDS));
+  } catch (cause) {
+    if (!(cause instanceof BadFilter)) throw cause;
+    return h(
+      'div',
+      { class: 'panel problem', role: 'alert' },
+      h('h2', {}, 'This filter can’t be read'),
+      h('p', {}, cause.message),
+    );
+  }
+  const address = `${path(tenant, 'product')}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
+  const { body } = await get(address, { signal, headers: { prefer: 'handling=strict' } });
+  const { entities, errors } = body;
+  // By properties a page in the middle may be empty, and what failed may have had something.
+  const isLast = entities.length === 0 && errors.length === 0 && !query.includes('customProperty');
+  return h(
+    'div',
+    { class: 'beside' },
+    h(
+      'section',
+      { class: 'panel', 'aria-label': 'Connections' },
+      entities.length > 0
+        ? productTable('Connections, by platform and account', entities, link)
+        : nothing(page, text, linkTo),
+      pager({ page, size, isLast, noun: ['connection', 'connections'], linkTo }),
+      h(
+        'p',
+        { class: 'fine' },
+        'Each page is shared among the accounts, so it may hold fewer than it could. Nobody knows how many there are in all.',
+      ),
+    ),
+    accountProblems(errors),
+  );
+}
+
+/** @param {number} page @param {string} text @param {(to: {page?: number, filter?: string}) => string} linkTo */
+function nothing(page, text, linkTo) {
+  if (page > 1)
+    return h('p', {}, 'There is nothing on this page. ', h('a', { href: linkTo({ page: 1 }) }, 'The first page'));
+  return text
+    ? h('p', {}, 'Nothing passes this filter here. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all'))
+    : h('p', {}, 'The accounts have no connections.');
+}
+
+/** @param {string} tenant @param {AbortSignal} signal @returns {Promise<any[]>} */
+async function accountsOf(tenant, signal) {
+  const { items } = await getPage(path(tenant, 'account'), { page: 1, size: 1000, signal });
+  return items;
+}

@@ -1,0 +1,174 @@
+// Finding connections by their numbers, wherever they are: found, not found and unknown apart.
+
+import { h, replace } from '../element.js';
+import { announce } from '../frame.js';
+import { KINDS, recognise, split } from '../identifier.js';
+import { accountProblems } from '../part/account_problems.js';
+import { field, whilePressed } from '../part/form.js';
+import { count, counted } from '../part/number.js';
+import { problemPanel } from '../part/problem.js';
+import { productTable } from '../part/product_table.js';
+import { search } from '../search.js';
+
+/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('../identifier.js').Sought} Sought */
+
+/** An address may have so many letters of numbers; more are not shared by it. */
+const SHARED_MAX = 4000;
+
+export const title = () => 'Find connections';
+export const needs = ['product:read'];
+
+/** @param {Context} context */
+export async function show(context) {
+  const { query, link } = context;
+  const input = h('textarea', {
+    id: 'numbers',
+    rows: 6,
+    spellcheck: 'false',
+    value: query.get('numbers')?.replaceAll(' ', '\n') ?? '',
+  });
+  const results = h('div', { 'aria-live': 'polite' });
+  const button = h('button', { type: 'submit', class: 'main' }, 'Find');
+
+  async function look() {
+    const given = [...new Set(split(input.value))];
+    if (given.length === 0)
+      return replace(
+        results,
+        h('p', { class: 'panel notice' }, 'There is nothing to look for: paste some numbers first.'),
+      );
+    replace(results, h('p', { class: 'waiting' }, `Asking the platforms for ${counted(given.length, 'number')} …`));
+    try {
+      replace(results, await resultsOf(context, given));
+    } catch (cause) {
+      if (!context.signal.aborted) replace(results, problemPanel(cause, { retry: look }));
+    }
+  }
+
+  const form = h(
+    'form',
+    {
+      class: 'panel fields',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        const numbers = split(input.value).join(' ');
+        // The address can be shared, and leads to the same search.
+        if (numbers.length <= SHARED_MAX) history.replaceState(null, '', link(['connections', 'find'], { numbers }));
+        whilePressed(button, look);
+      },
+    },
+    field({
+      label: 'Numbers',
+      control: input,
+      hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, with lines, spaces or commas between. What each is, is told by its form.',
+    }),
+    h('p', { class: 'buttons' }, button),
+  );
+  if (query.has('numbers')) whilePressed(button, look);
+  return h('div', {}, h('h1', {}, 'Find connections'), form, results);
+}
+
+/**
+ * @param {Context} context
+ * @param {string[]} given
+ */
+async function resultsOf({ tenant, signal, link }, given) {
+  const all = given.map((it) => ({ it, sought: recognise(it) }));
+  const malformed = all.filter(({ sought }) => !sought).map(({ it }) => it);
+  const sought = /** @type {Sought[]} */ (all.map((it) => it.sought).filter(Boolean));
+  const { findings, errors } = sought.length > 0 ? await search(tenant, sought, signal) : { findings: [], errors: [] };
+  const of = (/** @type {string} */ result) => sought.filter((_, n) => findings[n].result === result);
+  const found = sought.flatMap((it, n) =>
+    findings[n].found.map(({ kind, product }) => ({ ...product, sought: it.given, kind })),
+  );
+  const [missing, unknown] = [of('missing'), of('unknown')];
+  announce(`${count(of('found').length)} found, ${count(missing.length)} not found, ${count(unknown.length)} unknown.`);
+  return h(
+    'div',
+    { class: 'beside' },
+    h(
+      'div',
+      {},
+      group(
+        'found',
+        `Found (${count(of('found').length)})`,
+        found.length > 0 &&
+          productTable('What was found, with the number it was found by', found, link, [
+            {
+              name: 'Sought',
+              cell: (it) => [
+                h('code', {}, it.sought),
+                h('br'),
+                h('span', { class: 'fine' }, KINDS[/** @type {keyof typeof KINDS} */ (it.kind)].word),
+              ],
+            },
+          ]),
+        'None of them was found.',
+      ),
+      missing.length > 0 &&
+        group(
+          'missing',
+          `Not found (${count(missing.length)})`,
+          numbers(missing),
+          '',
+          'No account has these, and every account that might have them was asked.',
+        ),
+      unknown.length > 0 &&
+        group(
+          'unknown',
+          `Unknown (${count(unknown.length)})`,
+          numbers(unknown),
+          '',
+          'An account that might have these could not be asked: they may be there, or not.',
+        ),
+      malformed.length > 0 &&
+        group(
+          'malformed',
+          `No identifiers (${count(malformed.length)})`,
+          h(
+            'ul',
+            { class: 'tokens' },
+            malformed.map((it) => h('li', {}, h('code', {}, it))),
+          ),
+          '',
+          'These have no form that an identifier has, and were not looked for.',
+        ),
+    ),
+    accountProblems(errors),
+  );
+}
+
+/**
+ * @param {string} id
+ * @param {string} title
+ * @param {import('../element.js').Child} content
+ * @param {string} otherwise
+ * @param {string} [meaning]
+ */
+function group(id, title, content, otherwise, meaning) {
+  return h(
+    'section',
+    { class: 'panel', 'aria-labelledby': `group-${id}`, id: `results-${id}` },
+    h('h2', { id: `group-${id}` }, title),
+    meaning && h('p', { class: 'fine' }, meaning),
+    content || h('p', {}, otherwise),
+  );
+}
+
+/** @param {Sought[]} all */
+function numbers(all) {
+  return h(
+    'ul',
+    { class: 'tokens' },
+    all.map(({ given, likely, perhaps }) =>
+      h(
+        'li',
+        {},
+        h('code', {}, given),
+        ' ',
+        h('span', { class: 'fine' }, [...likely, ...perhaps].map((it) => KINDS[it].word).join(' or ')),
+      ),
+    ),
+  );
+}

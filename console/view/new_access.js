@@ -1,0 +1,130 @@
+// Creating one access. Its password is shown once, here.
+
+import { ask, Problem, path } from '../api.js';
+import { contractsOf } from '../contract.js';
+import { h, replace } from '../element.js';
+import { announce } from '../frame.js';
+import { newKey } from '../idempotency.js';
+import { contractChoice } from '../part/contract_choice.js';
+import { field, showFaults, whilePressed } from '../part/form.js';
+import { problemPanel } from '../part/problem.js';
+import { credentials } from '../part/secret.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Create an access';
+export const needs = ['access:write'];
+
+/** Which control is for which field. */
+const CONTROLS = { contractId: 'contract', username: 'username', password: 'password', deviceName: 'device-name' };
+
+/** @param {Context} context */
+export async function show({ tenant, query, link }) {
+  const contracts = await contractsOf(tenant);
+  const input = (/** @type {string} */ id, /** @type {object} */ more = {}) =>
+    h('input', { id, name: id, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', ...more });
+  const contract = contractChoice(contracts, query.get('contract') ?? '');
+  const [deviceName, username, password] = [
+    input('device-name'),
+    input('username'),
+    input('password', { type: 'password', autocomplete: 'new-password' }),
+  ];
+  const send = h('button', { type: 'submit', class: 'main' }, 'Create');
+  const trouble = h('div', { 'aria-live': 'polite' });
+  const main = h('div', {});
+
+  // A request whose answer is lost is sent again as the same one.
+  let key = newKey();
+  let sent = '';
+
+  async function create() {
+    const given = {
+      contractId: contract.value,
+      deviceName: deviceName.value,
+      username: username.value,
+      password: password.value,
+    };
+    const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+    if (sent !== '' && sent !== JSON.stringify(body)) key = newKey();
+    sent = JSON.stringify(body);
+    replace(trouble);
+    try {
+      const { body: access } = await ask('POST', path(tenant, 'access'), { body, headers: { 'idempotency-key': key } });
+      showCreated(access);
+    } catch (cause) {
+      const faults = cause instanceof Problem ? cause.invalidParams : [];
+      const left = showFaults(form, faults, CONTROLS);
+      if (faults.length === 0 || left.length > 0) replace(trouble, problemPanel(cause));
+    }
+  }
+
+  /** @param {any} access */
+  function showCreated(access) {
+    announce('The access was created. Its password is shown only now.');
+    replace(
+      main,
+      h(
+        'div',
+        { class: 'panel' },
+        h(
+          'p',
+          {},
+          'The access ',
+          h('strong', {}, access.name),
+          ' is there, under the contract ',
+          h('strong', {}, access.contractId),
+          '.',
+        ),
+        h(
+          'p',
+          { class: 'buttons' },
+          h('a', { class: 'button', href: link(['accesses', access.id]) }, 'Look at it'),
+          h('button', { type: 'button', onclick: () => again(access.contractId) }, 'Create another'),
+        ),
+      ),
+      credentials(access),
+    );
+    /** @type {HTMLElement | null} */ (main.querySelector('.copy'))?.focus();
+  }
+
+  /** @param {string} contractId */
+  function again(contractId) {
+    key = newKey();
+    sent = '';
+    form.reset();
+    contract.value = contractId;
+    replace(main, form);
+    deviceName.focus();
+  }
+
+  const form = h(
+    'form',
+    {
+      class: 'panel fields',
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        whilePressed(send, create);
+      },
+    },
+    field({
+      label: 'Contract',
+      control: contract,
+      hint: 'It decides the offering, how the access is paid for and how long it lives. It can’t be changed later.',
+    }),
+    field({ label: 'Device’s name (optional)', control: deviceName, hint: 'What people call the device: pump-7.' }),
+    field({
+      label: 'Username (optional)',
+      control: username,
+      hint: 'Generated if left empty. No other access of this tenant may ever have had it.',
+    }),
+    field({
+      label: 'Password (optional)',
+      control: password,
+      hint: 'Generated if left empty, which is better: nobody can guess it, and it is checked faster.',
+    }),
+    trouble,
+    h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['accesses']) }, 'Cancel')),
+  );
+  replace(main, form);
+  return h('div', {}, h('h1', {}, 'Create an access'), main);
+}

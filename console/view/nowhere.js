@@ -1,0 +1,24 @@
+// An address that leads nowhere.
+
+import { h } from '../element.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Nothing here';
+/** @type {string[]} */
+export const needs = [];
+
+/** @param {Context} context */
+export function show({ link }) {
+  return h(
+    'div',
+    {},
+    h('h1', {}, 'Nothing here'),
+    h(
+      'div',
+      { class: 'panel empty' },
+      h('p', {}, 'This address leads to no view. Perhaps a part of it was lost.'),
+      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['overview']) }, 'To the overview')),
+    ),
+  );
+}

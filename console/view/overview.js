@@ -1,0 +1,241 @@
+// The overview: how many accesses there are and what they are like, what came and went, what is under way, and whether the
+// platforms answer.
+
+import { get, getPage, path } from '../api.js';
+import { h } from '../element.js';
+import { daysChart, dividedBar, plainBar } from '../part/chart.js';
+import { keepUp } from '../part/later.js';
+import { count, counted } from '../part/number.js';
+import { progressBar } from '../part/progress.js';
+import { ACCESS_STATUSES, statusMark, statusWord } from '../part/status.js';
+import { table } from '../part/table.js';
+import { madeAt, timeElement } from '../part/time.js';
+import { may } from '../session.js';
+import { isOver, KIND_WORDS, listTasks, readProgress } from '../task.js';
+
+/** So many contracts are shown; all of them are in their own view. */
+const CONTRACTS_MAX = 12;
+
+/** Seconds between two looks. */
+const AGAIN = 5;
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Overview';
+export const needs = ['access:read', 'product:read'];
+
+/** @param {Context} context */
+export function show(context) {
+  const { tenant, signal } = context;
+  const figures = h('div', { class: 'grid' });
+  const running = h('div', {});
+  const accounts = h('div', {});
+  if (may('access:read')) {
+    keepUp(signal, figures, 'Counting accesses …', AGAIN, () => readFigures(context));
+    keepUp(signal, running, 'Looking for batches …', AGAIN, () => readRunning(context));
+  }
+  if (may('product:read')) keepUp(signal, accounts, 'Looking at the accounts …', AGAIN, () => readAccounts(context));
+  return h(
+    'div',
+    {},
+    h('h1', {}, 'Overview'),
+    may('access:read') && figures,
+    h(
+      'div',
+      { class: 'grid' },
+      may('access:read') &&
+        h(
+          'section',
+          { class: 'panel', 'aria-labelledby': 'running' },
+          h('h2', { id: 'running' }, 'Batches under way'),
+          running,
+        ),
+      may('product:read') &&
+        h(
+          'section',
+          { class: 'panel', 'aria-labelledby': 'platforms' },
+          h('h2', { id: 'platforms' }, 'Platforms'),
+          accounts,
+        ),
+    ),
+    h('p', { class: 'fine' }, `Figures of ${tenant}, looked at every ${AGAIN} seconds.`),
+  );
+}
+
+/** @param {Context} context */
+async function readFigures({ tenant, signal, link }) {
+  const { body } = await get(path(tenant, 'summary'), { signal });
+  const draw = () => {
+    if (body.total === 0) return welcome(link);
+    return [
+      h(
+        'section',
+        { class: 'panel', 'aria-labelledby': 'by-status' },
+        h('h2', { id: 'by-status' }, counted(body.total, 'access', 'accesses')),
+        statusTable(body.byStatus, body.total),
+      ),
+      h(
+        'section',
+        { class: 'panel wide', 'aria-labelledby': 'per-day' },
+        h('h2', { id: 'per-day' }, 'Created and ended, last 90 days'),
+        daysChart(body.perDay),
+      ),
+      h(
+        'section',
+        { class: 'panel whole', 'aria-labelledby': 'by-contract' },
+        h('h2', { id: 'by-contract' }, 'By contract'),
+        contractTable(body.byContract, link),
+      ),
+    ];
+  };
+  return { text: JSON.stringify(body), draw };
+}
+
+/** @param {Context['link']} link */
+function welcome(link) {
+  return h(
+    'section',
+    { class: 'panel empty whole' },
+    h('h2', {}, 'No accesses yet'),
+    h('p', {}, 'An access is a username and a password that let one device in, under one of your contracts.'),
+    may('access:write') &&
+      h(
+        'p',
+        { class: 'buttons' },
+        h('a', { class: 'button main', href: link(['accesses', 'new']) }, 'Create an access'),
+        h('a', { class: 'button', href: link(['batches', 'new']) }, 'Create many'),
+      ),
+  );
+}
+
+/** @param {Record<string, number>} byStatus @param {number} total */
+function statusTable(byStatus, total) {
+  return table({
+    caption: 'Accesses by status',
+    isCompact: true,
+    columns: [
+      { name: 'Status', cell: (it) => statusMark(it), isHeading: true },
+      { name: 'Accesses', cell: (it) => count(byStatus[it] ?? 0), kind: 'number' },
+      { name: 'Part', cell: (it) => dividedBar({ [it]: byStatus[it] ?? 0 }, total) },
+    ],
+    rows: ACCESS_STATUSES,
+  });
+}
+
+/**
+ * @param {{contractId: string, productOfferingId: string, byStatus: Record<string, number>}[]} byContract
+ * @param {Context['link']} link
+ */
+function contractTable(byContract, link) {
+  const size = (/** @type {{byStatus: Record<string, number>}} */ it) =>
+    Object.values(it.byStatus).reduce((sum, n) => sum + n, 0);
+  const largest = [...byContract].sort((a, b) => size(b) - size(a)).slice(0, CONTRACTS_MAX);
+  const whole = Math.max(...largest.map(size), 0);
+  return [
+    table({
+      caption: 'Accesses by contract and status',
+      columns: [
+        {
+          name: 'Contract',
+          isHeading: true,
+          cell: (it) => h('a', { href: link(['accesses'], { filter: `contractId=${it.contractId}` }) }, it.contractId),
+        },
+        { name: 'All', cell: (it) => count(size(it)), kind: 'number' },
+        ...ACCESS_STATUSES.map((status) => ({
+          name: statusWord(status),
+          kind: /** @type {const} */ ('number'),
+          cell: (/** @type {{byStatus: Record<string, number>}} */ it) => count(it.byStatus[status] ?? 0),
+        })),
+        { name: 'Shares', cell: (it) => dividedBar(it.byStatus, whole) },
+      ],
+      rows: largest,
+    }),
+    byContract.length > largest.length &&
+      h(
+        'p',
+        {},
+        `The ${CONTRACTS_MAX} largest. `,
+        h('a', { href: link(['contracts']) }, `All ${count(byContract.length)} contracts`),
+      ),
+  ];
+}
+
+/** @param {Context} context */
+async function readRunning({ tenant, signal, link }) {
+  const { tasks, total } = await listTasks(tenant, { page: 1, size: 100 }, signal);
+  const open = tasks.filter((it) => !isOver(it)).slice(0, 10);
+  const far = await Promise.all(open.map((it) => readProgress(tenant, it.id, signal)));
+  const draw = () => {
+    if (open.length === 0) {
+      return h(
+        'p',
+        { class: 'waiting' },
+        total === 0 ? 'None, and there has been none yet. ' : 'None just now. ',
+        total > 0 && h('a', { href: link(['batches']) }, 'What came of the others'),
+      );
+    }
+    return h(
+      'ul',
+      { class: 'tasks' },
+      open.map((task, n) =>
+        h(
+          'li',
+          {},
+          h('a', { href: link(['batches', task.id]) }, KIND_WORDS[task.kind]),
+          ' of ',
+          timeElement(madeAt(task.id)),
+          progressBar(far[n]),
+        ),
+      ),
+    );
+  };
+  return { text: JSON.stringify([open, far, total]), draw };
+}
+
+/** @param {Context} context */
+async function readAccounts({ tenant, signal, link }) {
+  const { items, total } = await getPage(path(tenant, 'account'), { page: 1, size: 100, signal });
+  const slowest = Math.max(...items.map((it) => it.latencyMilliseconds ?? 0), 1);
+  const draw = () => {
+    if (items.length === 0) {
+      return h(
+        'p',
+        { class: 'waiting' },
+        'There is no account at a platform yet. Whoever runs this server sets them up.',
+      );
+    }
+    return [
+      table({
+        caption: 'Accounts at platforms, whether they answer, and how fast',
+        columns: [
+          {
+            name: 'Account',
+            cell: (it) => h('a', { href: link(['connections'], { filter: `relatedParty.name=${it.name}` }) }, it.name),
+            isHeading: true,
+          },
+          { name: 'Platform', cell: (it) => it.platform },
+          { name: 'Health', cell: (it) => statusMark(it.health, HEALTH[it.health]) },
+          {
+            name: 'Answers in',
+            kind: 'number',
+            cell: (it) => (it.latencyMilliseconds ? `${count(it.latencyMilliseconds)} ms` : '—'),
+          },
+          { name: 'Beside the others', cell: (it) => plainBar(it.latencyMilliseconds ?? 0, slowest) },
+        ],
+        rows: items,
+      }),
+      items.some((it) => it.health === 'UNKNOWN') &&
+        h(
+          'p',
+          { class: 'fine' },
+          'Not asked yet: platforms are asked when somebody looks at connections. ',
+          h('a', { href: link(['connections']) }, 'Look now'),
+        ),
+      total > items.length && h('p', { class: 'fine' }, `The first ${items.length} of ${count(total)}.`),
+    ];
+  };
+  return { text: JSON.stringify(items), draw };
+}
+
+/** @type {Record<string, string>} */
+const HEALTH = { UP: 'Answers', DOWN: 'Fails', UNKNOWN: 'Not asked yet' };

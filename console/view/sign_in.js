@@ -1,0 +1,115 @@
+// Signing in: at an issuer of the operator's, with a token that somebody has, or to the demo.
+
+import { h, replace } from '../element.js';
+import { isPossible, leaveForIssuer } from '../oidc.js';
+import { field, whilePressed } from '../part/form.js';
+import { later } from '../part/later.js';
+import { begin, signInToDemo, waysIn } from '../session.js';
+
+/** @typedef {import('../views.js').Context} Context */
+
+export const title = () => 'Sign in';
+/** @type {string[]} */
+export const needs = [];
+
+/** @param {Context} context */
+export function show({ signal, trouble }) {
+  const told = h('div', { 'aria-live': 'assertive' }, trouble && notice(trouble));
+  const token = h('textarea', {
+    id: 'token',
+    rows: 4,
+    required: true,
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    autocomplete: 'off',
+  });
+  const button = h('button', { type: 'submit', class: 'main' }, 'Sign in with the token');
+
+  /** @param {() => Promise<unknown>} way */
+  async function attempt(way) {
+    replace(told);
+    try {
+      await way();
+      dispatchEvent(new Event('gatehouse:session'));
+    } catch (cause) {
+      replace(told, notice(cause instanceof Error ? cause.message : String(cause)));
+    }
+  }
+
+  return h(
+    'div',
+    {},
+    h('h1', {}, 'Sign in'),
+    told,
+    later(signal, 'Asking how to sign in …', async () => {
+      const { issuers, demo } = await waysIn();
+      return [
+        demo &&
+          h(
+            'section',
+            { class: 'panel' },
+            h('h2', {}, 'The demo'),
+            h('p', {}, 'This server has a demo tenant with simulated platforms.'),
+            h(
+              'p',
+              { class: 'buttons' },
+              h('button', { type: 'button', class: 'main', onclick: () => attempt(signInToDemo) }, 'Open the demo'),
+            ),
+          ),
+        issuers.length > 0 &&
+          h(
+            'section',
+            { class: 'panel' },
+            h('h2', {}, 'With your account'),
+            issuers.map((it) => issuerButton(it, told)),
+          ),
+      ];
+    }),
+    h(
+      'form',
+      {
+        class: 'panel fields',
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          whilePressed(button, () =>
+            attempt(() => begin(token.value.trim().replace(/^Bearer\s+/i, ''), { from: 'token' })),
+          );
+        },
+      },
+      h('h2', {}, 'With a token'),
+      field({ label: 'Token', control: token, hint: 'It stays in this tab, and is forgotten when the tab is closed.' }),
+      h(
+        'p',
+        { class: 'fine' },
+        'Whoever runs the server makes one: ',
+        h('code', {}, 'gatehouse token --tenant NAME --scope "access:read product:read"'),
+      ),
+      h('p', { class: 'buttons' }, button),
+    ),
+  );
+}
+
+/**
+ * @param {import('../oidc.js').Issuer} issuer
+ * @param {Element} told
+ */
+function issuerButton(issuer, told) {
+  const host = new URL(issuer.issuer).host;
+  if (!issuer.authorizationEndpoint)
+    return h('p', { class: 'waiting' }, `${host} can’t be reached by the server just now. Try again in a while.`);
+  if (!isPossible())
+    return h(
+      'p',
+      {},
+      `Signing in at ${host} needs a safe connection: open the console by https, or on the server’s own machine.`,
+    );
+  const leave = () => leaveForIssuer(issuer, location.hash).catch((cause) => replace(told, notice(String(cause))));
+  return h(
+    'p',
+    { class: 'buttons' },
+    h('button', { type: 'button', class: 'main', onclick: leave }, `Sign in at ${host}`),
+  );
+}
+
+/** @param {string} text */
+const notice = (text) => h('p', { class: 'panel notice', role: 'alert' }, text.charAt(0).toUpperCase() + text.slice(1));

@@ -1,0 +1,51 @@
+// Choosing a tenant, for sign-ins that cover all of them.
+
+import { go, link } from '../address.js';
+import { h } from '../element.js';
+import { field } from '../part/form.js';
+import { tenants } from '../tenant.js';
+
+export const title = () => 'Choose a tenant';
+/** @type {string[]} */
+export const needs = [];
+
+export async function show() {
+  const names = await tenants();
+  const name = h('input', {
+    id: 'tenant-name',
+    required: true,
+    list: 'tenants',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]{0,62}',
+  });
+  return h(
+    'div',
+    {},
+    h('h1', {}, 'Choose a tenant'),
+    h(
+      'form',
+      {
+        class: 'panel fields',
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          go(link(name.value, ['overview']));
+        },
+      },
+      field({ label: 'Tenant', control: name, hint: 'Your sign-in covers all of them.' }),
+      h(
+        'datalist',
+        { id: 'tenants' },
+        names.map((it) => h('option', { value: it })),
+      ),
+      names.length > 0 &&
+        h(
+          'ul',
+          { class: 'tokens' },
+          names.slice(0, 50).map((it) => h('li', {}, h('a', { href: link(it, ['overview']) }, it))),
+        ),
+      h('p', { class: 'buttons' }, h('button', { type: 'submit', class: 'main' }, 'Open')),
+    ),
+  );
+}
