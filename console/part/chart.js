@@ -49,10 +49,8 @@ export function plainBar(n, whole, kind = 'new') {
   );
 }
 
-const WIDTH = 720;
-const HEIGHT = 220;
-const LEFT = 44;
-const BOTTOM = 24;
+/** What a day is wide, in the picture's own measure. */
+const DAY = 8;
 
 /**
  * What was created, upwards, and what ended, downwards, on each day.
@@ -63,15 +61,11 @@ export function daysChart(days) {
   const ended = days.reduce((sum, it) => sum + it.ended, 0);
   const up = niceMaximum(Math.max(...days.map((it) => it.created)));
   const down = ended === 0 ? 0 : niceMaximum(Math.max(...days.map((it) => it.ended)));
-  const plot = HEIGHT - BOTTOM - 8;
-  const zero = 8 + plot * (up / (up + down));
-  const scale = plot / (up + down);
-  const step = (WIDTH - LEFT) / days.length;
-  const label = `Created and ended on each day from ${day(days[0].date)} to ${day(days[days.length - 1].date)}: ${count(created)} created, ${count(ended)} ended.`;
-  const line = (/** @type {number} */ y, /** @type {number} */ n) => [
-    svg('line', { class: n === 0 ? 'axis' : 'grid', x1: LEFT, x2: WIDTH, y1: y, y2: y }),
-    svg('text', { class: 'tick', x: LEFT - 6, y: y + 4, 'text-anchor': 'end' }, short(n)),
-  ];
+  const [first, middle, last] = [0, Math.floor(days.length / 2), days.length - 1].map((n) => day(days[n].date));
+  const label = `Created and ended on each day from ${first} to ${last}: ${count(created)} created, ${count(ended)} ended.`;
+  const width = days.length * DAY;
+  const line = (/** @type {number} */ y, /** @type {string} */ kind) =>
+    svg('line', { class: kind, x1: 0, x2: width, y1: y, y2: y });
   return h(
     'figure',
     { class: 'days' },
@@ -81,40 +75,59 @@ export function daysChart(days) {
       h('span', { class: 'key good' }, `Created: ${count(created)}`),
       h('span', { class: 'key over' }, `Ended: ${count(ended)}`),
     ),
-    svg(
-      'svg',
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': label },
-      line(zero - up * scale, up),
-      line(zero, 0),
-      down > 0 && line(zero + down * scale, down),
-      days.map((it, n) => {
-        const x = LEFT + n * step;
-        return svg(
-          'g',
-          { class: 'day' },
-          svg('title', {}, `${day(it.date)}: ${count(it.created)} created, ${count(it.ended)} ended`),
-          svg('rect', { class: 'touch', x, y: 0, width: step, height: HEIGHT - BOTTOM }),
-          it.created > 0 &&
-            svg('rect', {
-              class: 'good',
-              x: x + 1,
-              width: Math.max(1, step - 2),
-              y: zero - it.created * scale,
-              height: it.created * scale,
-            }),
-          it.ended > 0 &&
-            svg('rect', { class: 'over', x: x + 1, width: Math.max(1, step - 2), y: zero, height: it.ended * scale }),
-        );
-      }),
-      [0, Math.floor(days.length / 2), days.length - 1].map((n, at) =>
-        svg(
-          'text',
-          { class: 'tick', x: LEFT + (n + 0.5) * step, y: HEIGHT - 4, 'text-anchor': ['start', 'middle', 'end'][at] },
-          day(days[n].date),
+    h(
+      'div',
+      { class: 'plot' },
+      ticks(up, down),
+      // Its measure is the numbers themselves, and it is stretched to the room there is.
+      svg(
+        'svg',
+        { viewBox: `0 0 ${width} ${up + down}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
+        line(0, 'grid'),
+        days.map((it, n) =>
+          svg(
+            'g',
+            { class: 'day' },
+            svg('title', {}, `${day(it.date)}: ${count(it.created)} created, ${count(it.ended)} ended`),
+            svg('rect', { class: 'touch', x: n * DAY, y: 0, width: DAY, height: up + down }),
+            it.created > 0 && bar('good', n, up - it.created, it.created),
+            it.ended > 0 && bar('over', n, up, it.ended),
+          ),
         ),
+        line(up, 'axis'),
+        down > 0 && line(up + down, 'grid'),
+      ),
+      h(
+        'div',
+        { class: 'dates', 'aria-hidden': 'true' },
+        h('span', {}, first),
+        h('span', {}, middle),
+        h('span', {}, last),
       ),
     ),
     h('details', { class: 'numbers' }, h('summary', {}, 'The numbers'), numbersOf(days)),
+  );
+}
+
+/** @param {string} kind @param {number} n @param {number} y @param {number} height */
+const bar = (kind, n, y, height) => svg('rect', { class: kind, x: n * DAY + 1, width: DAY - 2, y, height });
+
+/** The numbers at the side. @param {number} up @param {number} down */
+function ticks(up, down) {
+  const part = (/** @type {number} */ share, /** @type {string[]} */ ...texts) => {
+    const it = h(
+      'div',
+      {},
+      texts.map((text) => h('span', {}, text)),
+    );
+    it.style.flexGrow = String(share);
+    return it;
+  };
+  return h(
+    'div',
+    { class: 'ticks', 'aria-hidden': 'true' },
+    part(up, short(up), '0'),
+    down > 0 && part(down, '', short(down)),
   );
 }
 

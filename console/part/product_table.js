@@ -7,6 +7,13 @@ import { table } from './table.js';
 
 /** @typedef {import('../product.js').Product} Product */
 
+/** What is shown of its numbers, and in which words. */
+const NUMBERS = [
+  ['ICCID', 'ICCID'],
+  ['MSISDN', 'MSISDN'],
+  ['SERIAL_NUMBER', 'Serial number'],
+];
+
 /**
  * @param {string} caption
  * @param {Product[]} rows
@@ -14,22 +21,31 @@ import { table } from './table.js';
  * @param {import('./table.js').Column<any>[]} [first] columns that stand in front
  */
 export function productTable(caption, rows, link, first = []) {
-  const code = (/** @type {string} */ name) => (/** @type {Product} */ it) =>
-    valuesOf(it, name).map((value, n) => [n > 0 && ', ', h('code', {}, value)]);
-  const hasSerial = rows.some((it) => valuesOf(it, 'SERIAL_NUMBER').length > 0);
   return table({
     caption,
     columns: [
       ...first,
-      { name: 'Connection', isHeading: true, cell: (it) => h('a', { href: link(['connections', it.id]) }, it.id) },
+      {
+        name: 'Connection',
+        isHeading: true,
+        cell: (it) => [
+          h('a', { href: link(['connections', it.id]) }, it.id),
+          h('div', { class: 'fine' }, TYPE_WORDS[it.connectivityType] ?? it.connectivityType),
+        ],
+      },
       { name: 'Status', cell: (it) => statusMark(it.status) },
-      { name: 'Platform', cell: platformOf },
-      { name: 'Account', cell: accountOf },
-      { name: 'Kind', cell: (it) => TYPE_WORDS[it.connectivityType] ?? it.connectivityType },
-      { name: 'ICCID', cell: code('ICCID') },
-      { name: 'MSISDN', cell: code('MSISDN') },
-      ...(hasSerial ? [{ name: 'Serial number', cell: code('SERIAL_NUMBER') }] : []),
+      { name: 'Account', cell: (it) => [accountOf(it), h('div', { class: 'fine' }, `at ${platformOf(it)}`)] },
+      { name: 'Numbers', cell: numbersOf },
     ],
     rows,
   });
+}
+
+/** @param {Product} product */
+function numbersOf(product) {
+  return NUMBERS.flatMap(([name, word]) =>
+    valuesOf(product, name).map((value) =>
+      h('div', { class: 'numbered' }, h('span', { class: 'fine' }, word), ' ', h('code', {}, value)),
+    ),
+  );
 }

@@ -41,11 +41,13 @@ export function table({ caption, columns, rows, isCompact = false }) {
         h(
           'tr',
           { role: 'row' },
-          columns.map(({ name, cell, kind, isHeading }) =>
-            isHeading
-              ? h('th', { scope: 'row', role: 'rowheader', 'data-name': name, class: kind }, cell(row))
-              : h('td', { role: 'cell', 'data-name': name, class: kind }, cell(row)),
-          ),
+          columns.map(({ name, cell, kind, isHeading }) => {
+            // On a phone the name of the column stands in front of it all.
+            const content = h('div', { class: 'cell' }, cell(row));
+            return isHeading
+              ? h('th', { scope: 'row', role: 'rowheader', 'data-name': name, class: kind }, content)
+              : h('td', { role: 'cell', 'data-name': name, class: kind }, content);
+          }),
         ),
       ),
     ),
