@@ -1,12 +1,20 @@
-//! Takes the files that the page `/-/docs` needs out of the packaged Swagger UI.
+//! Makes the files of the pages a part of the crate: those of `/-/docs`, which come out of the packaged Swagger UI
+//! but for a few of our own, and those of `/-/console/`, which are whatever lies in `console/`.
+//!
+//! Each is taken in as it is, and compressed where it is text: nobody does that again when it is asked for.
 
-use std::io::{Cursor, Read};
-use std::path::Path;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Cursor, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 
-/// Files of the archive, without the directory that is named for its version.
-const FILES: [&str; 5] = [
+/// Files of Swagger UI's archive, without the directory that is named for its version.
+const SWAGGER_UI: [&str; 5] = [
     "dist/swagger-ui-bundle.js",
     "dist/swagger-ui.css",
     "dist/favicon-32x32.png",
@@ -14,12 +22,31 @@ const FILES: [&str; 5] = [
     "NOTICE",
 ];
 
+/// The files of `/-/docs` that are our own.
+const DOCS: [&str; 3] = ["page.html", "page.js", "page.css"];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let out = std::env::var_os("OUT_DIR").expect("cargo says where to");
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where we are"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where to write"));
+    let mut shipped = Shipped { out: &out, table: String::new(), n_files: 0 };
+    shipped.list("DOCS", &docs(&here.join("src/http/docs")));
+    shipped.list("CONSOLE", &console(&here.join("../../console")));
+    write(&out.join("assets.rs"), shipped.table.as_bytes());
+}
+
+/// A file and the name that a page knows it by.
+struct File {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// What the page of the API needs.
+fn docs(dir: &Path) -> Vec<File> {
+    let own = DOCS.map(|name| File { name: name.to_owned(), bytes: read(&dir.join(name)) });
     let mut archive = zip::ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))
         .expect("the package holds an archive");
-    for file in FILES {
+    let unpacked = SWAGGER_UI.map(|file| {
         let is_it = |name: &String| name.split_once('/').is_some_and(|(_, rest)| rest == file);
         let name = archive.file_names().flatten().map(String::from).find(is_it);
         let name = name.unwrap_or_else(|| panic!("Swagger UI has no file {file} any more"));
@@ -28,8 +55,110 @@ fn main() {
             .by_name(&name)
             .and_then(|mut entry| Ok(entry.read_to_end(&mut bytes)?))
             .unwrap_or_else(|cause| panic!("{name} can't be unpacked: {cause}"));
-        let to = Path::new(&out).join(file.rsplit('/').next().unwrap_or(file));
-        std::fs::write(&to, bytes)
-            .unwrap_or_else(|cause| panic!("{} can't be written: {cause}", to.display()));
+        File { name: file.rsplit('/').next().unwrap_or(file).to_owned(), bytes }
+    });
+    own.into_iter().chain(unpacked).collect()
+}
+
+/// Everything below the console's directory.
+fn console(dir: &Path) -> Vec<File> {
+    let mut files = Vec::new();
+    collect(dir, "", &mut files);
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    let has_page = files.iter().any(|file| file.name == "index.html");
+    assert!(has_page, "{} has no index.html: the console begins there", dir.display());
+    files
+}
+
+fn collect(dir: &Path, prefix: &str, files: &mut Vec<File>) {
+    println!("cargo::rerun-if-changed={}", dir.display());
+    let entries = fs::read_dir(dir)
+        .unwrap_or_else(|cause| panic!("{} can't be read: {cause}", dir.display()));
+    for entry in entries {
+        let path = entry.expect("a directory can be read").path();
+        let name = path.file_name().and_then(|it| it.to_str()).expect("files have plain names");
+        // What editors and systems put there is not meant for anyone.
+        if name.starts_with('.') {
+            continue;
+        }
+        let name = format!("{prefix}{name}");
+        if path.is_dir() {
+            collect(&path, &format!("{name}/"), files);
+        } else {
+            files.push(File { bytes: read(&path), name });
+        }
     }
+}
+
+/// What a browser is told that a file is, and whether it is text, which compresses well.
+fn media_type(name: &str) -> (&'static str, bool) {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html") => ("text/html; charset=utf-8", true),
+        Some("js") => ("text/javascript; charset=utf-8", true),
+        Some("css") => ("text/css; charset=utf-8", true),
+        Some("svg") => ("image/svg+xml", true),
+        Some("json") => ("application/json", true),
+        Some("webmanifest") => ("application/manifest+json", true),
+        Some("txt") => ("text/plain; charset=utf-8", true),
+        Some("png") => ("image/png", false),
+        Some("woff2") => ("font/woff2", false),
+        None if name == "LICENSE" || name == "NOTICE" => ("text/plain; charset=utf-8", true),
+        _ => panic!(
+            "nobody knows what kind of file {name} is: remove it from the page's directory, or give its \
+             extension a media type in build.rs"
+        ),
+    }
+}
+
+/// What is shipped, as a table in Rust and the files that it names.
+struct Shipped<'o> {
+    out: &'o Path,
+    table: String,
+    n_files: usize,
+}
+
+impl Shipped<'_> {
+    fn list(&mut self, name: &str, files: &[File]) {
+        self.say(&format!("pub(super) const {name}: &[Asset] = &["));
+        for File { name, bytes } in files {
+            let (media_type, is_text) = media_type(name);
+            let plain = self.form(bytes);
+            let gzip = is_text.then(|| format!("Some({})", self.form(&compressed(bytes))));
+            let gzip = gzip.unwrap_or_else(|| "None".to_owned());
+            self.say(&format!(
+                "    Asset {{ name: {name:?}, media_type: {media_type:?}, plain: {plain}, gzip: {gzip} }},"
+            ));
+        }
+        self.say("];");
+    }
+
+    /// Keeps one form of a file, and tells how the table names it.
+    fn form(&mut self, bytes: &[u8]) -> String {
+        let path = self.out.join(format!("asset-{}", self.n_files));
+        self.n_files += 1;
+        write(&path, bytes);
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        format!("Form {{ bytes: include_bytes!({path:?}), digest: {:#018x} }}", hasher.finish())
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.table, "{line}").expect("texts take what is written");
+    }
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("memory takes what is written");
+    encoder.finish().expect("memory takes what is written")
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    println!("cargo::rerun-if-changed={}", path.display());
+    fs::read(path).unwrap_or_else(|cause| panic!("{} can't be read: {cause}", path.display()))
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes)
+        .unwrap_or_else(|cause| panic!("{} can't be written: {cause}", path.display()));
 }

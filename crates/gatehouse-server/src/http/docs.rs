@@ -4,13 +4,10 @@
 //! addresses are relative, so it works under any `base_path`, and its policy allows nothing that this
 //! server doesn't give out itself. Decision 0005.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use http::{StatusCode, header};
 
-use bytes::Bytes;
-use http::{HeaderName, StatusCode, header};
-
+use super::asset;
 use super::call::Call;
-use super::conditional;
 use super::media::HTML;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -27,13 +24,19 @@ pub(super) const PAGE: Operation = Operation {
             what: "The page",
             media_type: HTML,
             schema: Some("Page"),
-            headers: &["ETag", "Cache-Control", "Content-Security-Policy"],
+            headers: &[
+                "ETag",
+                "Cache-Control",
+                "Content-Security-Policy",
+                "Vary",
+                "Content-Encoding?",
+            ],
             ..Answer::BASE
         },
         Answer {
             status: 304,
             what: "The browser has it already",
-            headers: &["ETag", "Cache-Control"],
+            headers: &["ETag", "Cache-Control", "Vary"],
             ..Answer::BASE
         },
     ],
@@ -69,47 +72,11 @@ pub(super) const FILE: Operation = Operation {
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const CONTENT_SECURITY_POLICY: HeaderName = header::CONTENT_SECURITY_POLICY;
-
-/// A file inside the binary.
-struct File {
-    name: &'static str,
-    media_type: &'static str,
-    bytes: &'static [u8],
-}
-
-const THE_PAGE: File = File { name: "", media_type: HTML, bytes: include_bytes!("docs/page.html") };
-
-macro_rules! unpacked {
-    ($name:literal, $media_type:literal) => {
-        File {
-            name: $name,
-            media_type: $media_type,
-            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $name)),
-        }
-    };
-}
-
-const FILES: [File; 7] = [
-    File {
-        name: "page.js",
-        media_type: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("docs/page.js"),
-    },
-    File {
-        name: "page.css",
-        media_type: "text/css; charset=utf-8",
-        bytes: include_bytes!("docs/page.css"),
-    },
-    unpacked!("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
-    unpacked!("swagger-ui.css", "text/css; charset=utf-8"),
-    unpacked!("favicon-32x32.png", "image/png"),
-    unpacked!("LICENSE", "text/plain; charset=utf-8"),
-    unpacked!("NOTICE", "text/plain; charset=utf-8"),
-];
+/// The page itself, which is found under no other name: its addresses are relative.
+const PAGE_NAME: &str = "page.html";
 
 async fn page(call: Call) -> Result<Reply, Problem> {
-    Ok(show(&call, &THE_PAGE))
+    show(&call, PAGE_NAME)
 }
 
 async fn lead_to_page(call: Call) -> Result<Reply, Problem> {
@@ -118,28 +85,10 @@ async fn lead_to_page(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn file(call: Call) -> Result<Reply, Problem> {
-    let name = call.params.get("file").unwrap_or_default();
-    let file = FILES.iter().find(|file| file.name == name).ok_or_else(Problem::unknown_path)?;
-    Ok(show(&call, file))
+    let name = call.params.get("file").filter(|name| *name != PAGE_NAME);
+    show(&call, name.unwrap_or_default())
 }
 
-/// A file, unless the browser has it. It may keep it, and asks each time whether it is still the same:
-/// another version of the server has other files under the same names.
-fn show(call: &Call, file: &File) -> Reply {
-    let etag = etag(file.bytes);
-    let reply = if conditional::is_known(call.headers(), &etag) {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::whole(StatusCode::OK, file.media_type, Bytes::from_static(file.bytes))
-            .with(CONTENT_SECURITY_POLICY, POLICY)
-            .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
-            .with(header::REFERRER_POLICY, "no-referrer")
-    };
-    reply.with(header::ETAG, &etag).with(header::CACHE_CONTROL, "no-cache")
-}
-
-fn etag(bytes: &[u8]) -> String {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    format!("\"{:016x}\"", hasher.finish())
+fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
+    Ok(asset::show(call, asset::find(asset::DOCS, name)?, POLICY))
 }

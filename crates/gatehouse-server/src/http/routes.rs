@@ -3,8 +3,8 @@
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
 use super::{
-    access, account, batch, client, contract, docs, metrics, oauth, product, public, summary, task,
-    tenant, verify,
+    access, account, batch, client, console, contract, docs, metrics, oauth, product, public,
+    summary, task, tenant, verify,
 };
 
 /// The table.
@@ -50,6 +50,9 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/docs",                                            Thing::Nothing,  vec![docs::PAGE]),
         at("/-/docs/",                                           Thing::Nothing,  vec![docs::PAGE_WITH_SLASH]),
         at("/-/docs/{file}",                                     Thing::Nothing,  vec![docs::FILE]),
+        at("/-/console",                                         Thing::Nothing,  vec![console::PAGE_WITHOUT_SLASH]),
+        at("/-/console/",                                        Thing::Nothing,  vec![console::PAGE]),
+        at("/-/console/{*file}",                                 Thing::Nothing,  vec![console::FILE]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
 }

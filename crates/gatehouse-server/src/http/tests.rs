@@ -5,6 +5,7 @@ mod account;
 mod bad_input;
 mod batch_body;
 mod client;
+mod console;
 mod contract;
 mod coverage;
 mod docs;
@@ -36,6 +37,7 @@ use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::{Cable, empty_schema};
 use gatehouse_vault::{MasterKey, TokenKeys, Vault};
+use http::response::Parts;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
@@ -146,21 +148,25 @@ impl Gatehouse {
     }
 
     async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Seen {
-        let mut request =
-            Request::builder().method(method).uri(path).header("host", "gate.example");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = Full::new(Bytes::copy_from_slice(body));
-        let request = request.body(body).unwrap();
-        let response = handle(&TaskTracker::new(), self.gate.clone(), PLAIN, (), request).await;
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
+        let request = request(method, path, headers, body);
+        let (parts, body) = self.answer(PLAIN, request).await;
         Seen {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
         }
+    }
+
+    /// What is answered to a request that came in like this.
+    async fn answer(&self, arrival: Arrival, request: Request<Full<Bytes>>) -> (Parts, Bytes) {
+        let response = handle(&TaskTracker::new(), self.gate.clone(), arrival, (), request).await;
+        let (parts, body) = response.into_parts();
+        (parts, body.collect().await.unwrap().to_bytes())
+    }
+
+    /// Sends without a token for what may be no text.
+    async fn take(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Parts, Bytes) {
+        self.answer(PLAIN, request(method, path, headers, b"")).await
     }
 
     /// Sends with a token for everything.
@@ -203,6 +209,19 @@ impl Gatehouse {
         let body = serde_json::json!({"username": username, "password": password}).to_string();
         self.post("/acme/verify", &body).await
     }
+}
+
+fn request(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(path).header("host", "gate.example");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(Bytes::copy_from_slice(body))).unwrap()
 }
 
 impl Seen {

@@ -143,9 +143,14 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "no-cache".into(),
         ),
         "Content-Security-Policy" => (
-            "Keeps the page to what this server itself gives out",
+            "Keeps the page to what this server itself gives out, and whom people sign in with",
             text("^default-src 'none'"),
             "default-src 'none'; script-src 'self'".into(),
+        ),
+        "Cross-Origin-Opener-Policy" => (
+            "Keeps other pages from reaching into this one",
+            text("^same-origin$"),
+            "same-origin".into(),
         ),
         _ => ("RFC 9110", json!({"type": "string"}), "".into()),
     }

@@ -5,7 +5,7 @@ use crate::http::resource::{BodyKind, Need, Operation, Resource, Thing};
 use crate::http::routes;
 
 /// The routes that need no token, known by heart.
-const PUBLIC: [&str; 8] = [
+const PUBLIC: [&str; 11] = [
     "/-/oauth2/token",
     "/-/live",
     "/-/ready",
@@ -13,6 +13,9 @@ const PUBLIC: [&str; 8] = [
     "/-/docs",
     "/-/docs/",
     "/-/docs/{file}",
+    "/-/console",
+    "/-/console/",
+    "/-/console/{*file}",
     "/-/jwks.json",
 ];
 

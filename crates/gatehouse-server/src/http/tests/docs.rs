@@ -79,7 +79,13 @@ async fn a_slash_too_many_leads_to_the_page_and_a_wrong_name_nowhere() {
     let gate = Gatehouse::new().await;
     let seen = gate.send("GET", "/-/docs/", &[], b"").await;
     assert_eq!((seen.status, seen.header("location")), (307, Some("http://gate.example/-/docs")));
-    for path in ["/-/docs/nothing", "/-/docs/..%2Fpage.js", "/-/docs/page.js/", "/-/docs//"] {
+    for path in [
+        "/-/docs/nothing",
+        "/-/docs/page.html",
+        "/-/docs/..%2Fpage.js",
+        "/-/docs/page.js/",
+        "/-/docs//",
+    ] {
         let seen = gate.send("GET", path, &[], b"").await;
         assert_eq!(
             (seen.status, seen.json()["title"].as_str()),

@@ -1,0 +1,99 @@
+//! `/-/console/`: the console, a page for people, from files that lie inside the binary.
+//!
+//! The page is a client of the API like any other and knows no way around it. Its addresses are relative, so
+//! it works under any `base_path`, and its policy allows no code but its own, and no one to talk to but this
+//! server and those that people sign in with.
+
+use http::{HeaderName, StatusCode, header};
+
+use super::asset;
+use super::call::Call;
+use super::media::HTML;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::resource::{Answer, Need, Operation};
+
+pub(super) const PAGE: Operation = Operation {
+    method: "GET",
+    id: "console",
+    summary: "The console, a page for a browser",
+    need: Need::Nothing,
+    headers: &["If-None-Match"],
+    answers: &[
+        Answer {
+            what: "The page",
+            media_type: HTML,
+            schema: Some("Page"),
+            headers: &[
+                "ETag",
+                "Cache-Control",
+                "Content-Security-Policy",
+                "Cross-Origin-Opener-Policy",
+                "Vary",
+                "Content-Encoding?",
+            ],
+            ..Answer::BASE
+        },
+        Answer {
+            status: 304,
+            what: "The browser has it already",
+            headers: &["ETag", "Cache-Control", "Cross-Origin-Opener-Policy", "Vary"],
+            ..Answer::BASE
+        },
+    ],
+    run: |call| Box::pin(page(call)),
+    ..Operation::BASE
+};
+
+/// The same address without its slash: the page's relative addresses would lead astray from there.
+pub(super) const PAGE_WITHOUT_SLASH: Operation = Operation {
+    method: "GET",
+    id: "consoleWithoutSlash",
+    summary: "Leads to the console",
+    is_listed: false,
+    need: Need::Nothing,
+    answers: &[Answer { status: 307, what: "The page is elsewhere", ..Answer::BASE }],
+    run: |call| Box::pin(lead_to_page(call)),
+    ..Operation::BASE
+};
+
+pub(super) const FILE: Operation = Operation {
+    method: "GET",
+    id: "consoleFile",
+    summary: "A file that the console needs",
+    is_listed: false,
+    need: Need::Nothing,
+    answers: &[Answer { what: "The file", ..Answer::BASE }],
+    run: |call| Box::pin(file(call)),
+    ..Operation::BASE
+};
+
+/// Pages that this one opens, or that open it, can't reach into it.
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-opener-policy");
+
+async fn page(call: Call) -> Result<Reply, Problem> {
+    show(&call, "index.html")
+}
+
+async fn lead_to_page(call: Call) -> Result<Reply, Problem> {
+    let page = format!("{}/-/console/", call.address.base());
+    Ok(Reply::empty(StatusCode::TEMPORARY_REDIRECT).with(header::LOCATION, &page))
+}
+
+async fn file(call: Call) -> Result<Reply, Problem> {
+    show(&call, call.params.get("file").unwrap_or_default())
+}
+
+fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
+    let reply = asset::show(call, asset::find(asset::CONSOLE, name)?, &policy());
+    Ok(reply.with(CROSS_ORIGIN_OPENER_POLICY, "same-origin"))
+}
+
+/// Only what this server itself gives out, no code or style inside the page, and no text that becomes code.
+fn policy() -> String {
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'"
+        .to_owned()
+}
