@@ -72,6 +72,15 @@ impl Tenants {
         let names: BTreeSet<String> = words.into_iter().map(str::to_owned).collect();
         if names.contains(Self::ALL_WORD) { Self::All } else { Self::Named(names) }
     }
+
+    /// The tenants as a token names them, in order.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let (all, named) = match self {
+            Self::All => (Some(Self::ALL_WORD), None),
+            Self::Named(names) => (None, Some(names)),
+        };
+        all.into_iter().chain(named.into_iter().flatten().map(String::as_str))
+    }
 }
 
 /// What a token allows.
@@ -164,6 +173,11 @@ mod tests {
         assert!(rights(&["*"]).cover(&acme) && rights(&["x", "*"]).cover_all());
         assert!(rights(&["acme"]).cover(&acme) && !rights(&["acme"]).cover_all());
         assert!(!rights(&["Acme"]).cover(&acme) && !rights(&[]).cover(&acme));
+        for (given, words) in
+            [(&["b", "a", "b"][..], &["a", "b"][..]), (&["a", "*"], &["*"]), (&[], &[])]
+        {
+            assert_eq!(rights(given).tenants.words().collect::<Vec<_>>(), words);
+        }
     }
 
     #[test]

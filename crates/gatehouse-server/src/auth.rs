@@ -42,10 +42,12 @@ const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// Somebody whose token was checked.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The token's subject, for the log.
+    /// The token's subject; empty where it has none.
     pub subject: String,
     /// What the token allows.
     pub rights: Rights,
+    /// When it ends.
+    pub expires: Timestamp,
 }
 
 /// Why nobody is recognised. The text goes to the client and says nothing of the token.

@@ -16,6 +16,7 @@ mod batch;
 mod batch_body;
 mod body;
 mod call;
+mod caller;
 mod client;
 mod conditional;
 mod console;

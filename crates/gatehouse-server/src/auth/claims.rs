@@ -54,7 +54,8 @@ impl ClaimRules {
             tenants: Tenants::from_words(strings(find(claims, &self.tenants_claim))),
             scopes: scopes_from_words(&scopes),
         };
-        Ok((Caller { subject: subject(claims), rights }, Validity { begins, expires }))
+        let caller = Caller { subject: subject(claims), rights, expires: instant(expires) };
+        Ok((caller, Validity { begins, expires }))
     }
 }
 
@@ -72,7 +73,12 @@ impl Validity {
     }
 }
 
-/// Whose token it is, for the log. A machine's often names only its client.
+/// A numeric date as an instant; one that the calendar doesn't have is its end.
+fn instant(date: f64) -> Timestamp {
+    Timestamp::EPOCH.plus_milliseconds((date * 1000.0) as i64)
+}
+
+/// Whose token it is. A machine's often names only its client.
 fn subject(claims: &Claims) -> String {
     let named = |name: &&str| claims.get(*name).and_then(Value::as_str);
     ["sub", "client_id", "azp"].iter().find_map(named).unwrap_or_default().to_owned()

@@ -18,12 +18,15 @@ use super::query::Query;
 use super::reply::Reply;
 use super::site::Site;
 use crate::app::{App, Error};
+use crate::auth::Caller;
 use crate::config::Limits;
 use crate::reader::{Faults, Json, Reader, shortened};
 
 /// A request that has passed every common check.
 pub(crate) struct Call {
     pub(crate) site: Arc<Site>,
+    /// Whose token it came with, where one was needed.
+    pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,
     pub(crate) query: Query,
@@ -49,6 +52,11 @@ impl Call {
 
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.parts.headers
+    }
+
+    /// Whose token the request came with.
+    pub(crate) fn caller(&self) -> &Caller {
+        self.caller.as_deref().expect("every path that asks has needed a token")
     }
 
     /// The tenant that the path names.

@@ -225,15 +225,16 @@ where
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT);
     seen.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
+    let mut caller = None;
     if !resource.is_public() && arrival.door == Door::Main {
-        let caller = authenticate(gate, parts, seen).await?;
-        authorize(&caller, resource, operation, tenant)?;
+        let caller = caller.insert(authenticate(gate, parts, seen).await?);
+        authorize(caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
             count(gate, tenant, seen).await?;
         }
     }
     let params = Arc::new(params);
-    let entrance = Entrance { gate, arrival, correlation, parts, path, resource, params };
+    let entrance = Entrance { gate, arrival, caller, correlation, parts, path, resource, params };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -331,7 +332,7 @@ fn permit(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Probl
     };
     let tenant = tenant.unwrap_or_default();
     match need {
-        Need::Nothing => Ok(()),
+        Need::Nothing | Need::Token => Ok(()),
         Need::Scope(scope) => covers(caller, tenant).and_then(|()| allowed(scope)),
         Need::Admin => allowed(Scope::Admin).and_then(|()| covers(caller, tenant)),
         Need::AdminOfAll if caller.rights.cover_all() => allowed(Scope::Admin),
@@ -362,6 +363,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 struct Entrance<'a> {
     gate: &'a Gate,
     arrival: Arrival,
+    caller: Option<Arc<Caller>>,
     correlation: &'a Correlation,
     parts: &'a Arc<Parts>,
     path: &'a str,
@@ -413,6 +415,7 @@ impl Entrance<'_> {
         }
         let call = Call {
             site: Arc::clone(&self.gate.site),
+            caller: self.caller.clone(),
             tenant: self.tenant()?,
             params: Arc::clone(&self.params),
             query,

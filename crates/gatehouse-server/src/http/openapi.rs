@@ -74,7 +74,7 @@ const ABOUT: &str = "Issues, checks, suspends and ends the credentials of a flee
     midnight in UTC.";
 
 /// What operations are sorted by.
-const TAGS: [(&str, &str); 11] = [
+const TAGS: [(&str, &str); 12] = [
     ("access", "Credentials of devices: making, listing, reading and changing them"),
     ("batch", "Many accesses at once, and the Tasks that follow them"),
     ("contract", "The tenant's contracts, which decide what its accesses are"),
@@ -85,6 +85,7 @@ const TAGS: [(&str, &str); 11] = [
     ("admin", "What operators set up: tenants, their contracts, accounts and clients"),
     ("operator", "What operators watch"),
     ("token", "Tokens for clients"),
+    ("caller", "What a token allows"),
     ("public", "What anyone may see of the server itself"),
 ];
 
@@ -92,6 +93,7 @@ fn tag(path: &str) -> &'static str {
     match path.split('/').nth(2) {
         _ if path.starts_with("/-/admin") => "admin",
         _ if path.starts_with("/-/oauth2") => "token",
+        _ if path == "/-/me" => "caller",
         _ if path == "/-/metrics" => "operator",
         _ if path.starts_with("/-/") => "public",
         Some("access") if path.contains("/batch") => "batch",
@@ -110,6 +112,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
         "summary": operation.summary,
         "description": match operation.need {
             Need::Nothing => "Needs no token.".to_owned(),
+            Need::Token => "Needs a token, whatever it allows.".to_owned(),
             Need::Scope(scope) => format!("Needs the scope `{}`.", scope.as_str()),
             Need::Admin => "Needs the scope `admin` for the tenant.".to_owned(),
             Need::AdminOfAll => "Needs the scope `admin` for all tenants (`*`).".to_owned(),

@@ -129,6 +129,8 @@ impl Operation {
 pub(crate) enum Need {
     /// Everyone, without a token.
     Nothing,
+    /// A token, whatever it allows.
+    Token,
     /// A token for the path's tenant with this scope.
     Scope(Scope),
     /// A token with `admin` for the path's tenant.

@@ -3,8 +3,8 @@
 use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
 use super::{
-    access, account, batch, client, console, contract, docs, metrics, oauth, product, public,
-    summary, task, tenant, verify,
+    access, account, batch, caller, client, console, contract, docs, metrics, oauth, product,
+    public, summary, task, tenant, verify,
 };
 
 /// The table.
@@ -43,6 +43,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at_operators("/-/metrics",                                                vec![metrics::READ]),
         // what clients do
         at("/-/oauth2/token",                                    Thing::Nothing,  vec![oauth::TOKEN]),
+        // what anyone with a token may see
+        at("/-/me",                                              Thing::Nothing,  vec![caller::READ]),
         // what anyone may see
         at_both("/-/live",                                                        vec![public::LIVE]),
         at_both("/-/ready",                                                       vec![public::READY]),

@@ -4,6 +4,7 @@ mod access;
 mod account;
 mod bad_input;
 mod batch_body;
+mod caller;
 mod client;
 mod console;
 mod contract;

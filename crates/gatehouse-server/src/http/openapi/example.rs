@@ -87,6 +87,10 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             "access_token": "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkZW1vIn0.c2ln", "token_type": "Bearer",
             "expires_in": 900, "scope": "access:verify",
         }),
+        "Caller" => json!({
+            "subject": "ann", "tenants": ["demo"], "scope": "access:read access:write",
+            "expiresAt": "2026-11-16T03:43:54.000Z",
+        }),
         "Text" => {
             "# TYPE gatehouse_http_requests_in_flight gauge\ngatehouse_http_requests_in_flight 1\n"
                 .into()

@@ -21,7 +21,10 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
     }
     if operation.need != Need::Nothing {
         // Whoever needs to be known wants something of the store, which may not be there.
-        statuses.extend([401, 403, 503]);
+        statuses.extend([401, 503]);
+    }
+    if !matches!(operation.need, Need::Nothing | Need::Token) {
+        statuses.push(403);
     }
     if resource.path.contains('{') {
         statuses.push(404);

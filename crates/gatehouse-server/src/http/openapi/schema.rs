@@ -460,6 +460,17 @@ fn others() -> Value {
             "kid": text("The name that tokens call it by"),
             "x": text("The public key, in base64url"),
         })), "A public key (RFC 8037)"),
+        "Caller": described(object(&["tenants", "scope", "expiresAt"], json!({
+            "subject": text("Whose token it is; left out where it doesn't say"),
+            "tenants": {
+                "type": "array", "items": {"type": "string"},
+                "description": "The tenants that the token names, whether they exist or not; `*` alone for all",
+            },
+            "scope": text(
+                "What the token allows, with spaces between; what is no scope of gatehouse's is left out",
+            ),
+            "expiresAt": described(shown_time(), "When the token ends"),
+        })), "Whoever holds a token"),
         "State": described(object(&["status"], json!({
             "status": {"type": "string", "enum": ["live", "ready"], "description": "How the server is"},
         })), "How the server is"),

@@ -1,0 +1,69 @@
+//! What a token says of itself.
+
+use super::*;
+
+async fn me(gate: &Gatehouse, token: &str) -> Seen {
+    gate.send("GET", "/-/me", &[("authorization", &format!("Bearer {token}"))], b"").await
+}
+
+#[tokio::test]
+async fn a_token_tells_what_it_allows() {
+    let gate = Gatehouse::new().await;
+    let grant = Grant {
+        subject: "ann".into(),
+        tenants: vec!["rival".into(), "acme".into()],
+        scopes: scopes_from_words("admin access:read"),
+        lifetime_seconds: 60,
+    };
+    let token = gate.gate.auth().issue(&grant, gate.clock.now());
+    insta::assert_snapshot!(me(&gate, &token).await.whole(), @r#"
+    200
+    content-type: application/json
+    cache-control: no-store
+    x-correlation-id: <correlation>
+    content-length: 111
+
+    {
+      "subject": "ann",
+      "tenants": [
+        "acme",
+        "rival"
+      ],
+      "scope": "access:read admin",
+      "expiresAt": "2027-03-01T12:01:00.000Z"
+    }
+    "#);
+    let all = me(&gate, &gate.token).await.json();
+    assert_eq!(all["tenants"], serde_json::json!(["*"]));
+    assert_eq!(all["scope"], EVERYTHING);
+}
+
+#[tokio::test]
+async fn every_token_may_ask_also_one_that_allows_nothing() {
+    let gate = Gatehouse::new().await;
+    let grant = Grant {
+        subject: String::new(),
+        tenants: Vec::new(),
+        scopes: Default::default(),
+        lifetime_seconds: i64::MAX,
+    };
+    let token = gate.gate.auth().issue(&grant, gate.clock.now());
+    let seen = me(&gate, &token).await;
+    let nothing = r#"{"tenants":[],"scope":"","expiresAt":"9999-12-31T23:59:59.999Z"}"#;
+    assert_eq!((seen.status, seen.body.as_str()), (200, nothing));
+    assert_eq!(seen.header("ratelimit"), None, "no tenant's requests are counted");
+}
+
+#[tokio::test]
+async fn who_has_none_is_nobody() {
+    let gate = Gatehouse::new().await;
+    assert_eq!(gate.send("GET", "/-/me", &[], b"").await.status, 401);
+    let grant = Grant {
+        subject: "ann".into(),
+        tenants: vec!["*".into()],
+        scopes: scopes_from_words(EVERYTHING),
+        lifetime_seconds: -61,
+    };
+    let late = gate.gate.auth().issue(&grant, gate.clock.now());
+    assert_eq!(me(&gate, &late).await.status, 401);
+}
