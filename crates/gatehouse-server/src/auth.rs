@@ -10,10 +10,14 @@ mod issuer;
 mod memory;
 mod meter;
 mod own;
+mod sign_in;
 
 pub use discovery::BadIssuer;
 pub(crate) use discovery::is_safe;
+#[cfg(test)]
+pub(crate) use issuer::tests::{Answering, Far};
 pub use issuer::{Examined, Issuer};
+pub use sign_in::{SignIn, Way};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -218,6 +222,11 @@ impl Auth {
             Value::Object(claims) => self.own.signing().sign(&claims),
             _ => unreachable!("claims are written as an object above"),
         }
+    }
+
+    /// The issuers that people can sign in with, in the order of the settings.
+    pub fn sign_ins(&self) -> Vec<SignIn> {
+        self.issuers.iter().filter_map(Issuer::sign_in).collect()
     }
 
     /// The public keys, for whoever wants to check our tokens.

@@ -50,6 +50,7 @@ mod reply;
 mod resource;
 mod routes;
 mod seen_through;
+mod sign_in;
 mod site;
 mod slots;
 mod stream;

@@ -1,4 +1,5 @@
-//! Asking an issuer for its keys: its document, and the set of keys that it names.
+//! Asking an issuer for its keys: its document, and the set of keys that it names. The document also says where
+//! people sign in.
 //!
 //! What it answers is bounded in size and time, redirects are not followed, and nothing of whoever
 //! happens to ask is sent along: the keys are everyone's.
@@ -11,6 +12,7 @@ use gatehouse_vault::KeySet;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
+use super::sign_in::Described;
 use crate::config::IssuerUrl;
 
 /// How long an issuer may take for all that is asked of it.
@@ -40,6 +42,7 @@ pub struct BadIssuer(String);
 /// Keys, and how long they may be used before the next look.
 pub(super) struct Fetched {
     pub(super) keys: KeySet,
+    pub(super) described: Described,
     pub(super) fresh: Duration,
     pub(super) time: Option<Timestamp>,
 }
@@ -91,10 +94,7 @@ impl Discovery {
             )));
         }
         let place = text("jwks_uri").unwrap_or_default();
-        // Who is asked by https is not left for less.
-        let is_safe = Url::parse(place)
-            .is_ok_and(|url| is_safe(&url) && (self.is_plain || url.scheme() == "https"));
-        if !is_safe {
+        if !Url::parse(place).is_ok_and(|url| self.is_as_safe(&url)) {
             return Err(BadIssuer(format!(
                 "{url} says that the keys are at `{place}` (jwks_uri), which is no https address"
             )));
@@ -103,7 +103,14 @@ impl Discovery {
         let keys =
             KeySet::parse(&answer.body).map_err(|bad| BadIssuer(format!("{place}: {bad}")))?;
         let fresh = answer.max_age.unwrap_or(FRESH_DEFAULT).clamp(FRESH_MIN, FRESH_MAX);
-        Ok(Fetched { keys, fresh, time: answer.time })
+        let described = Described::read(&described, |url| self.is_as_safe(url));
+        Ok(Fetched { keys, described, fresh, time: answer.time })
+    }
+
+    /// Whether an address that the document names is as safe as the issuer: who is asked by https is not left
+    /// for less.
+    fn is_as_safe(&self, url: &Url) -> bool {
+        is_safe(url) && (self.is_plain || url.scheme() == "https")
     }
 
     async fn get(&self, url: &str) -> Result<Answer, BadIssuer> {

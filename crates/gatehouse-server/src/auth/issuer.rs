@@ -17,6 +17,7 @@ use super::Unknown;
 use super::claims::ClaimRules;
 use super::discovery::{BadIssuer, Discovery, FRESH_DEFAULT, Fetched};
 use super::meter::TokenMeter;
+use super::sign_in::{ConsoleClient, Described, SignIn};
 use crate::config;
 
 /// Fetches that tokens can cause one after the other, and the time in which one more is allowed.
@@ -38,6 +39,7 @@ const STALE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// An issuer whose tokens are trusted.
 pub struct Issuer {
     rules: ClaimRules,
+    console: Option<ConsoleClient>,
     discovery: Discovery,
     latest: RwLock<Latest>,
     /// One fetch at a time; who comes meanwhile waits for its result.
@@ -49,6 +51,7 @@ pub struct Issuer {
 #[derive(Clone)]
 struct Latest {
     keys: Option<Arc<KeySet>>,
+    described: Option<Described>,
     fetched_at: Instant,
     fresh: Duration,
     /// How often it was tried, well or in vain.
@@ -89,6 +92,7 @@ impl Issuer {
         };
         let latest = Latest {
             keys: None,
+            described: None,
             fetched_at: now,
             fresh: FRESH_DEFAULT,
             n_tried: 0,
@@ -97,7 +101,8 @@ impl Issuer {
         let fetching = Mutex::new(Requested::new(now));
         let waiting = Semaphore::new(WAITING_MAX);
         let discovery = Discovery::of(&settings.issuer)?;
-        Ok(Self { rules, discovery, latest: RwLock::new(latest), fetching, waiting })
+        let (console, latest) = (ConsoleClient::of(settings), RwLock::new(latest));
+        Ok(Self { rules, console, discovery, latest, fetching, waiting })
     }
 
     /// The name that its tokens carry.
@@ -113,6 +118,11 @@ impl Issuer {
     pub(super) fn keys(&self) -> Option<Arc<KeySet>> {
         let latest = self.latest();
         latest.keys.clone().filter(|_| latest.fetched_at.elapsed() < STALE_MAX)
+    }
+
+    /// How people sign in with it, if the settings let them and it has a way to.
+    pub(super) fn sign_in(&self) -> Option<SignIn> {
+        self.console.as_ref()?.sign_in(self.name(), self.latest().described.as_ref())
     }
 
     /// The claims of a token that this issuer signed, and the keys that say so.
@@ -202,6 +212,16 @@ impl Issuer {
             }
             latest.keys = Some(Arc::new(fetched.keys));
         }
+        if latest.described.as_ref() != Some(&fetched.described) {
+            if self.console.is_some() && !fetched.described.has_way() {
+                tracing::warn!(
+                    issuer,
+                    "nobody can sign in with an issuer: its document has no authorization_endpoint or no \
+                     token_endpoint that is as safe as the issuer"
+                );
+            }
+            latest.described = Some(fetched.described);
+        }
         latest.fetched_at = Instant::now();
         latest.fresh = fetched.fresh;
         latest.n_tried += 1;
@@ -246,4 +266,4 @@ impl Requested {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

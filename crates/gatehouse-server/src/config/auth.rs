@@ -37,6 +37,12 @@ pub struct Issuer {
     /// The claim that names scopes.
     #[serde(default = "Issuer::scope_claim")]
     pub scope_claim: String,
+    /// What the console is called there (`client_id`); without it, nobody signs in with this issuer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console_client_id: Option<String>,
+    /// What the console asks for there (`scope`), with spaces between; what the issuer offers where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console_scope: Option<String>,
 }
 
 /// An issuer's address: https, or on this machine.
@@ -67,7 +73,8 @@ impl Auth {
             ));
         }
         for (n, issuer) in self.issuers.iter().enumerate() {
-            let Issuer { issuer: url, audience, tenants_claim, scope_claim } = issuer;
+            let Issuer { issuer: url, audience, tenants_claim, scope_claim, .. } = issuer;
+            let Issuer { console_client_id, console_scope, .. } = issuer;
             let name = url.as_str();
             if self.issuers[..n].iter().any(|other| other.issuer == *url) {
                 return Err(format!("auth.issuers names `{name}` twice"));
@@ -79,6 +86,19 @@ impl Auth {
                 return Err(format!(
                     "auth.issuers, `{name}`: audience, tenants_claim and scope_claim must not be \
                      empty; leave them out for their defaults"
+                ));
+            }
+            let is_blank =
+                |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
+            if is_blank(console_client_id) || is_blank(console_scope) {
+                return Err(format!(
+                    "auth.issuers, `{name}`: console_client_id and console_scope must not be empty; leave \
+                     them out where nobody signs in with this issuer"
+                ));
+            }
+            if console_scope.is_some() && console_client_id.is_none() {
+                return Err(format!(
+                    "auth.issuers, `{name}`: console_scope needs console_client_id beside it"
                 ));
             }
         }

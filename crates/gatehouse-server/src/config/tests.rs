@@ -244,6 +244,12 @@ fn issuers_come_from_a_file_or_a_variable() {
         (r#"[{ issuer = "https://a:b@id.example" }]"#, "https://id.example/realms/fleet"),
         (r#"[{ issuer = "https://id.example", audience = "" }]"#, "must not be empty"),
         (r#"[{ issuer = "https://a.b" }, { issuer = "https://a.b" }]"#, "twice"),
+        (r#"[{ issuer = "https://a.b", console_client_id = " " }]"#, "must not be empty"),
+        (
+            r#"[{ issuer = "https://a.b", console_client_id = "c", console_scope = "" }]"#,
+            "must not be empty",
+        ),
+        (r#"[{ issuer = "https://a.b", console_scope = "openid" }]"#, "needs console_client_id"),
     ] {
         let why = variable(bad).unwrap_err().to_string();
         assert!(why.contains(said) && why.contains("GATEHOUSE_AUTH__ISSUERS"), "{bad}: {why}");

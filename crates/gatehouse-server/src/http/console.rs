@@ -4,6 +4,8 @@
 //! it works under any `base_path`, and its policy allows no code but its own, and no one to talk to but this
 //! server and those that people sign in with.
 
+use std::collections::BTreeSet;
+
 use http::{HeaderName, StatusCode, header};
 
 use super::asset;
@@ -86,14 +88,20 @@ async fn file(call: Call) -> Result<Reply, Problem> {
 }
 
 fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
-    let reply = asset::show(call, asset::find(asset::CONSOLE, name)?, &policy());
+    let reply = asset::show(call, asset::find(asset::CONSOLE, name)?, &policy(call));
     Ok(reply.with(CROSS_ORIGIN_OPENER_POLICY, "same-origin"))
 }
 
 /// Only what this server itself gives out, no code or style inside the page, and no text that becomes code.
-fn policy() -> String {
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-     require-trusted-types-for 'script'"
-        .to_owned()
+/// The page may ask this server, and the issuers that people sign in with for their tokens.
+fn policy(call: &Call) -> String {
+    let ways = call.site.auth.sign_ins().into_iter().filter_map(|sign_in| sign_in.way);
+    let issuers: BTreeSet<String> =
+        ways.flat_map(|way| way.origins().collect::<Vec<_>>()).collect();
+    let asked: String = issuers.iter().map(|origin| format!(" {origin}")).collect();
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+         connect-src 'self'{asked}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'"
+    )
 }

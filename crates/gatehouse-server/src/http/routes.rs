@@ -4,7 +4,7 @@ use super::params::{Params, TENANT};
 use super::resource::{Resource, Served, Thing};
 use super::{
     access, account, batch, caller, client, console, contract, docs, metrics, oauth, product,
-    public, summary, task, tenant, verify,
+    public, sign_in, summary, task, tenant, verify,
 };
 
 /// The table.
@@ -55,6 +55,7 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/console",                                         Thing::Nothing,  vec![console::PAGE_WITHOUT_SLASH]),
         at("/-/console/",                                        Thing::Nothing,  vec![console::PAGE]),
         at("/-/console/{*file}",                                 Thing::Nothing,  vec![console::FILE]),
+        at("/-/sign-in",                                         Thing::Nothing,  vec![sign_in::READ]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
 }

@@ -21,6 +21,7 @@ mod product;
 mod public;
 mod rate;
 mod schema;
+mod sign_in;
 pub(crate) mod stream;
 mod summary;
 mod task;
@@ -48,7 +49,7 @@ use super::resource::Resource;
 use super::routes::Routes;
 use super::{Arrival, Door, Gate, handle};
 use crate::app::App;
-use crate::auth::{Auth, Grant};
+use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
 
 const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
@@ -106,7 +107,8 @@ impl Gatehouse {
             Arc::new(Platforms::new(config.platforms.options(Default::default())).unwrap());
         let tasks = Config::default().tasks;
         let app = App::new(store, vault, clock.clone(), tasks, platforms);
-        let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
+        let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
+            .trusting(Issuer::all(&config.auth).unwrap());
         let gate = Gate::new(app, auth, &config);
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);

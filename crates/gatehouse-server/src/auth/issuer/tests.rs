@@ -15,24 +15,25 @@ use super::*;
 use crate::auth::Auth;
 
 /// An issuer on this machine whose answers a test decides, and which counts who asks.
-struct Far {
-    url: String,
+pub(crate) struct Far {
+    pub(crate) url: String,
     key: StdMutex<TokenKeys>,
     answer: StdMutex<Answering>,
     n_asked: AtomicUsize,
 }
 
 #[derive(Clone, Debug)]
-enum Answering {
+pub(crate) enum Answering {
     Well,
     With(u16, &'static str),
     Named(&'static str),
     KeysAt(String),
     NoKeys,
+    Also(Value),
 }
 
 impl Far {
-    async fn start() -> Arc<Self> {
+    pub(crate) async fn start() -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let far = Arc::new(Self {
             url: format!("http://{}", listener.local_addr().unwrap()),
@@ -76,10 +77,15 @@ impl Far {
             (_, Answering::Well | Answering::NoKeys) => {
                 json(json!({"issuer": self.url, "jwks_uri": keys()}))
             }
+            (_, Answering::Also(mut more)) => {
+                more["issuer"] = self.url.as_str().into();
+                more["jwks_uri"] = keys().into();
+                json(more)
+            }
         }
     }
 
-    fn answer_with(&self, answering: Answering) {
+    pub(crate) fn answer_with(&self, answering: Answering) {
         *self.answer.lock().unwrap() = answering;
     }
 
@@ -108,7 +114,7 @@ impl Far {
         self.signed(self.claims())
     }
 
-    fn signed(&self, claims: Value) -> String {
+    pub(crate) fn signed(&self, claims: Value) -> String {
         format!("Bearer {}", self.key.lock().unwrap().sign(claims.as_object().unwrap()))
     }
 }
@@ -291,4 +297,76 @@ async fn claims_are_called_as_the_settings_say() {
     assert!(!caller.rights.cover(&"acme".parse().unwrap()), "the usual claim is not looked at");
     let scopes: Vec<&str> = caller.rights.scopes.iter().map(|it| it.as_str()).collect();
     assert_eq!(scopes, ["access:write", "admin"]);
+}
+
+/// What an issuer says about signing in.
+fn sign_in_document() -> Value {
+    json!({
+        "authorization_endpoint": "https://id.example/auth",
+        "token_endpoint": "https://id.example/token",
+        "end_session_endpoint": "https://id.example/logout",
+        "revocation_endpoint": "https://id.example/revoke",
+        "scopes_supported": ["offline_access", "profile", "admin", "access:read", "openid"],
+    })
+}
+
+#[tokio::test]
+async fn people_sign_in_where_the_issuer_says() {
+    let far = Far::start().await;
+    far.answer_with(Answering::Also(sign_in_document()));
+    let auth = far.auth("console_client_id = \"console\"");
+    let [unreached] = &auth.sign_ins()[..] else { panic!("it is offered before it is reached") };
+    assert_eq!((unreached.issuer.as_str(), unreached.client_id.as_str()), (&*far.url, "console"));
+    assert_eq!(unreached.way, None);
+
+    assert!(auth.issuers[0].fetch(auth.meter()).await);
+    let way = auth.sign_ins()[0].way.clone().unwrap();
+    assert_eq!(way.authorization.as_str(), "https://id.example/auth");
+    assert_eq!(way.token.as_str(), "https://id.example/token");
+    assert_eq!(way.end_session.unwrap().as_str(), "https://id.example/logout");
+    assert_eq!(way.revocation.unwrap().as_str(), "https://id.example/revoke");
+    assert_eq!(way.scope, "openid access:read admin offline_access");
+
+    far.answer_with(Answering::With(503, "down"));
+    assert!(!auth.issuers[0].fetch(auth.meter()).await);
+    assert!(auth.sign_ins()[0].way.is_some(), "what it said last still holds");
+}
+
+#[tokio::test]
+async fn the_settings_decide_who_may_and_what_is_asked_for() {
+    let far = Far::start().await;
+    far.answer_with(Answering::Also(sign_in_document()));
+    let auth = far.auth("");
+    assert!(auth.issuers[0].fetch(auth.meter()).await);
+    assert_eq!(auth.sign_ins(), [], "nobody has said what the console is called there");
+    let auth = far.auth("console_client_id = \"console\"\nconsole_scope = \"openid fleet\"");
+    assert!(auth.issuers[0].fetch(auth.meter()).await);
+    assert_eq!(auth.sign_ins()[0].way.as_ref().unwrap().scope, "openid fleet");
+}
+
+#[tokio::test]
+async fn an_address_to_sign_in_at_is_as_safe_as_the_issuer_or_there_is_none() {
+    let far = Far::start().await;
+    let auth = far.auth("console_client_id = \"console\"");
+    for (name, address, is_offered) in [
+        ("authorization_endpoint", json!("http://id.example/auth"), false),
+        ("authorization_endpoint", json!("javascript:alert(1)"), false),
+        ("authorization_endpoint", json!(null), false),
+        ("token_endpoint", json!("http://id.example/token"), false),
+        ("token_endpoint", json!(["https://id.example/token"]), false),
+        ("token_endpoint", json!("http://localhost/token"), true),
+        ("end_session_endpoint", json!("http://id.example/logout"), true),
+        ("revocation_endpoint", json!("revoke"), true),
+    ] {
+        let mut document = sign_in_document();
+        document[name] = address.clone();
+        far.answer_with(Answering::Also(document));
+        assert!(auth.issuers[0].fetch(auth.meter()).await);
+        let offered = auth.sign_ins();
+        assert_eq!(offered.len(), usize::from(is_offered), "{name} {address}");
+        if let [SignIn { way: Some(way), .. }] = &offered[..] {
+            assert_eq!(way.end_session.is_none(), name == "end_session_endpoint");
+            assert_eq!(way.revocation.is_none(), name == "revocation_endpoint");
+        }
+    }
 }

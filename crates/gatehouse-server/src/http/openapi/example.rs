@@ -91,6 +91,14 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             "subject": "ann", "tenants": ["demo"], "scope": "access:read access:write",
             "expiresAt": "2026-11-16T03:43:54.000Z",
         }),
+        "SignIn" => json!({"issuers": [{
+            "issuer": "https://id.example/realms/fleet", "clientId": "gatehouse-console",
+            "authorizationEndpoint": "https://id.example/realms/fleet/auth",
+            "tokenEndpoint": "https://id.example/realms/fleet/token",
+            "endSessionEndpoint": "https://id.example/realms/fleet/logout",
+            "revocationEndpoint": "https://id.example/realms/fleet/revoke",
+            "scope": "openid access:read access:write offline_access",
+        }]}),
         "Text" => {
             "# TYPE gatehouse_http_requests_in_flight gauge\ngatehouse_http_requests_in_flight 1\n"
                 .into()

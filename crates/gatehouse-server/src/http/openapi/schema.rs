@@ -471,6 +471,28 @@ fn others() -> Value {
             ),
             "expiresAt": described(shown_time(), "When the token ends"),
         })), "Whoever holds a token"),
+        "SignIn": described(object(&["issuers"], json!({
+            "issuers": {
+                "type": "array", "items": reference("SignInIssuer"),
+                "description": "Those that the settings name a client for the console at, in their order",
+            },
+        })), "How people sign in with a browser"),
+        "SignInIssuer": described(object(&["issuer", "clientId"], json!({
+            "issuer": described(address(), "The issuer, as its tokens carry it (`iss`)"),
+            "clientId": text("What the console is called there (`client_id`)"),
+            "authorizationEndpoint": described(
+                address(), "Where the browser is sent to; this and what follows is left out as long as the \
+                    server could not reach the issuer",
+            ),
+            "tokenEndpoint": described(address(), "Where the page gets its tokens"),
+            "endSessionEndpoint": described(
+                address(), "Where the browser is sent to when the person leaves, where the issuer has that",
+            ),
+            "revocationEndpoint": described(
+                address(), "Where the page gives tokens back, where the issuer has that",
+            ),
+            "scope": text("What to ask for, with spaces between"),
+        })), "An issuer that people can sign in with"),
         "State": described(object(&["status"], json!({
             "status": {"type": "string", "enum": ["live", "ready"], "description": "How the server is"},
         })), "How the server is"),

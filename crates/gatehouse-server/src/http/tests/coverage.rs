@@ -5,7 +5,7 @@ use crate::http::resource::{BodyKind, Need, Operation, Resource, Thing};
 use crate::http::routes;
 
 /// The routes that need no token, known by heart.
-const PUBLIC: [&str; 11] = [
+const PUBLIC: [&str; 12] = [
     "/-/oauth2/token",
     "/-/live",
     "/-/ready",
@@ -16,6 +16,7 @@ const PUBLIC: [&str; 11] = [
     "/-/console",
     "/-/console/",
     "/-/console/{*file}",
+    "/-/sign-in",
     "/-/jwks.json",
 ];
 
