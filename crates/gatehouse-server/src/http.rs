@@ -23,6 +23,7 @@ mod console;
 mod contract;
 mod correlation;
 mod csv;
+mod demo;
 mod dispatch;
 mod docs;
 mod find_body;
@@ -76,15 +77,23 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::auth::Auth;
+use crate::auth::{Auth, Grant};
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use body::LargeBodies;
 use idempotency::UnderWay;
-use resource::Resource;
 use routes::Routes;
 use site::Site;
 use slots::Slots;
+
+/// What a server has to offer beside what every server has.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// Answers that need no work, to compare others with.
+    pub has_yardsticks: bool,
+    /// What people at this machine are let in with, where the server is there to be tried.
+    pub demo: Option<Grant>,
+}
 
 /// Everything that answering a request needs. Cheap to clone.
 #[derive(Clone)]
@@ -94,18 +103,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Puts the API in front of the service.
-    pub fn new(app: App, auth: Auth, config: &crate::Config) -> Self {
-        Self::with_routes(app, auth, config, routes::table())
-    }
-
-    /// The same, and answers that others can be compared with.
-    pub fn with_yardsticks(app: App, auth: Auth, config: &crate::Config) -> Self {
-        let routes = routes::table().into_iter().chain(yardstick::table());
-        Self::with_routes(app, auth, config, routes.collect())
-    }
-
-    fn with_routes(app: App, auth: Auth, config: &crate::Config, resources: Vec<Resource>) -> Self {
+    /// Puts the API in front of the service, and what else there is to offer.
+    pub fn new(app: App, auth: Auth, config: &crate::Config, offer: Offer) -> Self {
+        let mut resources = routes::table();
+        if offer.has_yardsticks {
+            resources.extend(yardstick::table());
+        }
         let routes = Routes::of(resources);
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
@@ -113,6 +116,7 @@ impl Gate {
             rates: Rates::new(config.limits.requests_per_second, app.slice.clone()),
             app,
             auth,
+            demo: offer.demo,
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
             slots: Slots::new(&config.limits),
             large_bodies: LargeBodies::new(&config.limits),

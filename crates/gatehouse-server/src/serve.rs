@@ -33,7 +33,7 @@ use crate::app::estate::NotApplied;
 use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
 use crate::estate::Estate;
-use crate::http::{Door, Gate};
+use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
 use crate::transfer::{Left, refuse_left};
 use crate::work::{Presence, Workers};
@@ -107,15 +107,6 @@ fn tell_of(own: &OwnManifest) {
     }
 }
 
-/// What a server has to offer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// What is documented.
-    Api,
-    /// And answers that need no work, to compare others with.
-    ApiAndYardsticks,
-}
-
 /// A server that listens.
 pub struct Server {
     gate: Gate,
@@ -166,10 +157,7 @@ impl Server {
         let auth = Auth::new(keys.token, config.auth.audience.clone())
             .trusting(issuers)
             .looking_in(keys.token_place, app.clock.clone());
-        let gate = match offer {
-            Offer::Api => Gate::new(app.clone(), auth, config),
-            Offer::ApiAndYardsticks => Gate::with_yardsticks(app.clone(), auth, config),
-        };
+        let gate = Gate::new(app.clone(), auth, config, offer);
         let setup = |door, capacity, tls| Setup {
             gate: gate.clone(),
             clock: app.clock.clone(),

@@ -49,9 +49,9 @@ impl Demo {
         }
     }
 
-    /// What to do next, with a token to do it.
-    pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
-        let grant = Grant {
+    /// What the demo's tokens allow.
+    pub(crate) fn grant() -> Grant {
+        Grant {
             subject: "demo".into(),
             tenants: vec![DEMO.into()],
             scopes: [
@@ -63,8 +63,12 @@ impl Demo {
             ]
             .into(),
             lifetime_seconds: LIFETIME_SECONDS,
-        };
-        let token = server.auth().issue(&grant, server.now());
+        }
+    }
+
+    /// What to do next, with a token to do it.
+    pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
+        let token = server.auth().issue(&Self::grant(), server.now());
         let products = self.about_products();
         let path = path_line();
         format!(
@@ -92,8 +96,9 @@ from the first connection). In another terminal, with a token that is good for a
   curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
        -H 'Content-Type: application/json' -d '{{"username": "…", "password": "…"}}'
 {products}
-To look at: {url}/-/docs (every operation, to read and to try; Authorize takes the token from above),
-{url}/-/openapi.json (the same for programs), {url}/-/ready
+To look at: {url}/-/console/ (all of this in a browser: it opens signed in here, and from another machine
+you sign in with the token from above), {url}/-/docs (every operation, to read and to try; Authorize takes
+that token, too), {url}/-/openapi.json (the same for programs), {url}/-/ready
 "#
         )
     }

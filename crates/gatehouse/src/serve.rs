@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
-use gatehouse_server::serve::{Offer, STOP_TIMEOUT, Server, raise_open_files};
+use gatehouse_server::http::Offer;
+use gatehouse_server::serve::{STOP_TIMEOUT, Server, raise_open_files};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
@@ -114,7 +115,8 @@ impl Serve {
         };
         // Before anything is answered: a signal that comes early must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
-        let offer = if self.yardsticks { Offer::ApiAndYardsticks } else { Offer::Api };
+        let offer =
+            Offer { has_yardsticks: self.yardsticks, demo: demo.is_some().then(Demo::grant) };
         let server = Server::start(config, estate.as_ref(), offer).await;
         let server = server.map_err(|why| why.to_string())?;
         let address = server.address().map_err(|cause| cause.to_string())?;

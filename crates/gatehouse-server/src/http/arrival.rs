@@ -1,4 +1,6 @@
-//! How a request came in: through which door, and whether on the way it could be read by others.
+//! How a request came in: through which door, from where, and whether on the way it could be read by others.
+
+use std::net::IpAddr;
 
 /// A listener, by whom it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Arrival {
     pub door: Door,
     /// Whether by TLS.
     pub encrypted: bool,
+    /// Who is at the other end of the connection: the client, or a proxy that stands before it.
+    pub peer: IpAddr,
 }
 
 impl Arrival {

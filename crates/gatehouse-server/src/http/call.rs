@@ -11,6 +11,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 
 use super::address::Address;
+use super::arrival::Arrival;
 use super::body::Room;
 use super::params::Params;
 use super::problem::Problem;
@@ -27,6 +28,7 @@ pub(crate) struct Call {
     pub(crate) site: Arc<Site>,
     /// Whose token it came with, where one was needed.
     pub(crate) caller: Option<Arc<Caller>>,
+    pub(crate) arrival: Arrival,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,
     pub(crate) query: Query,

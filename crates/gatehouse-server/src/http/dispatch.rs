@@ -416,6 +416,7 @@ impl Entrance<'_> {
         let call = Call {
             site: Arc::clone(&self.gate.site),
             caller: self.caller.clone(),
+            arrival: self.arrival,
             tenant: self.tenant()?,
             params: Arc::clone(&self.params),
             query,

@@ -4,6 +4,7 @@ use http::{StatusCode, header};
 use serde::Serialize;
 
 use super::call::Call;
+use super::demo::{self, DemoToken};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, Need, Operation};
@@ -26,7 +27,9 @@ pub(super) const READ: Operation = Operation {
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let sign_ins = call.site.auth.sign_ins();
-    let body = SignInBody { issuers: sign_ins.iter().map(IssuerBody::new).collect() };
+    let issuers = sign_ins.iter().map(IssuerBody::new).collect();
+    let demo = demo::token(&call).map(|DemoToken { tenant, token }| DemoBody { tenant, token });
+    let body = SignInBody { issuers, demo };
     Ok(Reply::json(StatusCode::OK, &body).with(header::CACHE_CONTROL, "no-store"))
 }
 
@@ -34,6 +37,15 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 #[derive(Serialize)]
 struct SignInBody<'a> {
     issuers: Vec<IssuerBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demo: Option<DemoBody<'a>>,
+}
+
+/// What whoever sits at the machine of a demo is let in with.
+#[derive(Serialize)]
+struct DemoBody<'a> {
+    tenant: &'a str,
+    token: String,
 }
 
 /// One of them. Without addresses, the issuer could not be reached yet.

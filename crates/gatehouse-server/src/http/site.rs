@@ -7,7 +7,7 @@ use super::body::LargeBodies;
 use super::idempotency::UnderWay;
 use super::slots::Slots;
 use crate::app::App;
-use crate::auth::Auth;
+use crate::auth::{Auth, Grant};
 use crate::config::{BasePath, Limits, Platforms, PublicUrl};
 use crate::metrics::Metrics;
 use crate::rate::Rates;
@@ -15,6 +15,8 @@ use crate::rate::Rates;
 pub(crate) struct Site {
     pub(crate) app: App,
     pub(crate) auth: Auth,
+    /// What people at this machine are let in with, where the server is there to be tried.
+    pub(crate) demo: Option<Grant>,
     /// How fast tenants may send requests.
     pub(crate) rates: Rates,
     pub(crate) limits: Limits,

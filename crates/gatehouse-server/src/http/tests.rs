@@ -30,6 +30,7 @@ mod trace;
 mod verify;
 mod yardstick;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -47,7 +48,7 @@ use tokio_util::task::TaskTracker;
 
 use super::resource::Resource;
 use super::routes::Routes;
-use super::{Arrival, Door, Gate, handle};
+use super::{Arrival, Door, Gate, Offer, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
@@ -55,7 +56,8 @@ use crate::config::Config;
 const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
 
 /// As most requests of these tests come in.
-const PLAIN: Arrival = Arrival { door: Door::Main, encrypted: false };
+const PLAIN: Arrival =
+    Arrival { door: Door::Main, encrypted: false, peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)) };
 
 /// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
 /// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
@@ -109,7 +111,7 @@ impl Gatehouse {
         let app = App::new(store, vault, clock.clone(), tasks, platforms);
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
             .trusting(Issuer::all(&config.auth).unwrap());
-        let gate = Gate::new(app, auth, &config);
+        let gate = Gate::new(app, auth, &config, Offer::default());
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);
         gatehouse.set_up(config.base_path.as_str()).await;

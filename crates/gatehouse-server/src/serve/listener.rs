@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,7 +149,7 @@ impl Listener {
                 () = &mut stop => break,
             };
             match accepted {
-                Ok((stream, _)) => desk.receive(stream),
+                Ok((stream, from)) => desk.receive(stream, from.ip()),
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection could not be accepted");
                     if matches!(cause.raw_os_error(), Some(EMFILE | ENFILE)) {
@@ -166,7 +166,7 @@ impl Listener {
 }
 
 impl Desk {
-    fn receive(self: &Arc<Self>, stream: TcpStream) {
+    fn receive(self: &Arc<Self>, stream: TcpStream, peer: IpAddr) {
         // Answers are small and whole: waiting to fill a packet only makes them late.
         let _ = stream.set_nodelay(true);
         let desk = Arc::clone(self);
@@ -176,7 +176,7 @@ impl Desk {
                 meter.held.inc();
                 meter.gave_way.inc_by(u64::from(held.is_in_place_of_another));
                 self.tasks.spawn(async move {
-                    desk.attend(stream, held).await;
+                    desk.attend(stream, peer, held).await;
                     desk.gate.metrics().connections.held.dec();
                 });
             }
@@ -200,8 +200,8 @@ impl Desk {
         });
     }
 
-    async fn attend(&self, stream: TcpStream, held: Held) {
-        let Some(tls) = &self.tls else { return self.converse(stream, held).await };
+    async fn attend(&self, stream: TcpStream, peer: IpAddr, held: Held) {
+        let Some(tls) = &self.tls else { return self.converse(stream, peer, held).await };
         let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor().accept(stream));
         let shaken = tokio::select! {
             shaken = handshake => shaken,
@@ -209,20 +209,20 @@ impl Desk {
             () = self.stopping.cancelled() => return,
         };
         match shaken {
-            Ok(Ok(stream)) => self.converse(stream, held).await,
+            Ok(Ok(stream)) => self.converse(stream, peer, held).await,
             Ok(Err(cause)) => tracing::debug!(%cause, "no TLS was agreed on"),
             Err(_) => tracing::debug!("a handshake took too long"),
         }
     }
 
     /// Answers the requests of a connection until it ends.
-    async fn converse<Io>(&self, io: Io, held: Held)
+    async fn converse<Io>(&self, io: Io, peer: IpAddr, held: Held)
     where
         Io: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let activity = &held.activity;
         let wire = Wire::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
-        let arrival = Arrival { door: self.door, encrypted: self.tls.is_some() };
+        let arrival = Arrival { door: self.door, encrypted: self.tls.is_some(), peer };
         let service = service_fn(|request| {
             let busy = activity.begin();
             let request =

@@ -125,6 +125,13 @@ async fn the_demo_says_what_to_do_next() {
     let (status, _) =
         server.json(Method::POST, "/demo/access", Some(r#"{"contractId": "C-PAYG"}"#)).await;
     assert_eq!(status, 201, "the token can do what the text says");
+
+    assert!(said.contains(&format!("{}/-/console/", server.url)), "{said}");
+    let (status, sign_in) = server.json(Method::GET, "/-/sign-in", None).await;
+    assert_eq!((status, sign_in["demo"]["tenant"].as_str()), (200, Some("demo")), "{sign_in}");
+    server.token = sign_in["demo"]["token"].as_str().unwrap().to_owned();
+    let (status, me) = server.json(Method::GET, "/-/me", None).await;
+    assert_eq!((status, &me["tenants"]), (200, &serde_json::json!(["demo"])), "{me}");
 }
 
 #[test]

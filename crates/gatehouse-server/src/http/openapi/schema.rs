@@ -476,7 +476,12 @@ fn others() -> Value {
                 "type": "array", "items": reference("SignInIssuer"),
                 "description": "Those that the settings name a client for the console at, in their order",
             },
+            "demo": reference("DemoToken"),
         })), "How people sign in with a browser"),
+        "DemoToken": described(object(&["tenant", "token"], json!({
+            "tenant": described(tenant_name(), "The demo's tenant"),
+            "token": text("A new token for it, good for a day"),
+        })), "What a page is let in with where the server is a demo, only for a browser on the same machine"),
         "SignInIssuer": described(object(&["issuer", "clientId"], json!({
             "issuer": described(address(), "The issuer, as its tokens carry it (`iss`)"),
             "clientId": text("What the console is called there (`client_id`)"),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::http::resource::Served;
 
-const OPERATOR: Arrival = Arrival { door: Door::Operator, encrypted: false };
+const OPERATOR: Arrival = Arrival { door: Door::Operator, ..PLAIN };
 
 impl Gatehouse {
     async fn knock(&self, arrival: Arrival, path: &str) -> (u16, String) {

@@ -192,7 +192,7 @@ async fn two(test: &str) -> [Gatehouse; 2] {
     let platforms = Arc::clone(&first.gate.site.app.platforms);
     let app = App::new(open().await, vault, clock.clone(), config.tasks.clone(), platforms);
     let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
-    let gate = Gate::new(app, auth, &config);
+    let gate = Gate::new(app, auth, &config, Offer::default());
     let mut second = Gatehouse { kind: "second", gate, clock, token: String::new(), _dir: None };
     second.token = second.token_for("*", EVERYTHING);
     [first, second]

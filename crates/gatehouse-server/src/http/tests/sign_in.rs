@@ -1,6 +1,8 @@
 //! How a page learns where people sign in.
 
 use super::*;
+use http::Version;
+
 use crate::auth::{Answering, Far};
 use crate::http::openapi::document;
 use crate::http::routes;
@@ -67,4 +69,129 @@ async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
     let asked = "connect-src 'self' https://id.example:8443 https://revoke.example;";
     assert!(after.contains(asked), "{after}");
     assert_ne!(etag_before, etag_after, "a browser must not go on with the policy that it has");
+}
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A request that differs from one that a demo answers with a token.
+#[derive(Clone, Copy)]
+struct Visit {
+    peer: &'static str,
+    host: &'static str,
+    header: Option<(&'static str, &'static str)>,
+}
+
+const AT_HOME: Visit = Visit { peer: "127.0.0.1", host: "localhost:8080", header: None };
+
+async fn demo() -> Gatehouse {
+    let mut gate = Gatehouse::new().await;
+    let grant = Grant {
+        subject: "demo".into(),
+        tenants: vec!["acme".into()],
+        scopes: scopes_from_words("access:read"),
+        lifetime_seconds: 24 * 60 * 60,
+    };
+    Arc::get_mut(&mut gate.gate.site).unwrap().demo = Some(grant);
+    gate
+}
+
+/// What the demo gives out to a visitor.
+async fn given(gate: &Gatehouse, visit: Visit) -> Value {
+    let Visit { peer, host, header } = visit;
+    let request = Request::get("/-/sign-in").header("host", host);
+    let request = match header {
+        Some((name, value)) => request.header(name, value),
+        None => request,
+    };
+    let request = request.body(Full::default()).unwrap();
+    let arrival = Arrival { peer: peer.parse().unwrap(), ..PLAIN };
+    let (parts, body) = gate.answer(arrival, request).await;
+    assert_eq!(parts.status, 200);
+    assert_eq!(parts.headers["cache-control"], "no-store");
+    serde_json::from_slice::<Value>(&body).unwrap()["demo"].take()
+}
+
+#[tokio::test]
+async fn a_demo_lets_in_who_sits_at_its_machine() {
+    let gate = demo().await;
+    for visit in [
+        AT_HOME,
+        Visit { peer: "127.9.9.9", ..AT_HOME },
+        Visit { peer: "::1", host: "[::1]:8080", ..AT_HOME },
+        Visit { peer: "::ffff:127.0.0.1", ..AT_HOME },
+        Visit { host: "LocalHost", ..AT_HOME },
+        Visit { host: "127.0.0.1:8080", ..AT_HOME },
+        Visit { host: "127.1.2.3", ..AT_HOME },
+        Visit { header: Some(("sec-fetch-site", "same-origin")), ..AT_HOME },
+        Visit { header: Some(("sec-fetch-site", "none")), ..AT_HOME },
+    ] {
+        let demo = given(&gate, visit).await;
+        let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
+        assert_eq!(demo["tenant"], "acme", "{case}");
+        let bearer = format!("Bearer {}", demo["token"].as_str().unwrap());
+        let me = gate.send("GET", "/-/me", &[("authorization", &bearer)], b"").await.json();
+        assert_eq!(me["scope"], "access:read", "{case}");
+        assert_eq!(me["expiresAt"], "2027-03-02T12:00:00.000Z", "{case}");
+    }
+    let again = [given(&gate, AT_HOME).await, given(&gate, AT_HOME).await];
+    assert_ne!(again[0]["token"], again[1]["token"], "each is made for its answer");
+}
+
+#[tokio::test]
+async fn a_demo_lets_in_nobody_else() {
+    let gate = demo().await;
+    for visit in [
+        Visit { peer: "192.0.2.7", ..AT_HOME },
+        Visit { peer: "10.0.0.1", ..AT_HOME },
+        Visit { peer: "2001:db8::1", ..AT_HOME },
+        Visit { peer: "::ffff:192.0.2.7", ..AT_HOME },
+        Visit { host: "gate.example", ..AT_HOME },
+        Visit { host: "localhost.evil.example:8080", ..AT_HOME },
+        Visit { host: "127.0.0.1.evil.example", ..AT_HOME },
+        Visit { host: "192.0.2.7:8080", ..AT_HOME },
+        Visit { host: "0.0.0.0:8080", ..AT_HOME },
+        Visit { host: "[::2]:8080", ..AT_HOME },
+        Visit { header: Some(("forwarded", "for=192.0.2.7")), ..AT_HOME },
+        Visit { header: Some(("via", "1.1 proxy")), ..AT_HOME },
+        Visit { header: Some(("x-forwarded-for", "127.0.0.1")), ..AT_HOME },
+        Visit { header: Some(("x-forwarded-host", "localhost")), ..AT_HOME },
+        Visit { header: Some(("x-real-ip", "")), ..AT_HOME },
+        Visit { header: Some(("sec-fetch-site", "cross-site")), ..AT_HOME },
+        Visit { header: Some(("sec-fetch-site", "same-site")), ..AT_HOME },
+        Visit { header: Some(("sec-fetch-site", "")), ..AT_HOME },
+    ] {
+        let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
+        assert_eq!(given(&gate, visit).await, Value::Null, "{case}");
+    }
+    let arrival = Arrival { peer: HERE, ..PLAIN };
+    let mut old =
+        Request::get("/-/sign-in").header("host", "localhost").body(Full::default()).unwrap();
+    *old.version_mut() = Version::HTTP_10;
+    let elsewhere = Request::get("http://gate.example/-/sign-in").header("host", "localhost");
+    let mut nameless = Request::get("/-/sign-in").body(Full::default()).unwrap();
+    *nameless.version_mut() = Version::HTTP_10;
+    for request in [old, elsewhere.body(Full::default()).unwrap(), nameless] {
+        let case = format!("{request:?}");
+        let (_, body) = gate.answer(arrival, request).await;
+        assert_eq!(body, r#"{"issuers":[]}"#, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_demo_lets_in_nobody() {
+    let gate = Gatehouse::new().await;
+    assert_eq!(given(&gate, AT_HOME).await, Value::Null);
+}
+
+#[tokio::test]
+async fn what_a_demo_answers_is_in_the_document() {
+    let gate = demo().await;
+    let request = Request::get("/-/sign-in").header("host", "localhost").body(Full::default());
+    let arrival = Arrival { peer: HERE, ..PLAIN };
+    let (parts, body) = gate.answer(arrival, request.unwrap()).await;
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    let seen = Seen { status: parts.status.as_u16(), headers: parts.headers, body };
+    assert!(seen.body.contains("\"demo\""), "{}", seen.body);
+    let document = document(&routes::table(), &Config::default().limits);
+    openapi::hold(&document, "/-/sign-in", "GET", &seen);
 }
