@@ -22,6 +22,14 @@ export class Problem extends Error {
   }
 }
 
+/** Whoever asks is no longer signed in: nothing was asked, or the server did not want to hear it. */
+export class SignedOut extends Problem {
+  constructor() {
+    const detail = 'Nothing was changed. Once you are signed in again, try once more.';
+    super({ title: 'Your sign-in had ended', detail }, 401);
+  }
+}
+
 /** The problem that no server has told. */
 export function unreachable() {
   const detail =
@@ -38,31 +46,40 @@ export function unreachable() {
  */
 
 /**
- * Sends a request and gives its answer, whatever its status; a token that is refused is renewed once.
+ * Sends a request and gives its answer, whatever its status; a token that is refused is renewed once. Where that can't be,
+ * the page is told that the sign-in has ended (`gatehouse:signed-out`).
  * @param {string} method
  * @param {string} path below the API's address, encoded
  * @param {Options} [options]
  * @returns {Promise<Response>}
  */
 export async function send(method, path, { body, type = 'application/json', headers = {}, signal } = {}) {
+  if (!session()) throw new SignedOut();
   const text = body === undefined ? undefined : JSON.stringify(body);
   const once = async () => {
     const all = new Headers();
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
-    if (session()) all.set('authorization', `Bearer ${session()?.token}`);
+    all.set('authorization', `Bearer ${session()?.token}`);
     if (text !== undefined) all.set('content-type', type);
     try {
-      return await fetch(BASE + path, { method, headers: all, body: text, signal, cache: 'no-store' });
+      // A check that is refused speaks of HTTP Basic, and the browser would ask for a password by itself.
+      const own = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit' });
+      return await fetch(BASE + path, { method, headers: all, body: text, signal, ...own });
     } catch (cause) {
       if (signal?.aborted) throw cause;
       throw unreachable();
     }
   };
   const answer = await once();
-  // A refused check of a device is a 401, too, and says nothing about us.
-  const isOurs = answer.status === 401 && /bearer/i.test(answer.headers.get('www-authenticate') ?? '');
-  return isOurs && (await renew()) ? once() : answer;
+  if (!isRefused(answer)) return answer;
+  const again = (await renew()) ? await once() : answer;
+  if (!isRefused(again)) return again;
+  dispatchEvent(new Event('gatehouse:signed-out'));
+  throw new SignedOut();
 }
+
+/** Whether it is our token that the server doesn't take: a refused check of a device is a 401, too. @param {Response} answer */
+const isRefused = ({ status, headers }) => status === 401 && /bearer/i.test(headers.get('www-authenticate') ?? '');
 
 /**
  * Sends a request that must succeed.

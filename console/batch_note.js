@@ -2,7 +2,6 @@
 // No password is kept.
 
 const KEY = 'gatehouse.batch.';
-const RETRY = 'gatehouse.retry';
 
 /**
  * @typedef {object} Note
@@ -24,24 +23,4 @@ export function keepNote(taskId, note) {
  */
 export function noteOf(taskId) {
   return JSON.parse(sessionStorage.getItem(KEY + taskId) ?? '{}');
-}
-
-/**
- * What is to be sent again, for the form.
- * @typedef {object} Retry
- * @property {'create' | 'change' | 'end'} kind
- * @property {number} [number]
- * @property {string} [table]
- * @property {string[]} [ids]
- * @property {Note} note
- */
-
-/** @param {Retry} retry */
-export function keepRetry(retry) {
-  sessionStorage.setItem(RETRY, JSON.stringify(retry));
-}
-
-/** @returns {Retry | undefined} */
-export function readRetry() {
-  return JSON.parse(sessionStorage.getItem(RETRY) ?? 'null') ?? undefined;
 }

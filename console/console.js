@@ -1,15 +1,15 @@
 // Where the console begins: who is signed in, which view the address leads to, and what stands there until it is shown.
 
 import { goInstead, here, link } from './address.js';
-import { Problem } from './api.js';
+import { SignedOut } from './api.js';
 import { h, replace } from './element.js';
 import { announce, drawFrame, markView, setBusy } from './frame.js';
 import { comeBack, isBack } from './oidc.js';
 import { problemPanel } from './part/problem.js';
-import { begin, isForAll, may, resume, session } from './session.js';
+import { begin, end, isForAll, isSame, may, resume, session } from './session.js';
 import { lastTenant, rememberTenant } from './tenant.js';
 import { applyTheme } from './theme.js';
-import { findView, signInView, tenantView } from './views.js';
+import { findView, firstView, signInView, tenantView } from './views.js';
 
 /** @typedef {import('./views.js').Context} Context */
 /** @typedef {import('./views.js').View} View */
@@ -17,16 +17,28 @@ import { findView, signInView, tenantView } from './views.js';
 /** Ends what the view before has under way. */
 let current = new AbortController();
 
-/** The view that is shown, to know whether the next is another. */
-let shown = '';
+/**
+ * A view that is there. The key tells it from the next.
+ * @typedef {{key: string, name: string, title: string, tenant: string}} Shown
+ */
+
+/** @type {Shown | undefined} */
+let shown;
 
 /** What went wrong while signing in, to be told where somebody signs in. */
 let signInTrouble = '';
 
+/**
+ * What stood there when a session ended while somebody worked.
+ * @type {{address: string, session: import('./session.js').Session, view: Shown, nodes: Node[], underWay: AbortController} | undefined}
+ */
+let leftBehind;
+
 applyTheme();
 await signIn();
 addEventListener('hashchange', show);
-addEventListener('gatehouse:session', show);
+addEventListener('gatehouse:session', () => goOn() || show());
+addEventListener('gatehouse:signed-out', signInAgain);
 await show();
 
 async function signIn() {
@@ -64,9 +76,9 @@ async function show() {
   signInTrouble = '';
 
   const main = drawFrame(tenant);
+  const key = `${tenant}/${name}/${params.join('/')}`;
   // Whoever turns a page stays where they are; whoever goes elsewhere begins at its heading.
-  const isSame = shown === `${tenant}/${name}/${params.join('/')}`;
-  const focused = isSame ? document.activeElement?.id : undefined;
+  const focused = shown?.key === key ? document.activeElement?.id : undefined;
   delete document.documentElement.dataset.ready;
   setBusy(true);
   let title = 'gatehouse';
@@ -78,26 +90,33 @@ async function show() {
     const missing = loaded.needs.length > 0 && !loaded.needs.some(may);
     content = missing ? notAllowed(title, loaded.needs) : await loaded.show(context);
   } catch (cause) {
-    if (signal.aborted) return;
-    if (cause instanceof Problem && cause.status === 401) return expire();
+    if (signal.aborted || cause instanceof SignedOut) return;
     content = h('div', {}, h('h1', {}, title), problemPanel(cause, { retry: show }));
   }
   if (signal.aborted) return;
-
-  const isFirst = shown === '';
-  shown = `${tenant}/${name}/${params.join('/')}`;
   replace(main, content);
+  arrive({ key, name, title, tenant }, focused);
+}
+
+/**
+ * A view is there: whoever looks, listens or waits is told so.
+ * @param {Shown} view
+ * @param {string} [focused] what they were at, if it is still there
+ */
+function arrive(view, focused) {
+  const before = shown;
+  shown = view;
   setBusy(false);
-  markView(name);
-  document.title = [title, tenant, 'gatehouse'].filter(Boolean).join(' · ');
-  const heading = main.querySelector('h1');
+  markView(view.name);
+  document.title = [view.title, view.tenant, 'gatehouse'].filter(Boolean).join(' · ');
+  const heading = document.querySelector('main h1');
   heading?.setAttribute('tabindex', '-1');
-  const goOn = focused ? document.getElementById(focused) : undefined;
-  if (goOn) goOn.focus();
-  else if (!isFirst) heading?.focus();
-  if (!isSame) scrollTo(0, 0);
-  if (!isFirst) announce(title);
-  document.documentElement.dataset.ready = name;
+  const at = focused ? document.getElementById(focused) : undefined;
+  const next = at ?? (before && heading);
+  if (next instanceof HTMLElement) next.focus();
+  if (before?.key !== view.key) scrollTo(0, 0);
+  if (before) announce(view.title);
+  document.documentElement.dataset.ready = view.name;
   performance.mark('gatehouse-ready');
 }
 
@@ -111,24 +130,50 @@ function choose({ tenant, path, query }) {
   if (!tenant || tenant === 'sign-in') {
     const first = lastTenant(signedIn);
     if (!first) return { view: tenantView, name: 'tenant', params: [] };
-    goInstead(link(first, ['overview']));
+    goInstead(link(first, [firstView()]));
     return undefined;
   }
   if (isForAll() || signedIn.tenants.includes(tenant)) rememberTenant(tenant);
   if (path.length === 0) {
-    goInstead(link(tenant, ['overview'], Object.fromEntries(query)));
+    goInstead(link(tenant, [firstView()], Object.fromEntries(query)));
     return undefined;
   }
   return findView(path);
 }
 
-/** The session is over, and can't be renewed: whoever signs in again is where they were. */
-function expire() {
+/** The session is over, and can't be renewed: whoever signs in again is where they were, with what they had put in. */
+function signInAgain() {
+  const ended = session();
+  if (!ended) return;
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close('no');
+  const isLoaded = document.documentElement.dataset.ready !== undefined;
+  if (isLoaded && shown) {
+    const nodes = [...drawFrame(shown.tenant).childNodes];
+    leftBehind = { address: location.hash, session: ended, view: shown, nodes, underWay: current };
+    // What it has under way is not ended: it goes on with the next session.
+    current = new AbortController();
+  }
   signInTrouble = 'Your sign-in has ended. Sign in again to go on where you were.';
-  import('./session.js').then(({ end }) => {
-    end();
-    show();
-  });
+  end();
+  show();
+}
+
+/** Puts back what stood there when the session ended, if that is still what is wanted. Whether it is. */
+function goOn() {
+  const before = leftBehind;
+  const signedIn = session();
+  leftBehind = undefined;
+  if (!before || !signedIn) return false;
+  const isWanted = before.address === location.hash && isSame(before.session, signedIn);
+  if (!isWanted) {
+    before.underWay.abort();
+    return false;
+  }
+  current.abort();
+  current = before.underWay;
+  replace(drawFrame(before.view.tenant), before.nodes);
+  arrive(before.view);
+  return true;
 }
 
 /** @param {string} title @param {string[]} needs */

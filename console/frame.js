@@ -5,10 +5,10 @@ import { go, here, link } from './address.js';
 import { h, replace } from './element.js';
 import { revoke } from './oidc.js';
 import { timeElement } from './part/time.js';
-import { end, isForAll, may, session } from './session.js';
-import { tenants } from './tenant.js';
+import { end, isForAll, session } from './session.js';
+import { forgetTenant, tenants } from './tenant.js';
 import { chooseTheme, chosenTheme, THEMES } from './theme.js';
-import { MENU } from './views.js';
+import { firstView, offered } from './views.js';
 
 const THEME_WORDS = { auto: 'As the system', light: 'Light', dark: 'Dark' };
 
@@ -34,10 +34,7 @@ export function drawFrame(tenant) {
   const isInside = signedIn && tenant;
   replace(
     menu,
-    isInside &&
-      MENU.filter(({ needs }) => needs.some(may)).map(({ name, word }) =>
-        h('a', { href: link(tenant, [name]), 'data-view': name }, word),
-      ),
+    isInside && offered().map(({ name, word }) => h('a', { href: link(tenant, [name]), 'data-view': name }, word)),
   );
   menu.hidden = !isInside;
   if (!main.isConnected) {
@@ -83,7 +80,7 @@ export function announce(text) {
 /** @param {string} tenant */
 function drawHead(tenant) {
   const signedIn = session();
-  const home = signedIn && tenant ? link(tenant, ['overview']) : '#/';
+  const home = signedIn && tenant ? link(tenant, [firstView()]) : '#/';
   replace(
     head,
     h('a', { class: 'brand', href: home }, h('img', { src: 'icon.svg', alt: '', width: 24, height: 24 }), 'gatehouse'),
@@ -115,12 +112,8 @@ function tenantSwitch(tenant) {
 
 /** The same view of another tenant; of one thing among many, the list of them. @param {string} tenant */
 function switchTo(tenant) {
-  const [view = 'overview', next] = here().path;
+  const [view = firstView(), next] = here().path;
   go(link(tenant, next === 'new' || next === 'find' ? [view, next] : [view]));
-}
-
-function forgetTenant() {
-  localStorage.removeItem('gatehouse.tenant');
 }
 
 /** Who is signed in, and what is set for this browser. */

@@ -33,6 +33,17 @@ export function may(scope) {
   return current?.scopes.includes(scope) ?? false;
 }
 
+/**
+ * Whether two sessions are the same person's, who may do the same.
+ * @param {Session} one
+ * @param {Session} other
+ */
+export function isSame(one, other) {
+  const allowed = (/** @type {Session} */ { subject, tenants, scopes }) =>
+    JSON.stringify([subject, [...tenants].sort(), [...scopes].sort()]);
+  return allowed(one) === allowed(other);
+}
+
 /** Whether the session is for every tenant. */
 export function isForAll() {
   return current?.tenants.includes('*') ?? false;

@@ -17,6 +17,9 @@ export const KIND_WORDS = { batchCreation: 'Creation', batchUpdate: 'Change', ba
 /** @param {Task} task */
 export const isOver = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
 
+/** Items that are asked for at once, where all are wanted. */
+const PAGE = 1000;
+
 /** So much of an answer has what a Task is. */
 const BASE = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
 
@@ -30,23 +33,28 @@ export async function readTask(tenant, id, signal) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { signal });
   if (!answer.ok || !answer.body) throw await problemOf(answer);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const [state, kind] = await readBase(reader);
+  reader.cancel().catch(() => {});
+  const passwordsUntil = answer.headers.get('x-passwords-until') ?? undefined;
+  return { id, state, kind, passwordsUntil };
+}
+
+/**
+ * State and kind: from the beginning of an answer, or from all of it, should it begin with something else.
+ * @param {ReadableStreamDefaultReader<string>} reader
+ * @returns {Promise<[Task['state'], Task['kind']]>}
+ */
+async function readBase(reader) {
   let text = '';
-  let found = null;
-  while (!found) {
+  for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
     text += value;
-    found = BASE.exec(text);
+    const found = BASE.exec(text);
+    if (found) return /** @type {any} */ (found.slice(1, 3));
   }
-  reader.cancel().catch(() => {});
-  if (!found) throw new Error(`the Task ${id} can't be read`);
-  const passwordsUntil = answer.headers.get('x-passwords-until') ?? undefined;
-  return {
-    id,
-    state: /** @type {Task['state']} */ (found[1]),
-    kind: /** @type {Task['kind']} */ (found[2]),
-    passwordsUntil,
-  };
+  const { state, '@type': kind } = JSON.parse(text);
+  return [state, kind];
 }
 
 /**
@@ -94,4 +102,21 @@ export async function listTasks(tenant, which, signal) {
  */
 export function listItems(tenant, id, state, which, signal) {
   return getPage(path(tenant, 'access', 'batch', id, 'items'), { query: `state=${state}`, ...which, signal });
+}
+
+/**
+ * All of them, page by page.
+ * @param {string} tenant
+ * @param {string} id
+ * @param {'succeeded' | 'failed'} state
+ * @returns {Promise<any[]>}
+ */
+export async function allItems(tenant, id, state) {
+  /** @type {any[]} */
+  const all = [];
+  for (let page = 1; ; page += 1) {
+    const { items, total } = await listItems(tenant, id, state, { page, size: PAGE });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) return all;
+  }
 }

@@ -17,6 +17,11 @@ export function rememberTenant(tenant) {
   localStorage.setItem(KEY, tenant);
 }
 
+/** Whoever comes next is asked which one. */
+export function forgetTenant() {
+  localStorage.removeItem(KEY);
+}
+
 /**
  * The tenant to begin with: the one that somebody looked at last, if the session covers it.
  * @param {import('./session.js').Session} session

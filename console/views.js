@@ -1,5 +1,7 @@
 // Every view, on one screen: which address leads to it, and where it is. A view is loaded when somebody goes there.
 
+import { may } from './session.js';
+
 /**
  * What a view is given.
  * @typedef {object} Context
@@ -43,7 +45,7 @@ export const signInView = () => import('./view/sign_in.js');
 export const tenantView = () => import('./view/tenant.js');
 
 /** What the frame leads to: a name, a word for it, and any of the scopes that it is for. */
-export const MENU = [
+const MENU = [
   { name: 'overview', word: 'Overview', needs: ['access:read', 'product:read'] },
   { name: 'accesses', word: 'Accesses', needs: ['access:read', 'access:write'] },
   { name: 'batches', word: 'Batches', needs: ['access:read', 'access:write'] },
@@ -51,6 +53,12 @@ export const MENU = [
   { name: 'contracts', word: 'Contracts', needs: ['access:read'] },
   { name: 'check', word: 'Check', needs: ['access:verify'] },
 ];
+
+/** What of it this sign-in is for. */
+export const offered = () => MENU.filter(({ needs }) => needs.some(may));
+
+/** Where this sign-in begins. */
+export const firstView = () => offered()[0]?.name ?? 'overview';
 
 /**
  * The view that a path leads to. Its name is the path, without what is particular.

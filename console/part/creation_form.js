@@ -23,7 +23,7 @@ const WAYS = /** @type {[string, string][]} */ ([
 
 /**
  * @param {import('../contract.js').Contract[]} contracts
- * @param {{retry?: import('../batch_note.js').Retry, contract?: string}} given
+ * @param {{retry?: import('../retry.js').Retry, contract?: string}} given
  * @returns {import('../view/new_batch.js').Form}
  */
 export function creationForm(contracts, { retry, contract }) {

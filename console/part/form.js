@@ -87,12 +87,12 @@ export function showFaults(form, faults, ids) {
  * @param {() => Promise<void>} work
  */
 export async function whilePressed(button, work) {
-  button.disabled = true;
-  button.setAttribute('aria-busy', 'true');
+  if (button.ariaBusy === 'true') return;
+  // One that is disabled would lose the keyboard.
+  [button.ariaBusy, button.ariaDisabled] = ['true', 'true'];
   try {
     await work();
   } finally {
-    button.disabled = false;
-    button.removeAttribute('aria-busy');
+    [button.ariaBusy, button.ariaDisabled] = [null, null];
   }
 }

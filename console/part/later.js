@@ -1,5 +1,6 @@
 // What comes later than the rest of its view, or again and again: each part waits, fails and is tried again by itself.
 
+import { SignedOut } from '../api.js';
 import { h, replace } from '../element.js';
 import { problemPanel } from './problem.js';
 
@@ -19,6 +20,7 @@ export function later(signal, waiting, load) {
       if (!signal.aborted) replace(place, content);
     } catch (cause) {
       if (!signal.aborted) replace(place, problemPanel(cause, { retry: fill }));
+      onceBack(cause, signal, fill);
     }
     place.setAttribute('aria-busy', 'false');
   };
@@ -55,11 +57,22 @@ export function keepUp(signal, place, waiting, seconds, read) {
       await look();
     } catch (cause) {
       if (!signal.aborted) replace(place, problemPanel(cause, { retry: first }));
+      onceBack(cause, signal, first);
     }
     place.setAttribute('aria-busy', 'false');
   };
   first();
   repeat(signal, seconds, look);
+}
+
+/**
+ * Tries again when somebody is signed in again, if that was what was wrong.
+ * @param {unknown} cause
+ * @param {AbortSignal} signal
+ * @param {() => void} retry
+ */
+function onceBack(cause, signal, retry) {
+  if (cause instanceof SignedOut) addEventListener('gatehouse:session', retry, { once: true, signal });
 }
 
 /**

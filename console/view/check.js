@@ -1,6 +1,6 @@
 // Checking a device's credentials, as a broker does when it connects.
 
-import { ask, Problem, path } from '../api.js';
+import { ask, Problem, path, SignedOut } from '../api.js';
 import { h, replace } from '../element.js';
 import { announce } from '../frame.js';
 import { field, whilePressed } from '../part/form.js';
@@ -36,7 +36,7 @@ export function show({ tenant, link }) {
       replace(outcome, passed(body));
       announce('The device may connect.');
     } catch (cause) {
-      const isRefused = cause instanceof Problem && cause.status === 401;
+      const isRefused = cause instanceof Problem && cause.status === 401 && !(cause instanceof SignedOut);
       replace(outcome, isRefused ? refused() : problemPanel(cause));
     }
   }

@@ -2,7 +2,7 @@
 
 import { go } from '../address.js';
 import { ask, path } from '../api.js';
-import { keepNote, readRetry } from '../batch_note.js';
+import { keepNote } from '../batch_note.js';
 import { contractsOf } from '../contract.js';
 import { h, replace } from '../element.js';
 import { newKey } from '../idempotency.js';
@@ -11,6 +11,7 @@ import { confirm } from '../part/dialog.js';
 import { choices, field, whilePressed } from '../part/form.js';
 import { counted } from '../part/number.js';
 import { problemPanel } from '../part/problem.js';
+import { readRetry } from '../retry.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -35,9 +36,12 @@ const KINDS = /** @type {[string, string][]} */ ([
 ]);
 
 /** @param {Context} context */
-export async function show({ tenant, query, link }) {
-  const contracts = await contractsOf(tenant);
-  const retry = query.has('retry') ? readRetry() : undefined;
+export async function show({ tenant, query, link, signal }) {
+  const failed = query.get('retry');
+  const [contracts, retry] = await Promise.all([
+    contractsOf(tenant),
+    failed ? readRetry(tenant, failed, signal) : undefined,
+  ]);
   let kind = retry?.kind ?? query.get('kind') ?? 'create';
   if (!KINDS.some(([it]) => it === kind)) kind = 'create';
   const place = h('div', {});
@@ -88,7 +92,13 @@ export async function show({ tenant, query, link }) {
     'div',
     {},
     h('h1', {}, 'New batch'),
-    retry && h('p', { class: 'panel' }, 'This is what failed in the batch before. Mend what was wrong, then send it.'),
+    retry &&
+      h(
+        'p',
+        { class: 'panel' },
+        'This is what failed in the batch before. Mend what was wrong, then send it.',
+        retry.table !== undefined && ' Passwords that were chosen are not kept: add them, or new ones are generated.',
+      ),
     h(
       'form',
       {
@@ -114,7 +124,7 @@ const CHANGES = /** @type {[string, string][]} */ ([
 
 /**
  * @param {string} kind
- * @param {import('../batch_note.js').Retry | undefined} retry
+ * @param {import('../retry.js').Retry | undefined} retry
  * @returns {Form}
  */
 function changeForm(kind, retry) {

@@ -1,0 +1,87 @@
+// What a batch has made, as a file; with the passwords, as long as they are kept.
+
+import { path, problemOf, send } from '../api.js';
+import { toTable } from '../csv.js';
+import { h, replace } from '../element.js';
+import { allItems } from '../task.js';
+import { whilePressed } from './form.js';
+import { problemPanel } from './problem.js';
+import { save } from './secret.js';
+import { relative, timeElement } from './time.js';
+
+const CSV = 'text/csv';
+const JSON_TYPE = 'application/json';
+
+/** As the API's own table has them. */
+const COLUMNS = [
+  'id',
+  'username',
+  'password',
+  'deviceName',
+  'name',
+  'status',
+  'contractId',
+  'productOfferingId',
+  'startDateTime',
+  'endDateTime',
+];
+
+/**
+ * @param {import('../views.js').Context} context
+ * @param {import('../task.js').Task} task
+ */
+export function batchDownload({ tenant }, task) {
+  const { id, passwordsUntil } = task;
+  const trouble = h('div', { 'aria-live': 'polite' });
+  const button = (/** @type {string} */ word, /** @type {string} */ type, /** @type {string} */ ending) => {
+    const it = h('button', { type: 'button', onclick: () => whilePressed(it, () => download(type, ending)) }, word);
+    return it;
+  };
+  const download = async (/** @type {string} */ type, /** @type {string} */ ending) => {
+    replace(trouble);
+    try {
+      const file = task.state === 'TERMINATED' ? fromItems(tenant, id, type) : whole(tenant, id, type);
+      save(`${id}.${ending}`, await file, type);
+    } catch (cause) {
+      replace(trouble, problemPanel(cause));
+    }
+  };
+  return h(
+    'section',
+    { class: passwordsUntil ? 'panel secret' : 'panel', 'aria-labelledby': 'download-title' },
+    h('h2', { id: 'download-title' }, passwordsUntil ? 'Credentials' : 'The accesses as a file'),
+    passwordsUntil
+      ? h(
+          'p',
+          { id: 'passwords-until' },
+          'The passwords can be had here until ',
+          timeElement(passwordsUntil),
+          ` (${relative(passwordsUntil)}). Then they are destroyed; nobody can bring them back.`,
+        )
+      : h('p', {}, 'There are no passwords here: the batch set none, or their time is over.'),
+    h('p', { class: 'buttons' }, button('Download CSV', CSV, 'csv'), button('Download JSON', JSON_TYPE, 'json')),
+    trouble,
+  );
+}
+
+/**
+ * @param {string} tenant
+ * @param {string} id
+ * @param {string} type
+ */
+async function whole(tenant, id, type) {
+  const answer = await send('GET', path(tenant, 'access', 'batch', id), { headers: { accept: type } });
+  if (!answer.ok) throw await problemOf(answer);
+  return answer.blob();
+}
+
+/**
+ * A batch that was stopped has no list of what it made, but its items are there.
+ * @param {string} tenant
+ * @param {string} id
+ * @param {string} type
+ */
+async function fromItems(tenant, id, type) {
+  const accesses = (await allItems(tenant, id, 'succeeded')).map((it) => it.access);
+  return new Blob([type === CSV ? toTable(COLUMNS, accesses) : JSON.stringify(accesses)]);
+}
