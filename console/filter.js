@@ -67,6 +67,13 @@ export function writeFilter(expression) {
 }
 
 /**
+ * What lists everything that has one value, as people read it.
+ * @param {string} name
+ * @param {string} value
+ */
+export const having = (name, value) => writeFilter([[{ name, operator: '=', value }]]);
+
+/**
  * Writes an expression as it stands in a request.
  * @param {Expression} expression
  */

@@ -2,6 +2,7 @@
 
 import { ask, get, Problem, path } from '../api.js';
 import { h, replace } from '../element.js';
+import { having } from '../filter.js';
 import { announce } from '../frame.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
@@ -61,7 +62,10 @@ export async function show({ tenant, params: [id], signal, link }) {
         'Contract',
         h(
           'a',
-          { href: link(['accesses'], { filter: `contractId=${contractId}` }), title: 'All accesses of this contract' },
+          {
+            href: link(['accesses'], { filter: having('contractId', contractId) }),
+            title: 'All accesses of this contract',
+          },
           contractId,
         ),
       ],

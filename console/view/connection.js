@@ -2,6 +2,7 @@
 
 import { get, path } from '../api.js';
 import { h } from '../element.js';
+import { having } from '../filter.js';
 import { copyButton } from '../part/secret.js';
 import { statusMark } from '../part/status.js';
 import { TYPE_WORDS } from '../product.js';
@@ -45,7 +46,7 @@ export async function show({ tenant, params: [id], signal, link }) {
           h(
             'dd',
             {},
-            h('a', { href: link(['connections'], { filter: `relatedParty.name=${party.name}` }) }, party.name),
+            h('a', { href: link(['connections'], { filter: having('relatedParty.name', party.name) }) }, party.name),
             account && ` (${account})`,
           ),
         ],

@@ -3,6 +3,7 @@
 import { getPage, path } from '../api.js';
 import { billingWords, closedBecause } from '../contract.js';
 import { h } from '../element.js';
+import { having } from '../filter.js';
 import { plainBar } from '../part/chart.js';
 import { count } from '../part/number.js';
 import { pageIn, pager } from '../part/pages.js';
@@ -46,7 +47,7 @@ export async function show({ tenant, query, signal, link }) {
           {
             name: 'Contract',
             isHeading: true,
-            cell: (it) => h('a', { href: link(['accesses'], { filter: `contractId=${it.id}` }) }, it.id),
+            cell: (it) => h('a', { href: link(['accesses'], { filter: having('contractId', it.id) }) }, it.id),
           },
           { name: 'Offering', cell: (it) => it.productOfferingId },
           { name: 'Billing', cell: billingWords },

@@ -3,6 +3,7 @@
 
 import { get, getPage, path } from '../api.js';
 import { h } from '../element.js';
+import { having } from '../filter.js';
 import { daysChart, dividedBar, plainBar } from '../part/chart.js';
 import { keepUp } from '../part/later.js';
 import { count, counted } from '../part/number.js';
@@ -138,7 +139,8 @@ function contractTable(byContract, link) {
         {
           name: 'Contract',
           isHeading: true,
-          cell: (it) => h('a', { href: link(['accesses'], { filter: `contractId=${it.contractId}` }) }, it.contractId),
+          cell: (it) =>
+            h('a', { href: link(['accesses'], { filter: having('contractId', it.contractId) }) }, it.contractId),
         },
         { name: 'All', cell: (it) => count(size(it)), kind: 'number' },
         ...ACCESS_STATUSES.map((status) => ({
@@ -192,6 +194,12 @@ async function readRunning({ tenant, signal, link }) {
   return { text: JSON.stringify([open, far, total]), draw };
 }
 
+/** @param {number | undefined} milliseconds */
+function latency(milliseconds) {
+  if (milliseconds === undefined) return '—';
+  return milliseconds < 1 ? '< 1 ms' : `${count(milliseconds)} ms`;
+}
+
 /** @param {Context} context */
 async function readAccounts({ tenant, signal, link }) {
   const { items, total } = await getPage(path(tenant, 'account'), { page: 1, size: 100, signal });
@@ -210,7 +218,8 @@ async function readAccounts({ tenant, signal, link }) {
         columns: [
           {
             name: 'Account',
-            cell: (it) => h('a', { href: link(['connections'], { filter: `relatedParty.name=${it.name}` }) }, it.name),
+            cell: (it) =>
+              h('a', { href: link(['connections'], { filter: having('relatedParty.name', it.name) }) }, it.name),
             isHeading: true,
           },
           { name: 'Platform', cell: (it) => it.platform },
@@ -218,7 +227,7 @@ async function readAccounts({ tenant, signal, link }) {
           {
             name: 'Answers in',
             kind: 'number',
-            cell: (it) => (it.latencyMilliseconds ? `${count(it.latencyMilliseconds)} ms` : '—'),
+            cell: (it) => latency(it.latencyMilliseconds),
           },
           { name: 'Beside the others', cell: (it) => plainBar(it.latencyMilliseconds ?? 0, slowest) },
         ],
