@@ -2,6 +2,7 @@
 
 import { ask, path } from './api.js';
 import { isCarried, isSame, KINDS } from './identifier.js';
+import { accountIn } from './product.js';
 
 /** So many items one search may have. */
 const ITEMS_MAX = 1000;
@@ -106,11 +107,11 @@ function bodyOf(items) {
   return body;
 }
 
-/** The same account fails once for every part. @param {any[]} errors */
+/** The same account fails once for every part, and in the end is left alone: what it failed with first is told. @param {any[]} errors */
 function withoutRepeats(errors) {
   const seen = new Set();
-  return errors.filter(({ title, detail }) => {
-    const key = `${title} ${detail}`;
+  return errors.filter((error) => {
+    const key = JSON.stringify(accountIn(error) ?? [error.title, error.detail]);
     const isNew = !seen.has(key);
     seen.add(key);
     return isNew;
