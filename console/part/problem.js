@@ -55,5 +55,11 @@ export function problemPanel(cause, { retry } = {}) {
  */
 export const inOneLine = ({ title, detail }) => (detail ? sentence(detail) : (title ?? 'Something went wrong'));
 
-/** The API's texts begin in lower case, as they stand behind a name. @param {string} text */
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+/**
+ * The API's texts begin in lower case, as they stand behind a name, and have what clients sent between backticks.
+ * @param {string} text
+ */
+export function sentence(text) {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+  return whole.split('`').map((it, n) => (n % 2 === 1 ? h('code', {}, it) : it));
+}

@@ -38,7 +38,7 @@ export function show({ signal, trouble }) {
 
   return h(
     'div',
-    {},
+    { class: 'narrow' },
     h('h1', {}, 'Sign in'),
     told,
     later(signal, 'Asking how to sign in …', async () => {
