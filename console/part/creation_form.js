@@ -119,7 +119,7 @@ export function creationForm(contracts, { retry, contract }) {
               isWithoutFaulty = /** @type {HTMLInputElement} */ (event.target).checked;
             },
           }),
-          `Leave them out, and send the rest (${count(left)})`,
+          `Leave them out, and send the other ${left === 1 ? 'one' : count(left)}`,
         ),
     );
   }

@@ -1,6 +1,7 @@
 // Forms: a label, a control, what it is for, and what is wrong with what was put in.
 
-import { h } from '../element.js';
+import { h, replace } from '../element.js';
+import { quoting } from './problem.js';
 
 /**
  * @param {object} what
@@ -73,7 +74,7 @@ export function showFaults(form, faults, ids) {
       left.push({ name, reason });
       continue;
     }
-    place.textContent = `It ${reason}.`;
+    replace(place, quoting(`It ${reason}.`));
     place.hidden = false;
     form.querySelector(`#${ids[name]}`)?.setAttribute('aria-invalid', 'true');
   }

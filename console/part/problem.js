@@ -40,7 +40,7 @@ export function problemPanel(cause, { retry } = {}) {
       ? h(
           'ul',
           {},
-          invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ` ${reason}`)),
+          invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ' ', quoting(reason))),
         )
       : detail && h('p', {}, sentence(detail)),
     ADVICE[status] && h('p', {}, ADVICE[status]),
@@ -55,11 +55,9 @@ export function problemPanel(cause, { retry } = {}) {
  */
 export const inOneLine = ({ title, detail }) => (detail ? sentence(detail) : (title ?? 'Something went wrong'));
 
-/**
- * The API's texts begin in lower case, as they stand behind a name, and have what clients sent between backticks.
- * @param {string} text
- */
-export function sentence(text) {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
-  return whole.split('`').map((it, n) => (n % 2 === 1 ? h('code', {}, it) : it));
-}
+/** The API's texts begin in lower case, as they stand behind a name. @param {string} text */
+export const sentence = (text) =>
+  quoting(text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.'));
+
+/** What they quote stands between backticks. @param {string} text */
+export const quoting = (text) => text.split('`').map((it, n) => (n % 2 === 1 ? h('code', {}, it) : it));
