@@ -2,7 +2,7 @@
 
 import { goInstead, here, link } from './address.js';
 import { SignedOut } from './api.js';
-import { h, replace } from './element.js';
+import { focusOn, h, replace } from './element.js';
 import { announce, drawFrame, markView, setBusy } from './frame.js';
 import { comeBack, isBack } from './oidc.js';
 import { problemPanel } from './part/problem.js';
@@ -110,10 +110,10 @@ function arrive(view, focused) {
   markView(view.name);
   document.title = [view.title, view.tenant, 'gatehouse'].filter(Boolean).join(' · ');
   const heading = document.querySelector('main h1');
-  heading?.setAttribute('tabindex', '-1');
   const at = focused ? document.getElementById(focused) : undefined;
-  const next = at ?? (before && heading);
-  if (next instanceof HTMLElement) next.focus();
+  at?.focus();
+  // What is folded away can't be gone on at.
+  if (before && (!at || document.activeElement !== at)) focusOn(heading);
   if (before?.key !== view.key) scrollTo(0, 0);
   if (before) announce(view.title);
   document.documentElement.dataset.ready = view.name;

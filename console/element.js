@@ -40,13 +40,28 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * Puts something else into an element.
+ * Puts something else into an element. Whoever was inside with the keyboard stays inside.
  * @param {Element} element
  * @param {...Child} children
  */
 export function replace(element, ...children) {
+  const wasInside = element.contains(document.activeElement);
   element.replaceChildren();
   fill(element, children);
+  if (wasInside) focusOn(element.querySelector(STOPS) ?? element);
+}
+
+/** Where somebody with a keyboard goes on. */
+const STOPS = 'h1, h2, a[href], button, input, select, textarea, summary';
+
+/**
+ * Gives something the keyboard, also what isn't made for it.
+ * @param {Element | null | undefined} element
+ */
+export function focusOn(element) {
+  if (!(element instanceof HTMLElement)) return;
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus();
 }
 
 /**

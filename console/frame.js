@@ -2,7 +2,7 @@
 // that says to listeners what has happened.
 
 import { go, here, link } from './address.js';
-import { h, replace } from './element.js';
+import { focusOn, h, replace } from './element.js';
 import { revoke } from './oidc.js';
 import { timeElement } from './part/time.js';
 import { end, isForAll, session } from './session.js';
@@ -212,5 +212,5 @@ function signOut() {
 function skipToView(event) {
   // The address behind the `#` is the view's own.
   event.preventDefault();
-  main.querySelector('h1')?.focus();
+  focusOn(main.querySelector('h1'));
 }

@@ -1,7 +1,7 @@
 // A filter in two forms side by side: put together by choosing, and written as the API takes it. Whichever is changed, the
 // other follows.
 
-import { h, replace } from '../element.js';
+import { focusOn, h, replace } from '../element.js';
 import { BadFilter, readFilter, readTime, writeFilter } from '../filter.js';
 
 /** @typedef {import('../filter.js').Expression} Expression */
@@ -195,15 +195,13 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     expression = expression.filter((it) => it.length > 0);
     writeChosen();
     drawConditions();
-    /** @type {HTMLElement | null} */ (chosen.querySelector('#filter-add'))?.focus();
+    focusOn(chosen.querySelector('#filter-add'));
   }
 
   /** @param {number} n @param {number} m */
   function focusValue(n, m) {
     const row = expression.slice(0, n).flat().length + m;
-    /** @type {HTMLElement | undefined} */ (
-      chosen.querySelectorAll('.condition')[row]?.querySelector('.value')
-    )?.focus();
+    focusOn(chosen.querySelectorAll('.condition')[row]?.querySelector('.value'));
   }
 
   const form = h(

@@ -1,6 +1,6 @@
 // Forms: a label, a control, what it is for, and what is wrong with what was put in.
 
-import { h, replace } from '../element.js';
+import { focusOn, h, replace } from '../element.js';
 import { quoting } from './problem.js';
 
 /**
@@ -78,7 +78,7 @@ export function showFaults(form, faults, ids) {
     place.hidden = false;
     form.querySelector(`#${ids[name]}`)?.setAttribute('aria-invalid', 'true');
   }
-  /** @type {HTMLElement | null} */ (form.querySelector('[aria-invalid="true"]'))?.focus();
+  focusOn(form.querySelector('[aria-invalid="true"]'));
   return left;
 }
 

@@ -1,7 +1,7 @@
 // One access in detail, and what can be done with it.
 
 import { ask, get, Problem, path } from '../api.js';
-import { h, replace } from '../element.js';
+import { focusOn, h, replace } from '../element.js';
 import { having } from '../filter.js';
 import { announce } from '../frame.js';
 import { confirm } from '../part/dialog.js';
@@ -116,7 +116,7 @@ export async function show({ tenant, params: [id], signal, link }) {
     draw(body);
     announce(done);
     replace(outcome, h('p', { class: 'panel', role: 'status' }, done));
-    view.querySelector('h1')?.focus();
+    focusOn(view.querySelector('h1'));
   }
 
   /** @param {any} access */
@@ -141,7 +141,7 @@ export async function show({ tenant, params: [id], signal, link }) {
     draw(body);
     replace(outcome, credentials(body));
     announce('The new password is set, and shown only now.');
-    /** @type {HTMLElement | null} */ (outcome.querySelector('.copy'))?.focus();
+    focusOn(outcome.querySelector('.copy'));
   }
 
   /** @param {object} body */

@@ -2,7 +2,7 @@
 
 import { ask, Problem, path } from '../api.js';
 import { contractsOf } from '../contract.js';
-import { h, replace } from '../element.js';
+import { focusOn, h, replace } from '../element.js';
 import { announce } from '../frame.js';
 import { newKey } from '../idempotency.js';
 import { contractChoice } from '../part/contract_choice.js';
@@ -84,7 +84,7 @@ export async function show({ tenant, query, link }) {
       ),
       credentials(access),
     );
-    /** @type {HTMLElement | null} */ (main.querySelector('.copy'))?.focus();
+    focusOn(main.querySelector('.copy'));
   }
 
   /** @param {string} contractId */
