@@ -12,6 +12,7 @@ mod connector;
 mod failure;
 mod find;
 mod flight;
+mod latency;
 mod line;
 mod list;
 mod live;
@@ -40,6 +41,7 @@ pub use connector::{
     Parts, PlatformPage, Position, Quota, QuotaScope, ResetUnit, Steps, Wait,
 };
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
+pub use latency::LATENCY_ANSWERS;
 pub use line::{
     ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Exchange, Line, Outside, Request, Seen, Witness,
 };

@@ -16,6 +16,7 @@ use crate::connector::{
 };
 use crate::failure::{Failure, FailureKind};
 use crate::flight::Flights;
+use crate::latency::Latency;
 use crate::marks::Marks;
 use crate::neighbours::{self, Neighbours};
 
@@ -27,6 +28,7 @@ pub struct LiveAccount {
     /// What speaks to it, or why nothing can.
     connector: Result<Box<dyn Connector>, Failure>,
     health: AtomicU8,
+    latency: Latency,
     known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
@@ -116,6 +118,7 @@ impl LiveAccount {
         account: Arc<Account>,
         version: i64,
         connector: Result<Box<dyn Connector>, Failure>,
+        latency: Latency,
     ) -> Self {
         let health = if connector.is_ok() { UNKNOWN } else { DOWN };
         Self {
@@ -124,6 +127,7 @@ impl LiveAccount {
             version,
             connector,
             health: AtomicU8::new(health),
+            latency,
             known: Mutex::default(),
             pages: Flights::default(),
             neighbours: Neighbours::default(),
@@ -139,7 +143,8 @@ impl LiveAccount {
         version: i64,
         failure: Failure,
     ) -> Arc<Self> {
-        Arc::new(Self::new(tenant.clone(), Arc::new(account), version, Err(failure)))
+        let (account, latency) = (Arc::new(account), Latency::default());
+        Arc::new(Self::new(tenant.clone(), account, version, Err(failure), latency))
     }
 
     /// Which account it is.
@@ -164,6 +169,11 @@ impl LiveAccount {
             DOWN => Health::Down,
             _ => Health::Unknown,
         }
+    }
+
+    /// How long its answers take of late, once there was one; a call in vain counts with the time that it had.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency.median()
     }
 
     pub(crate) fn capabilities(&self) -> Result<&Capabilities, Failure> {

@@ -15,6 +15,8 @@ use prometheus::{
     Registry,
 };
 
+use crate::latency::Latency;
+
 /// From what a platform nearby takes to the longest that anybody waits, in seconds.
 const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -52,6 +54,7 @@ struct Series {
     throttled: IntCounter,
     circuit: IntGauge,
     in_flight: IntGauge,
+    latency: Latency,
 }
 
 /// What came of a call.
@@ -170,6 +173,7 @@ impl Meter {
             throttled: figures.throttled.with_label_values(&names),
             circuit: figures.circuit.with_label_values(&names),
             in_flight: figures.in_flight.with_label_values(&names),
+            latency: Latency::default(),
             figures: Arc::clone(figures),
             labels,
         }))
@@ -181,6 +185,11 @@ impl AccountMeter {
     pub(crate) fn account(&self) -> &str {
         let [_, _, account] = &self.0.labels;
         account
+    }
+
+    /// How long the account's answers take, of late.
+    pub(crate) fn latency(&self) -> &Latency {
+        &self.0.latency
     }
 
     /// Counts what came of a call.

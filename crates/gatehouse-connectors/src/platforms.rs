@@ -10,7 +10,7 @@ use gatehouse_core::{
 use crate::catalog::{Catalog, Settings};
 use crate::failure::Failure;
 use crate::line::{Outside, Witness};
-use crate::live::{Health, LiveAccount};
+use crate::live::LiveAccount;
 use crate::manifests::Manifests;
 use crate::memory::Memory;
 use crate::meter::Meter;
@@ -167,9 +167,11 @@ impl Platforms {
         credentials: &Credentials,
     ) -> Arc<LiveAccount> {
         let meter = self.meter.account(tenant, &account);
+        let latency = meter.latency().clone();
         let connector =
             self.catalog.open(tenant, &account, settings, credentials, &self.outside, meter);
-        self.open.insert(LiveAccount::new(tenant.clone(), Arc::new(account), version, connector))
+        let (tenant, account) = (tenant.clone(), Arc::new(account));
+        self.open.insert(LiveAccount::new(tenant, account, version, connector, latency))
     }
 
     /// Closes an account that is gone, or is another one now. Who asks it just now is not disturbed.
@@ -180,10 +182,5 @@ impl Platforms {
     /// Closes what a tenant has no longer: all accounts but these.
     pub fn keep_only(&self, tenant: &TenantName, all: &[&AccountName]) {
         self.open.keep_only(tenant, all);
-    }
-
-    /// What the last calls to an account showed.
-    pub fn health(&self, tenant: &TenantName, name: &AccountName, version: i64) -> Health {
-        self.live(tenant, name, version).map_or(Health::Unknown, |it| it.health())
     }
 }

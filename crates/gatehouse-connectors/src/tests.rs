@@ -16,6 +16,7 @@ use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{Account, PageRequest};
 use tokio::time::Instant;
 
+use crate::latency::Latency;
 use crate::{Ask, Listing, LiveAccount, Options, Platforms};
 use fake::Fake;
 
@@ -38,7 +39,8 @@ fn account(platform: &str, name: &str, fake: &Arc<Fake>) -> Arc<LiveAccount> {
         platform_account: "1".parse().unwrap(),
     };
     let connector = Box::new(Arc::clone(fake));
-    Arc::new(LiveAccount::new("acme".parse().unwrap(), Arc::new(account), 1, Ok(connector)))
+    let (tenant, account) = ("acme".parse().unwrap(), Arc::new(account));
+    Arc::new(LiveAccount::new(tenant, account, 1, Ok(connector), Latency::default()))
 }
 
 fn filter(query: &str) -> ProductFilter {

@@ -32,7 +32,7 @@ use crate::task::{self, StoredTask, task_columns, unfinished};
 pub struct Terms {
     /// A lease, from each sign of life.
     pub lease_milliseconds: i64,
-    /// Passwords, from when their Task is over.
+    /// Passwords, from when their Task is over; not longer than the Task.
     pub secrets_milliseconds: i64,
     /// A Task that is over.
     pub tasks_milliseconds: i64,
@@ -416,7 +416,9 @@ async fn end(
 ) -> Result<(), StoreError> {
     let key = |kind| DueKey { tenant: tenant.clone(), kind, name: task.id.to_string(), part: 0 };
     if task.work.has_passwords() {
-        let until = now.plus_milliseconds(terms.secrets_milliseconds);
+        // Who is told a time finds the Task until then.
+        let kept = terms.secrets_milliseconds.min(terms.tasks_milliseconds);
+        let until = now.plus_milliseconds(kept);
         due::add(tx, &key(DueKind::Secret), until).await?;
         task.shows_secrets_until = Some(until);
     }

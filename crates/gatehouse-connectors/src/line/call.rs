@@ -92,8 +92,15 @@ impl<'a> Call<'a> {
     fn settle(&mut self, outcome: Outcome, verdict: Verdict, why: &str) {
         let now = self.let_go(verdict, why);
         let took = now - self.began;
-        if outcome == Outcome::Ok {
-            standing(self.standing).took(took);
+        match (outcome, verdict) {
+            (Outcome::Ok, _) => {
+                standing(self.standing).took(took);
+                self.meter.latency().take(took);
+            }
+            // It takes at least so long.
+            (Outcome::Timeout, Verdict::Fails) => self.meter.latency().take(took),
+            // What is refused at once tells nothing about what is done.
+            _ => {}
         }
         self.meter.observe(outcome, took);
     }

@@ -4,6 +4,7 @@ mod answer;
 mod budget;
 mod circuit;
 mod follow;
+mod latency;
 mod patience;
 pub(crate) mod platform;
 mod redirect;

@@ -2,6 +2,7 @@ use gatehouse_core::Account;
 
 use super::*;
 use crate::failure::{Failure, FailureKind};
+use crate::latency::Latency;
 
 fn tenant(name: &str) -> TenantName {
     name.parse().unwrap()
@@ -20,7 +21,8 @@ fn account(tenant: &str, name: &str, version: i64) -> LiveAccount {
         platform_account: "1".parse().unwrap(),
     };
     let failure = Failure::new(FailureKind::Error, "nothing is asked");
-    LiveAccount::new(self::tenant(tenant), Arc::new(account), version, Err(failure))
+    let (tenant, account) = (self::tenant(tenant), Arc::new(account));
+    LiveAccount::new(tenant, account, version, Err(failure), Latency::default())
 }
 
 /// Opens some, each as `tenant/name`.

@@ -108,6 +108,13 @@ impl Outcome {
         if stage.is_met(state) { Ok(()) } else { Err(Error::TaskNotReady { state, what }) }
     }
 
+    /// Until when the passwords that it gave can be read here; `None` where it gave none, or their time is over. While it is
+    /// under way nobody knows: their time begins with its end.
+    pub fn shows_passwords_until(&self) -> Option<Timestamp> {
+        let has_any = self.key.is_some() && self.task.n_succeeded > 0;
+        self.task.shows_secrets_until.filter(|_| has_any)
+    }
+
     /// How many items there are of these.
     pub fn n_items(&self, which: Which) -> u32 {
         match which {

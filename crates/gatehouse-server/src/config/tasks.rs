@@ -20,7 +20,7 @@ const LEASE_MILLISECONDS: i64 = 15_000;
 pub struct Tasks {
     /// Tenants whose batches are worked on at the same time, in each server.
     pub workers: u64,
-    /// How long a Task that is over shows its passwords.
+    /// How long a Task that is over shows its passwords, as long as it is kept.
     pub password_retention: Duration,
     /// How long a Task that is over is kept.
     pub retention: Duration,

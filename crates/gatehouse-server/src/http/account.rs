@@ -1,7 +1,9 @@
 //! Accounts at external platforms: read by tenants under `/{tenantName}/account`, managed under
 //! `/-/admin/…`. No answer holds credentials, and none to a tenant holds settings.
 
-use gatehouse_connectors::{Health, Settings};
+use std::time::Duration;
+
+use gatehouse_connectors::{Health, LiveAccount, Settings};
 use gatehouse_core::{Account, AccountName, Page, rights::Scope};
 use gatehouse_store::KeptAccount;
 use http::StatusCode;
@@ -110,11 +112,16 @@ pub(super) const DELETE: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let page = find_page(&mut call).await?;
     let platforms = &call.app().platforms;
-    Ok(paging::reply(&call, &page, |KeptAccount { account, version, .. }| SeenAccount {
-        name: account.name.as_str(),
-        platform: account.platform.as_str(),
-        platform_account: account.platform_account.as_str(),
-        health: health_word(platforms.health(call.tenant(), &account.name, *version)),
+    Ok(paging::reply(&call, &page, |KeptAccount { account, version, .. }| {
+        let live = platforms.live(call.tenant(), &account.name, *version);
+        let live = live.as_deref();
+        SeenAccount {
+            name: account.name.as_str(),
+            platform: account.platform.as_str(),
+            platform_account: account.platform_account.as_str(),
+            health: health_word(live.map_or(Health::Unknown, LiveAccount::health)),
+            latency_milliseconds: live.and_then(LiveAccount::latency).map(milliseconds),
+        }
     }))
 }
 
@@ -185,6 +192,8 @@ struct SeenAccount<'a> {
     platform: &'a str,
     platform_account: &'a str,
     health: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_milliseconds: Option<u64>,
 }
 
 /// An account on the wire, as it was set up.
@@ -237,4 +246,9 @@ fn health_word(health: Health) -> &'static str {
         Health::Down => down,
         Health::Unknown => unknown,
     }
+}
+
+/// Whole milliseconds, rounded up: nobody answers in no time.
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

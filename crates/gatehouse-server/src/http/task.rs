@@ -5,8 +5,8 @@
 
 use gatehouse_core::rights::Scope;
 use gatehouse_core::task::{FailedItem, Task, TaskState, Work};
-use gatehouse_core::{Page, TaskId};
-use http::{StatusCode, header};
+use gatehouse_core::{Page, TaskId, Timestamp};
+use http::{HeaderName, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -29,6 +29,9 @@ use crate::reader::shortened;
 
 /// Seconds after which a Task may be further.
 pub(super) const RETRY_AFTER_SECONDS: &str = "1";
+
+/// Until when the passwords of a Task can be read.
+const X_PASSWORDS_UNTIL: HeaderName = HeaderName::from_static("x-passwords-until");
 
 /// Items that are read at a time while an answer goes out: so many that asking for them, and waking up whoever sends
 /// them, costs little beside them, and so few that they are only some pieces.
@@ -63,14 +66,26 @@ pub(super) const READ: Operation = Operation {
             what: "The Task: with `accesses` when it is DONE, `accesses` and `errors` when it is FAILED, \
                 `errors` when it is REJECTED",
             schema: Some("TaskOutcome"),
-            headers: &["Retry-After?", "Cache-Control", "Vary", "Content-Encoding?"],
+            headers: &[
+                "Retry-After?",
+                "X-Passwords-Until?",
+                "Cache-Control",
+                "Vary",
+                "Content-Encoding?",
+            ],
             ..Answer::BASE
         },
         Answer {
             what: "The accesses of a Task that is DONE or FAILED, as a table",
             media_type: CSV,
             schema: Some("AccessTable"),
-            headers: &["Cache-Control", "Content-Disposition?", "Vary", "Content-Encoding?"],
+            headers: &[
+                "X-Passwords-Until?",
+                "Cache-Control",
+                "Content-Disposition?",
+                "Vary",
+                "Content-Encoding?",
+            ],
             ..Answer::BASE
         },
     ],
@@ -114,7 +129,7 @@ pub(super) const ITEMS: Operation = Operation {
     answers: &[Answer {
         what: "A page of item results",
         schema: Some("ItemResult"),
-        headers: &["Link", "X-Total-Count", "Cache-Control"],
+        headers: &["Link", "X-Total-Count", "X-Passwords-Until?", "Cache-Control"],
         ..Answer::BASE
     }],
     problems: &[409],
@@ -131,9 +146,10 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let outcome = find(&call).await?;
+    let until = outcome.shows_passwords_until();
     if call.media_type == CSV {
         outcome.check(Stage::Shown, "only one that is DONE or FAILED can be had as a table")?;
-        return Ok(table(outcome));
+        return Ok(confidential(table(outcome), until));
     }
     let reply = match outcome.task.state {
         TaskState::Acknowledged | TaskState::InProgress => {
@@ -153,7 +169,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
             Reply::streamed(StatusCode::OK, JSON, move |sink| write_json(sink, address, outcome))
         }
     };
-    Ok(reply.with(header::CACHE_CONTROL, "no-store"))
+    Ok(confidential(reply, until))
 }
 
 async fn stop(call: Call) -> Result<Reply, Problem> {
@@ -193,7 +209,16 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     outcome.show(which, from, n, show).await?;
     let page = Page { request, items, total };
     let reply = paging::written(&call, &page, ACCESS_BYTES, Json::append);
-    Ok(reply.with(header::CACHE_CONTROL, "no-store"))
+    Ok(confidential(reply, outcome.shows_passwords_until()))
+}
+
+/// An answer that may hold passwords: nothing on the way keeps it, and it tells until when they can be read.
+fn confidential(reply: Reply, until: Option<Timestamp>) -> Reply {
+    let reply = reply.with(header::CACHE_CONTROL, "no-store");
+    match until {
+        Some(until) => reply.with(X_PASSWORDS_UNTIL, &until.to_string()),
+        None => reply,
+    }
 }
 
 async fn find(call: &Call) -> Result<Outcome, Problem> {
@@ -277,7 +302,6 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
 fn table(outcome: Outcome) -> Reply {
     let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
     Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, outcome))
-        .with(header::CACHE_CONTROL, "no-store")
         .with(header::CONTENT_DISPOSITION, &name)
 }
 

@@ -382,6 +382,22 @@ async fn tasks_take_turns_and_changes_keep_their_order() {
 }
 
 #[tokio::test]
+async fn passwords_are_shown_no_longer_than_their_task_is_kept() {
+    for Case { kind, store, clock, .. } in stores("task_kept_shortly").await {
+        set_up(&store).await;
+        accept(&store, creation(1, "c1", 1)).await;
+        let terms = Terms { tasks_milliseconds: 3_600_000, ..TERMS };
+        let stopped = store.stop_task(&acme(), job(1), terms).await.unwrap().unwrap().unwrap();
+        let until = clock.now().plus_milliseconds(3_600_000);
+        assert_eq!(stopped.shows_secrets_until, Some(until), "{kind}");
+        clock.set(until);
+        for due in [DueKind::Secret, DueKind::Task] {
+            assert!(store.claim_due(&[due], 15_000).await.unwrap().is_some(), "{kind}: {due:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_has_had_its_time_is_let_go_of() {
     for Case { kind, store, clock, .. } in stores("task_gone").await {
         set_up(&store).await;

@@ -75,6 +75,7 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
         }
         "Account" => json!({
             "name": "acme-eu", "platform": "ALPHA", "platformAccount": "100234", "health": "UP",
+            "latencyMilliseconds": 84,
         }),
         "Tenant" => json!({"name": "demo", "timeZone": "Europe/Berlin", "requestsPerSecond": 100}),
         "Client" => client(),

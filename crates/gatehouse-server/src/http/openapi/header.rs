@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::schema::shown_time;
+
 /// What is left of what a tenant may send, on answers to its requests where something limits it.
 pub(super) const RATE: [&str; 5] = [
     "RateLimit?",
@@ -66,6 +68,12 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "colour, size".into(),
         ),
         "X-Total-Count" => ("How many there are on all pages together", seconds(), 8_123.into()),
+        "X-Passwords-Until" => (
+            "Until when the passwords that the Task gave can be read: in it, in its table and among its items. \
+             Missing as long as it is not over, and where there are none, or none any more",
+            shown_time(),
+            "2026-11-16T03:43:54.935Z".into(),
+        ),
         "Link" => (
             "RFC 8288: the pages `first`, `last` and, unless this is the last, `next`; with all other \
              parameters of the request",

@@ -73,7 +73,8 @@ pub(super) fn given_time() -> Value {
     ]})
 }
 
-fn shown_time() -> Value {
+/// An instant in an answer.
+pub(super) fn shown_time() -> Value {
     json!({"type": "string", "format": "date-time", "pattern": TIME_PATTERN})
 }
 

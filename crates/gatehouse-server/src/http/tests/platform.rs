@@ -1,6 +1,6 @@
 //! Products of simulated platforms: whole answers, from the client's request to the platform's call.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_connectors::simulator::{Misbehaviour, Platform, Profile, Server};
 use insta::assert_snapshot;
@@ -431,6 +431,50 @@ async fn an_account_is_asked_as_it_is_set_up_by_now() {
     assert_eq!(world.gate.delete(path).await.status, 204);
     assert!(world.all("platform=BETA").await.is_empty());
     assert_eq!(world.gate.get(&format!("/acme/product/{}", ids(&after)[0])).await.status, 404);
+}
+
+#[tokio::test]
+async fn accounts_tell_whether_and_how_fast_their_platforms_answer() {
+    let world = World::new().await;
+    let document = document(&routes::table(), &Config::default().limits);
+    let shown = async || {
+        let seen = world.gate.get("/acme/account").await;
+        hold(&document, "/{tenantName}/account", "GET", &seen);
+        let shown = |it: &Value| {
+            let text = |field: &str| it[field].as_str().unwrap().to_owned();
+            (text("name"), (text("health"), it.get("latencyMilliseconds").and_then(Value::as_u64)))
+        };
+        let accounts = seen.json().as_array().unwrap().iter().map(shown).collect();
+        let accounts: BTreeMap<String, (String, Option<u64>)> = accounts;
+        assert_eq!(accounts.len(), ACCOUNTS.len());
+        accounts
+    };
+    let unknown = ("UNKNOWN".to_owned(), None);
+    assert!(shown().await.values().all(|it| *it == unknown), "nobody was asked yet");
+
+    world.all("platform=ALPHA").await;
+    let accounts = shown().await;
+    assert_eq!([&accounts["three"], &accounts["four"]], [&unknown; 2]);
+    for account in ["one", "two"] {
+        let (health, latency) = &accounts[account];
+        assert!(health == "UP" && latency.is_some(), "{accounts:?}");
+    }
+
+    world.beta.set_profile(Profile { latency_ms: 20, ..Profile::default() });
+    world.all("platform=BETA").await;
+    let (health, latency) = &shown().await["three"];
+    assert!(health == "UP" && latency.is_some_and(|it| it >= 20), "{latency:?}");
+
+    world.beta.set_profile(Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() });
+    let page = world.list("pageSize=4&pageNumber=1&platform=BETA").await;
+    assert_eq!(errors(&page), [502]);
+    assert_eq!(shown().await["three"], ("DOWN".to_owned(), *latency), "what it does is as it was");
+
+    let three = "/-/admin/tenants/acme/accounts/three";
+    let mut other = world.gate.get(three).await.json();
+    other["platformAccount"] = "other".into();
+    assert_eq!(world.gate.put(three, &other.to_string()).await.status, 200);
+    assert_eq!(shown().await["three"], unknown, "it is another one now");
 }
 
 #[tokio::test]

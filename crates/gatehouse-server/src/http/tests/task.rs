@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
+use super::openapi::hold;
 use super::*;
+use crate::http::openapi::document;
+use crate::http::routes;
 use crate::work::task::{Did, TaskWorker};
 
 impl Gatehouse {
@@ -467,6 +470,80 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
         assert_eq!(gate.ask("GET", &task, &csv, "").await.status, 409);
         let odd = gate.ask("GET", &task, &[("accept", "image/png")], "").await;
         assert_eq!(odd.status, 406, "{}", odd.body);
+    }
+}
+
+#[tokio::test]
+async fn a_task_tells_until_when_its_passwords_can_be_read() {
+    let document = document(&routes::table(), &Config::default().limits);
+    for gate in Gatehouse::on_each("task_passwords_until").await {
+        let told = async |task: &str, method: &str, part: &str, accept: &str| {
+            let seen = gate.ask(method, &format!("{task}{part}"), &[("accept", accept)], "").await;
+            assert_eq!(seen.status, 200, "{} {method} {task}{part}: {}", gate.kind, seen.body);
+            if method == "GET" {
+                let route = format!("/{{tenantName}}/access/batch/{{taskId}}{part}");
+                hold(&document, &route, method, &seen);
+            }
+            (seen.header("x-passwords-until").map(str::to_owned), seen.body)
+        };
+        let until = async |task: &str| {
+            let (until, _) = told(task, "GET", "", "application/json").await;
+            assert_eq!(told(task, "HEAD", "", "application/json").await.0, until, "{}", gate.kind);
+            until
+        };
+        let end = Some("2027-03-02T12:00:00.000Z".to_owned());
+
+        let create = json!({"contractId": "payg", "numberOfAccesses": 2500});
+        let made = gate.accept("/acme/access/batch", create.clone()).await;
+        assert_eq!(until(&made).await, None, "{}: it has not begun", gate.kind);
+        gate.work_a_little().await;
+        assert_eq!(until(&made).await, None, "{}: it is under way", gate.kind);
+        gate.work().await;
+        for (part, accept) in [("", "application/json"), ("", "text/csv"), ("/items", "*/*")] {
+            for method in ["GET", "HEAD"] {
+                assert_eq!(told(&made, method, part, accept).await.0, end, "{} {part}", gate.kind);
+            }
+        }
+        let ids = ids(&gate.get(&made).await.json()["accesses"]);
+        let stopped = gate.accept("/acme/access/batch", create.clone()).await;
+        gate.work_a_little().await;
+        gate.delete(&stopped).await;
+        assert_eq!(until(&stopped).await, end, "{}: items have what was made", gate.kind);
+        assert_eq!(told(&stopped, "GET", "/items", "*/*").await.0, end, "{}", gate.kind);
+        let change = |operation: &str, body: Value| {
+            let ids = &ids[..2];
+            json!({"operationType": operation, "accessesIdList": ids, "operationBody": body})
+        };
+        let (create_path, change_path) = ("/acme/access/batch", "/acme/access/batchUpdate");
+        let unfit = json!({"contractId": "payg", "accesses": [{"username": "a:b"}]});
+        let rejected = json!({"contractId": "none", "numberOfAccesses": 1});
+        for (path, body, expected) in [
+            (change_path, change("update", json!({"password": "shared secret"})), &end),
+            (change_path, change("update", json!({"status": "SUSPENDED"})), &None),
+            (change_path, change("terminate", json!({})), &None),
+            (create_path, unfit, &None),
+            (create_path, rejected, &None),
+        ] {
+            let (task, payload) = gate.run(path, body).await;
+            assert_eq!(until(&task).await, *expected, "{}: {payload}", gate.kind);
+            let items = told(&task, "GET", "/items", "*/*").await;
+            assert_eq!(items.0, *expected, "{}: {}", gate.kind, items.1);
+        }
+        let never_begun = gate.accept(create_path, create).await;
+        gate.delete(&never_begun).await;
+        assert_eq!(until(&never_begun).await, None, "{}: it made nothing", gate.kind);
+
+        gate.clock.set(at("2027-03-02T11:59:59.999Z"));
+        let (until, body) = told(&made, "GET", "/items", "*/*").await;
+        assert!(until == end && body.contains("password"), "{}: to the last moment", gate.kind);
+        gate.clock.set(at("2027-03-02T12:00:00Z"));
+        for when in ["their time is over", "they are destroyed"] {
+            for part in ["", "/items"] {
+                let (until, body) = told(&made, "GET", part, "application/json").await;
+                assert!(until.is_none() && !body.contains("password"), "{}: {when}", gate.kind);
+            }
+            while gate.app().keep_up_one().await.unwrap() {}
+        }
     }
 }
 

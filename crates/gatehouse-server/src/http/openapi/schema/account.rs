@@ -1,5 +1,6 @@
 //! The schemas of accounts at external platforms.
 
+use gatehouse_connectors::LATENCY_ANSWERS;
 use gatehouse_core::ids::{CONNECTOR_CHARS_MAX, PLATFORM_CHARS_MAX};
 use serde_json::{Value, json};
 
@@ -84,6 +85,16 @@ pub(super) fn accounts() -> Value {
             "health": {
                 "type": "string", "enum": HEALTH_WORDS,
                 "description": "What its last calls showed, as far as this server has made any",
+            },
+            "latencyMilliseconds": {
+                "type": "integer", "minimum": 1,
+                "description": format!(
+                    "How long its platform takes to answer, as far as this server has asked it: the median of its \
+                     last {LATENCY_ANSWERS} answers, in whole milliseconds, rounded up. A call that was not answered in \
+                     time counts with the time that it was waited for, where that was enough to tell; what failed \
+                     otherwise doesn't count. Missing as long as nothing is known, also after a restart or when the \
+                     account was changed."
+                ),
             },
         })), "An account as its tenant sees it"),
     })

@@ -1,0 +1,22 @@
+use super::*;
+
+#[test]
+fn the_middle_one_of_the_last_answers_is_told() {
+    #[rustfmt::skip]
+    let cases: [(&[u64], Option<u64>); 8] = [
+        // milliseconds that answers took              // what is told
+        (&[],                                          None),
+        (&[7],                                         Some(7)),
+        (&[7, 3],                                      Some(7)),
+        (&[7, 3, 5],                                   Some(5)),
+        (&[5, 5, 5, 5, 5, 5, 5, 5, 9000],              Some(5)),
+        (&[5, 5, 5, 5, 5, 5, 5, 5, 5, 90, 90, 90, 90], Some(5)),
+        (&[5, 5, 5, 5, 5, 90, 90, 90, 90, 90],         Some(90)),
+        (&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],         Some(7)),
+    ];
+    for (took, expected) in cases {
+        let latency = Latency::default();
+        took.iter().for_each(|it| latency.take(Duration::from_millis(*it)));
+        assert_eq!(latency.median(), expected.map(Duration::from_millis), "{took:?}");
+    }
+}
