@@ -1,40 +1,22 @@
 // Requests to the API: the public one, which everyone else uses too. What goes wrong is always a `Problem`, which says what
 // to do.
 
+import { Problem, SignedOut, unreachable } from './problem.js';
 import { renew, session } from './session.js';
 
 /** Where the API is: the console is two steps below it. */
 export const BASE = new URL('../../', document.baseURI).pathname.replace(/\/$/, '');
 
-/** @typedef {{name: string, reason: string}} InvalidParam */
-
-/** What went wrong, as the API tells it. */
-export class Problem extends Error {
-  /** @param {any} body @param {number} status @param {Headers} [headers] */
-  constructor(body, status, headers) {
-    super(body?.detail || body?.title || `The server answered ${status}.`);
-    this.status = status;
-    this.title = /** @type {string} */ (body?.title || 'Something went wrong');
-    this.detail = /** @type {string} */ (body?.detail || '');
-    this.invalidParams = /** @type {InvalidParam[]} */ (body?.invalidParams || []);
-    this.correlationId = /** @type {string | undefined} */ (body?.correlationId);
-    this.retryAfter = Number(headers?.get('retry-after')) || 0;
-  }
-}
-
-/** Whoever asks is no longer signed in: nothing was asked, or the server did not want to hear it. */
-export class SignedOut extends Problem {
-  constructor() {
-    const detail = 'Nothing was changed. Once you are signed in again, try once more.';
-    super({ title: 'Your sign-in had ended', detail }, 401);
-  }
-}
-
-/** The problem that no server has told. */
-export function unreachable() {
-  const detail =
-    'The server does not answer. It may be restarting, or your connection is gone; nothing was changed here.';
-  return new Problem({ title: 'No answer', detail }, 0);
+/**
+ * What to do where nobody knows whether something was done.
+ * @param {string} method
+ * @param {boolean} isKeyed whether it can be sent again as the same
+ */
+function adviceWhenUnsure(method, isKeyed) {
+  if (method === 'GET') return undefined;
+  return isKeyed
+    ? 'It may have been done, or not. Send it again without changing it: then it is done once, however often it arrives.'
+    : 'It may have been done, or not. Look how things are before you do it again.';
 }
 
 /**
@@ -57,25 +39,40 @@ export async function send(method, path, { body, type = 'application/json', head
   if (!session()) throw new SignedOut();
   const text = body === undefined ? undefined : JSON.stringify(body);
   const once = async () => {
+    const { token } = /** @type {import('./session.js').Session} */ (session());
     const all = new Headers();
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
-    all.set('authorization', `Bearer ${session()?.token}`);
+    all.set('authorization', `Bearer ${token}`);
     if (text !== undefined) all.set('content-type', type);
     try {
       // A check that is refused speaks of HTTP Basic, and the browser would ask for a password by itself.
       const own = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit' });
-      return await fetch(BASE + path, { method, headers: all, body: text, signal, ...own });
+      const answer = await fetch(BASE + path, { method, headers: all, body: text, signal, ...own });
+      return { answer, token };
     } catch (cause) {
       if (signal?.aborted) throw cause;
-      throw unreachable();
+      throw Object.assign(unreachable(), { advice: adviceWhenUnsure(method, 'idempotency-key' in headers) });
     }
   };
-  const answer = await once();
-  if (!isRefused(answer)) return answer;
-  const again = (await renew()) ? await once() : answer;
-  if (!isRefused(again)) return again;
+  const first = await once();
+  if (!isRefused(first.answer)) return first.answer;
+  if (await isRenewed(first.token)) {
+    const { answer } = await once();
+    if (!isRefused(answer)) return answer;
+  }
   dispatchEvent(new Event('gatehouse:signed-out'));
   throw new SignedOut();
+}
+
+/** Whether there is another token than the one that was refused. @param {string} token */
+async function isRenewed(token) {
+  try {
+    return await renew(token);
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    const problem = new Problem({ title: 'Your sign-in could not be renewed', detail }, 503);
+    throw Object.assign(problem, { advice: 'Nothing was changed. Try again in a moment.' });
+  }
 }
 
 /** Whether it is our token that the server doesn't take: a refused check of a device is a 401, too. @param {Response} answer */
@@ -90,10 +87,32 @@ const isRefused = ({ status, headers }) => status === 401 && /bearer/i.test(head
  */
 export async function ask(method, path, options = {}) {
   const answer = await send(method, path, options);
-  if (!answer.ok) throw await problemOf(answer);
+  const advice = adviceWhenUnsure(method, 'idempotency-key' in (options.headers ?? {}));
+  if (!answer.ok) {
+    const problem = await problemOf(answer);
+    throw problem.isUnsure ? Object.assign(problem, { advice }) : problem;
+  }
   const { status, headers } = answer;
   const isEmpty = method === 'HEAD' || status === 204;
-  return { status, headers, body: isEmpty ? undefined : await answer.json() };
+  const body = isEmpty ? undefined : await whole(answer.json(), options.signal, advice);
+  return { status, headers, body };
+}
+
+/**
+ * An answer to its end: it may break off on the way.
+ * @template T
+ * @param {Promise<T>} reading
+ * @param {AbortSignal} [signal]
+ * @param {string} [advice]
+ * @returns {Promise<T>}
+ */
+export async function whole(reading, signal, advice) {
+  try {
+    return await reading;
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw Object.assign(unreachable(), { advice });
+  }
 }
 
 /**

@@ -1,12 +1,12 @@
 // Where the console begins: who is signed in, which view the address leads to, and what stands there until it is shown.
 
 import { goInstead, here, link } from './address.js';
-import { SignedOut } from './api.js';
 import { focusOn, h, replace } from './element.js';
 import { announce, drawFrame, markView, setBusy } from './frame.js';
 import { comeBack, isBack } from './oidc.js';
 import { problemPanel } from './part/problem.js';
-import { begin, end, isForAll, isSame, may, resume, session } from './session.js';
+import { SignedOut, unreachable } from './problem.js';
+import { begin, expire, isForAll, isSame, may, resume, session } from './session.js';
 import { lastTenant, rememberTenant } from './tenant.js';
 import { applyTheme } from './theme.js';
 import { findView, firstView, signInView, tenantView } from './views.js';
@@ -43,12 +43,9 @@ await show();
 
 async function signIn() {
   try {
-    if (isBack()) {
-      const grant = await comeBack();
-      await begin(grant.accessToken, { from: 'issuer', grant });
-    } else {
-      await resume();
-    }
+    const grant = isBack() && (await comeBack());
+    if (grant) await begin(grant.accessToken, { from: 'issuer', grant });
+    else await resume();
   } catch (cause) {
     signInTrouble = cause instanceof Error ? cause.message : String(cause);
   }
@@ -82,16 +79,23 @@ async function show() {
   delete document.documentElement.dataset.ready;
   setBusy(true);
   let title = 'gatehouse';
+  let retry = () => {
+    show();
+  };
   /** @type {Node} */
   let content;
   try {
-    const loaded = await view();
+    const loaded = await view().catch(() => {
+      // A browser may remember that a module didn't come.
+      retry = () => location.reload();
+      throw unreachable();
+    });
     title = loaded.title(context);
     const missing = loaded.needs.length > 0 && !loaded.needs.some(may);
     content = missing ? notAllowed(title, loaded.needs) : await loaded.show(context);
   } catch (cause) {
     if (signal.aborted || cause instanceof SignedOut) return;
-    content = h('div', {}, h('h1', {}, title), problemPanel(cause, { retry: show }));
+    content = h('div', {}, h('h1', {}, title), problemPanel(cause, { retry }));
   }
   if (signal.aborted) return;
   replace(main, content);
@@ -127,7 +131,7 @@ function arrive(view, focused) {
 function choose({ tenant, path, query }) {
   const signedIn = session();
   if (!signedIn) return { view: signInView, name: 'sign-in', params: [] };
-  if (!tenant || tenant === 'sign-in') {
+  if (!tenant) {
     const first = lastTenant(signedIn);
     if (!first) return { view: tenantView, name: 'tenant', params: [] };
     goInstead(link(first, [firstView()]));
@@ -154,7 +158,7 @@ function signInAgain() {
     current = new AbortController();
   }
   signInTrouble = 'Your sign-in has ended. Sign in again to go on where you were.';
-  end();
+  expire();
   show();
 }
 

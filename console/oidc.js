@@ -12,6 +12,7 @@ const KEY = 'gatehouse.sign-in';
  * @property {string} [endSessionEndpoint]
  * @property {string} [revocationEndpoint]
  * @property {string} [scope]
+ * @property {boolean} [namesItself] whether its answers say whose they are (RFC 9207)
  */
 
 /**
@@ -60,19 +61,19 @@ export function isBack() {
 
 /**
  * Changes the code that the browser has brought into tokens. The address is cleaned of it.
- * @returns {Promise<Grant>}
+ * @returns {Promise<Grant | undefined>} nothing for an answer that this tab has not asked for
  */
 export async function comeBack() {
   const query = new URLSearchParams(location.search);
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
+  const isAsked = kept?.state === query.get('state');
+  history.replaceState(null, '', location.pathname + (isAsked ? kept.returnTo : location.hash));
+  if (!isAsked) return undefined;
   sessionStorage.removeItem(KEY);
-  history.replaceState(null, '', location.pathname + (kept?.returnTo ?? ''));
-  if (!kept || kept.state !== query.get('state')) {
-    throw new SignInFailed('This answer belongs to no sign-in that was begun in this tab. Sign in again.');
-  }
   // RFC 9207: an answer of another issuer must not be taken for this one's.
-  if (query.has('iss') && query.get('iss') !== kept.at.issuer) {
-    throw new SignInFailed(`${query.get('iss')} has answered, and ${kept.at.issuer} was asked.`);
+  const answering = query.get('iss') ?? (kept.at.namesItself ? undefined : kept.at.issuer);
+  if (answering !== kept.at.issuer) {
+    throw new SignInFailed(`${answering ?? 'Somebody without a name'} has answered, and ${kept.at.issuer} was asked.`);
   }
   if (query.has('error')) {
     const why = query.get('error_description') ?? query.get('error');
@@ -87,13 +88,18 @@ export async function comeBack() {
 }
 
 /**
- * New tokens for those that are no longer good.
+ * New tokens for those that are no longer good; nothing where the issuer gives none any more.
  * @param {Grant} grant
  */
 export async function renewAtIssuer({ at, refreshToken, idToken }) {
   if (!refreshToken) return undefined;
-  const renewed = await exchange(at, { grant_type: 'refresh_token', refresh_token: refreshToken });
-  return { refreshToken, idToken, ...renewed };
+  try {
+    const renewed = await exchange(at, { grant_type: 'refresh_token', refresh_token: refreshToken });
+    return { refreshToken, idToken, ...renewed };
+  } catch (cause) {
+    if (cause instanceof SignInFailed && cause.isFinal) return undefined;
+    throw cause;
+  }
 }
 
 /**
@@ -107,7 +113,10 @@ export function revoke({ at, refreshToken }) {
 }
 
 /** A sign-in that came to nothing. It says why. */
-export class SignInFailed extends Error {}
+export class SignInFailed extends Error {
+  /** Whether the issuer has said no, and would again. */
+  isFinal = false;
+}
 
 /**
  * @param {Issuer} at
@@ -124,7 +133,8 @@ async function exchange(at, form) {
   }
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok || !said.access_token) {
-    throw new SignInFailed(`${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`);
+    const why = `${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`;
+    throw Object.assign(new SignInFailed(why), { isFinal: typeof said.error === 'string' && answer.status < 500 });
   }
   return {
     at,

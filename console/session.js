@@ -2,6 +2,7 @@
 // when the tab is closed.
 
 import { renewAtIssuer } from './oidc.js';
+import { Problem, unreachable } from './problem.js';
 
 const KEY = 'gatehouse.session';
 const SIGNED_OUT = 'gatehouse.signed-out';
@@ -54,8 +55,8 @@ export function isForAll() {
  * @returns {Promise<{issuers: import('./oidc.js').Issuer[], demo?: {tenant: string, token: string}}>}
  */
 export async function waysIn() {
-  const answer = await fetch('../sign-in', { cache: 'no-store' });
-  if (!answer.ok) throw new Error('how to sign in is not known');
+  const answer = await fetch('../sign-in', { cache: 'no-store' }).catch(() => undefined);
+  if (!answer?.ok) throw unreachable();
   return answer.json();
 }
 
@@ -84,22 +85,28 @@ export async function signInToDemo() {
  * @param {Pick<Session, 'from' | 'tenant' | 'grant'>} how
  */
 export async function begin(token, how) {
-  const answer = await fetch('../me', { headers: { authorization: `Bearer ${token}` }, cache: 'no-store' });
-  if (!answer.ok) {
-    const problem = await answer.json().catch(() => ({}));
-    throw new Refused(problem.detail ?? `the server answered ${answer.status}`);
-  }
-  const { subject, tenants, scope, expiresAt } = await answer.json();
-  current = { token, subject, tenants, scopes: scope.split(' ').filter(Boolean), expiresAt, ...how };
-  sessionStorage.setItem(KEY, JSON.stringify(current));
+  keep({ token, ...(await learn(token)), ...how });
   sessionStorage.removeItem(SIGNED_OUT);
 }
 
-/** A token that the server doesn't take. */
-export class Refused extends Error {}
+/** Asks the server what a token allows. @param {string} token */
+async function learn(token) {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch('../me', { headers, cache: 'no-store' }).catch(() => undefined);
+  if (!answer) throw unreachable();
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Problem(body, answer.status);
+  const { subject, tenants, scope, expiresAt } = body;
+  return { subject, tenants, scopes: scope.split(' ').filter(Boolean), expiresAt };
+}
 
-/** Gets a new token for the one that was refused, where that is possible. However many ask, it is done once. */
-export function renew() {
+/**
+ * Gets a new token for the one that was refused. However many ask, it is done once.
+ * @param {string} refused
+ * @returns {Promise<boolean>} whether there is another one; where there can't be, somebody has to sign in again
+ */
+export function renew(refused) {
+  if (current && current.token !== refused) return Promise.resolve(true);
   renewing ??= renewNow().finally(() => {
     renewing = undefined;
   });
@@ -107,22 +114,32 @@ export function renew() {
 }
 
 async function renewNow() {
-  const { from, grant, tenant } = current ?? {};
-  try {
-    if (from === 'demo') return await signInToDemo();
-    const renewed = grant && (await renewAtIssuer(grant));
-    if (!renewed) return false;
-    await begin(renewed.accessToken, { from: 'issuer', tenant, grant: renewed });
-    return true;
-  } catch {
-    // The view tells that the token is refused, and offers to sign in again.
-    return false;
-  }
+  const { from, grant } = current ?? {};
+  if (from === 'demo') return signInToDemo();
+  const renewed = grant && (await renewAtIssuer(grant));
+  if (!current || !renewed) return false;
+  // Many issuers take a refresh token once: its successor is kept before anything else can go wrong.
+  keep({ ...current, token: renewed.accessToken, grant: renewed });
+  const learnt = await learn(renewed.accessToken).catch(() => undefined);
+  if (current && learnt) keep({ ...current, ...learnt });
+  return true;
 }
 
-/** Forgets the session. */
-export function end() {
+/** @param {Session} next */
+function keep(next) {
+  current = next;
+  sessionStorage.setItem(KEY, JSON.stringify(next));
+}
+
+/** The session is no longer good: somebody has to sign in again, and finds all else as it was. */
+export function expire() {
   current = undefined;
-  sessionStorage.clear();
+  sessionStorage.removeItem(KEY);
   sessionStorage.setItem(SIGNED_OUT, '1');
+}
+
+/** Forgets the session, and whatever else this tab has kept. */
+export function end() {
+  sessionStorage.clear();
+  expire();
 }

@@ -61,7 +61,7 @@ export function choices({ name, legend, choices, chosen, choose }) {
 /**
  * Puts what the API says of fields beside them; what is left belongs to none.
  * @param {HTMLElement} form
- * @param {import('../api.js').InvalidParam[]} faults
+ * @param {import('../problem.js').InvalidParam[]} faults
  * @param {Record<string, string>} ids the control's `id` by the field's name
  */
 export function showFaults(form, faults, ids) {

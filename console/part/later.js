@@ -1,7 +1,7 @@
 // What comes later than the rest of its view, or again and again: each part waits, fails and is tried again by itself.
 
-import { SignedOut } from '../api.js';
 import { h, replace } from '../element.js';
+import { SignedOut } from '../problem.js';
 import { problemPanel } from './problem.js';
 
 /** @typedef {import('../element.js').Child} Child */

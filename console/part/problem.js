@@ -1,7 +1,7 @@
 // What went wrong, and what to do about it.
 
-import { Problem } from '../api.js';
 import { h } from '../element.js';
+import { Problem } from '../problem.js';
 
 /** What helps, by status, where the problem itself can't know. @type {Record<number, string>} */
 const ADVICE = {
@@ -29,9 +29,10 @@ export function problemPanel(cause, { retry } = {}) {
       h('h2', {}, 'This page has a fault'),
       h('p', {}, String(cause)),
       h('p', {}, 'Reload it; if it stays so, the command line does the same.'),
+      tryAgain(retry),
     );
   }
-  const { status, title, detail, invalidParams, correlationId } = cause;
+  const { status, title, detail, invalidParams, correlationId, advice = ADVICE[status] } = cause;
   return h(
     'div',
     { class: 'panel problem', role: 'alert' },
@@ -43,11 +44,14 @@ export function problemPanel(cause, { retry } = {}) {
           invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ' ', quoting(reason))),
         )
       : detail && h('p', {}, sentence(detail)),
-    ADVICE[status] && h('p', {}, ADVICE[status]),
+    advice && h('p', {}, advice),
     correlationId && h('p', { class: 'fine' }, 'Correlation ID: ', h('code', {}, correlationId)),
-    retry && h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again')),
+    tryAgain(retry),
   );
 }
+
+/** @param {(() => void) | undefined} retry */
+const tryAgain = (retry) => retry && h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again'));
 
 /**
  * A problem in one line, for lists.

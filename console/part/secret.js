@@ -2,16 +2,27 @@
 
 import { h } from '../element.js';
 import { announce } from '../frame.js';
+import { insist } from './dialog.js';
+
+/** @typedef {{id: string, username: string, password: string, name: string}} Credentials */
 
 /**
- * @param {{id: string, username: string, password: string, name: string}} access
+ * @param {Credentials} access
+ * @param {{isUnsure?: boolean}} [how] whether nobody knows if the password is set
  */
-export function credentials({ id, username, password, name }) {
+export function credentials({ id, username, password, name }, { isUnsure = false } = {}) {
   return h(
     'section',
     { class: 'panel secret', 'aria-labelledby': 'secret-title' },
-    h('h2', { id: 'secret-title' }, 'The password is shown only now'),
-    h('p', {}, 'The server keeps nothing that it could be read from. When you leave this view, it is gone.'),
+    h('h2', { id: 'secret-title' }, isUnsure ? 'This password may be set, or not' : 'The password is shown only now'),
+    h(
+      'p',
+      {},
+      isUnsure
+        ? 'The answer was lost. Keep it, and check whether it lets the device in; if not, set a new one. '
+        : 'The server keeps nothing that it could be read from. ',
+      'When you leave this view, it is gone.',
+    ),
     h(
       'dl',
       { class: 'facts' },
@@ -35,6 +46,12 @@ export function credentials({ id, username, password, name }) {
     ),
   );
 }
+
+/**
+ * Shows credentials to somebody who has left the view that they belong to before the answer came.
+ * @param {Credentials} access
+ */
+export const showAnyway = (access) => insist(credentials(access), 'I have it');
 
 /**
  * @param {string} what

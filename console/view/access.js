@@ -1,16 +1,17 @@
 // One access in detail, and what can be done with it.
 
-import { ask, get, Problem, path } from '../api.js';
+import { ask, get, path } from '../api.js';
 import { focusOn, h, replace } from '../element.js';
 import { having } from '../filter.js';
 import { announce } from '../frame.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
 import { problemPanel } from '../part/problem.js';
-import { copyButton, credentials } from '../part/secret.js';
+import { copyButton, credentials, showAnyway } from '../part/secret.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
 import { newPassword } from '../password.js';
+import { Problem } from '../problem.js';
 import { may } from '../session.js';
 
 /** @typedef {import('../views.js').Context} Context */
@@ -23,6 +24,8 @@ export async function show({ tenant, params: [id], signal, link }) {
   const address = path(tenant, 'access', id);
   const view = h('div', {});
   const outcome = h('div', { 'aria-live': 'polite' });
+  /** Stays until the view is left: nothing that happens beside it takes a password away. */
+  const secret = h('div', {});
   /** The version that is shown: nobody changes what they haven't seen. */
   let etag = '';
 
@@ -38,6 +41,7 @@ export async function show({ tenant, params: [id], signal, link }) {
       view,
       h('div', { class: 'title' }, h('h1', {}, access.name), may('access:write') && actions(access)),
       outcome,
+      secret,
       h('section', { class: 'panel', 'aria-label': 'The access' }, facts(access)),
     );
   }
@@ -75,7 +79,7 @@ export async function show({ tenant, params: [id], signal, link }) {
         'Ends',
         endDateTime ? timeElement(endDateTime, { isPrecise: true }) : h('span', { class: 'none' }, 'without end'),
       ],
-      ['Made by', createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'itself, not in a batch'],
+      ['Made by', createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'no batch: one by one'],
       ['ID', [h('code', {}, id), copyButton('ID', id)]],
     ];
     return h(
@@ -109,8 +113,7 @@ export async function show({ tenant, params: [id], signal, link }) {
    */
   async function change({ status, title, consequence, yes, done, isGrave }) {
     const question = { title, yes, isGrave, consequence: consequence.map((it) => h('p', {}, it)) };
-    if (!(await confirm(question))) return;
-    replace(outcome);
+    if (!(await confirm(question, signal))) return;
     const body = await patch({ status });
     if (!body) return;
     draw(body);
@@ -122,7 +125,7 @@ export async function show({ tenant, params: [id], signal, link }) {
   /** @param {any} access */
   async function rotate(access) {
     const own = h('input', { id: 'own-password', type: 'password', autocomplete: 'new-password', maxlength: 72 });
-    const isSure = await confirm({
+    const question = {
       title: `A new password for ${access.name}?`,
       consequence: [
         h(
@@ -133,19 +136,26 @@ export async function show({ tenant, params: [id], signal, link }) {
       ],
       form: field({ label: 'Password (optional)', control: own, hint: 'Generated if left empty. At most 72 bytes.' }),
       yes: 'Set the new password',
-    });
-    if (!isSure) return;
-    replace(outcome);
-    const body = await patch({ password: own.value || newPassword() });
+    };
+    if (!(await confirm(question, signal))) return;
+    const password = own.value || newPassword();
+    const body = await patch({ password }, () =>
+      replace(secret, credentials({ ...access, password }, { isUnsure: true })),
+    );
     if (!body) return;
+    if (signal.aborted) return showAnyway(body);
     draw(body);
-    replace(outcome, credentials(body));
+    replace(secret, credentials(body));
     announce('The new password is set, and shown only now.');
-    focusOn(outcome.querySelector('.copy'));
+    focusOn(secret.querySelector('.copy'));
   }
 
-  /** @param {object} body */
-  async function patch(body) {
+  /**
+   * @param {object} body
+   * @param {() => void} [unsure] what is to be done where nobody knows whether it happened
+   */
+  async function patch(body, unsure) {
+    replace(outcome);
     try {
       const answer = await ask('PATCH', address, {
         body,
@@ -155,8 +165,11 @@ export async function show({ tenant, params: [id], signal, link }) {
       etag = answer.headers.get('etag') ?? '';
       return answer.body;
     } catch (cause) {
-      if (cause instanceof Problem && cause.status === 412) await read();
+      const isUnsure = cause instanceof Problem && cause.isUnsure;
+      // How it is now is what is decided on next. Should that fail, too, the first trouble is the one to tell.
+      if (isUnsure || (cause instanceof Problem && cause.status === 412)) await read().catch(() => {});
       replace(outcome, problemPanel(cause));
+      if (isUnsure) unsure?.();
       return undefined;
     }
   }

@@ -73,7 +73,7 @@ export async function show(context) {
   }
 
   async function stopIt() {
-    const isSure = await confirm({
+    const question = {
       title: 'Stop this batch?',
       consequence: h(
         'p',
@@ -82,8 +82,8 @@ export async function show(context) {
       ),
       yes: 'Stop the batch',
       isGrave: true,
-    });
-    if (!isSure) return;
+    };
+    if (!(await confirm(question, signal))) return;
     try {
       await ask('DELETE', path(tenant, 'access', 'batch', id));
     } catch (cause) {

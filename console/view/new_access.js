@@ -1,6 +1,6 @@
 // Creating one access. Its password is shown once, here.
 
-import { ask, Problem, path } from '../api.js';
+import { ask, path } from '../api.js';
 import { contractsOf } from '../contract.js';
 import { focusOn, h, replace } from '../element.js';
 import { announce } from '../frame.js';
@@ -8,7 +8,9 @@ import { newKey } from '../idempotency.js';
 import { contractChoice } from '../part/contract_choice.js';
 import { field, showFaults, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem.js';
-import { credentials } from '../part/secret.js';
+import { credentials, showAnyway } from '../part/secret.js';
+import { Problem } from '../problem.js';
+import { may } from '../session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -19,7 +21,7 @@ export const needs = ['access:write'];
 const CONTROLS = { contractId: 'contract', username: 'username', password: 'password', deviceName: 'device-name' };
 
 /** @param {Context} context */
-export async function show({ tenant, query, link }) {
+export async function show({ tenant, query, link, signal }) {
   const contracts = await contractsOf(tenant);
   const input = (/** @type {string} */ id, /** @type {object} */ more = {}) =>
     h('input', { id, name: id, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', ...more });
@@ -50,7 +52,8 @@ export async function show({ tenant, query, link }) {
     replace(trouble);
     try {
       const { body: access } = await ask('POST', path(tenant, 'access'), { body, headers: { 'idempotency-key': key } });
-      showCreated(access);
+      if (signal.aborted) showAnyway(access);
+      else showCreated(access);
     } catch (cause) {
       const faults = cause instanceof Problem ? cause.invalidParams : [];
       const left = showFaults(form, faults, CONTROLS);
@@ -78,7 +81,7 @@ export async function show({ tenant, query, link }) {
         h(
           'p',
           { class: 'buttons' },
-          h('a', { class: 'button', href: link(['accesses', access.id]) }, 'Look at it'),
+          may('access:read') && h('a', { class: 'button', href: link(['accesses', access.id]) }, 'Look at it'),
           h('button', { type: 'button', onclick: () => again(access.contractId) }, 'Create another'),
         ),
       ),

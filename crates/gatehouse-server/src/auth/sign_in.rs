@@ -40,6 +40,8 @@ pub struct Way {
     pub revocation: Option<Url>,
     /// What it asks for, with spaces between.
     pub scope: String,
+    /// Whether the issuer's answers say whose they are (RFC 9207), so that nobody else's is taken for one.
+    pub names_itself: bool,
 }
 
 /// What the console is at an issuer, as the settings say.
@@ -57,6 +59,7 @@ pub(super) struct Described {
     end_session: Option<Url>,
     revocation: Option<Url>,
     scopes: Vec<String>,
+    names_itself: bool,
 }
 
 impl Way {
@@ -90,6 +93,7 @@ impl ConsoleClient {
             end_session: end_session.clone(),
             revocation: revocation.clone(),
             scope: self.scope.clone().unwrap_or_else(|| described.scope()),
+            names_itself: described.names_itself,
         })
     }
 }
@@ -109,6 +113,8 @@ impl Described {
             end_session: address("end_session_endpoint"),
             revocation: address("revocation_endpoint"),
             scopes: scopes.map(str::to_owned).collect(),
+            names_itself: document.get("authorization_response_iss_parameter_supported")
+                == Some(&Value::Bool(true)),
         }
     }
 

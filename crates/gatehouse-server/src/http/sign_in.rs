@@ -68,6 +68,7 @@ struct WayBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint: Option<&'a str>,
     scope: &'a str,
+    names_itself: bool,
 }
 
 impl<'a> IssuerBody<'a> {
@@ -85,6 +86,7 @@ impl<'a> WayBody<'a> {
             end_session_endpoint: way.end_session.as_ref().map(|url| url.as_str()),
             revocation_endpoint: way.revocation.as_ref().map(|url| url.as_str()),
             scope: &way.scope,
+            names_itself: way.names_itself,
         }
     }
 }

@@ -307,6 +307,7 @@ fn sign_in_document() -> Value {
         "end_session_endpoint": "https://id.example/logout",
         "revocation_endpoint": "https://id.example/revoke",
         "scopes_supported": ["offline_access", "profile", "admin", "access:read", "openid"],
+        "authorization_response_iss_parameter_supported": true,
     })
 }
 
@@ -326,6 +327,7 @@ async fn people_sign_in_where_the_issuer_says() {
     assert_eq!(way.end_session.unwrap().as_str(), "https://id.example/logout");
     assert_eq!(way.revocation.unwrap().as_str(), "https://id.example/revoke");
     assert_eq!(way.scope, "openid access:read admin offline_access");
+    assert!(way.names_itself);
 
     far.answer_with(Answering::With(503, "down"));
     assert!(!auth.issuers[0].fetch(auth.meter()).await);

@@ -98,7 +98,7 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             "tokenEndpoint": "https://id.example/realms/fleet/token",
             "endSessionEndpoint": "https://id.example/realms/fleet/logout",
             "revocationEndpoint": "https://id.example/realms/fleet/revoke",
-            "scope": "openid access:read access:write offline_access",
+            "scope": "openid access:read access:write offline_access", "namesItself": true,
         }]}),
         "Text" => {
             "# TYPE gatehouse_http_requests_in_flight gauge\ngatehouse_http_requests_in_flight 1\n"

@@ -498,6 +498,10 @@ fn others() -> Value {
                 address(), "Where the page gives tokens back, where the issuer has that",
             ),
             "scope": text("What to ask for, with spaces between"),
+            "namesItself": {
+                "type": "boolean",
+                "description": "Whether its answers to the browser carry `iss` (RFC 9207): one without is not the issuer's",
+            },
         })), "An issuer that people can sign in with"),
         "State": described(object(&["status"], json!({
             "status": {"type": "string", "enum": ["live", "ready"], "description": "How the server is"},

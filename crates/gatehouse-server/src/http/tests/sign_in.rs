@@ -59,7 +59,7 @@ async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
         "authorizationEndpoint": "https://id.example/auth?realm=a",
         "tokenEndpoint": "https://id.example:8443/token",
         "revocationEndpoint": "https://revoke.example/",
-        "scope": "openid access:read",
+        "scope": "openid access:read", "namesItself": false,
     }]});
     assert_eq!(seen.json(), expected);
     let document = document(&routes::table(), &Config::default().limits);
