@@ -134,6 +134,40 @@ export async function getPage(path, { query = '', page, size, signal }) {
   return { items: body, total: Number(headers.get('x-total-count')) };
 }
 
+/** So many a page may have, as far as is known: servers may have less. */
+let pageMax = 1000;
+
+/**
+ * All of a list that is counted, or the first of it.
+ * @param {string} path
+ * @param {{query?: string, most?: number, signal?: AbortSignal}} [which]
+ * @returns {Promise<{items: any[], total: number}>}
+ */
+export async function getAll(path, { query, most = Infinity, signal } = {}) {
+  /** @type {any[]} */
+  const all = [];
+  const size = Math.min(pageMax, most);
+  for (let page = 1; ; page += 1) {
+    try {
+      const { items, total } = await getPage(path, { query, page, size, signal });
+      all.push(...items);
+      if (items.length === 0 || all.length >= Math.min(total, most)) return { items: all.slice(0, most), total };
+    } catch (cause) {
+      const bound = page === 1 ? boundIn(cause) : undefined;
+      if (bound === undefined || bound >= size) throw cause;
+      pageMax = bound;
+      return getAll(path, { query, most, signal });
+    }
+  }
+}
+
+/** How many a page may have, where a server says that it was asked for more. @param {unknown} cause */
+function boundIn(cause) {
+  if (!(cause instanceof Problem)) return undefined;
+  const reason = cause.invalidParams.find((it) => it.name === 'pageSize')?.reason;
+  return Number(/ to (\d+)/.exec(reason ?? '')?.[1]) || undefined;
+}
+
 /** @param {Response} answer */
 export async function problemOf(answer) {
   const body = await answer.json().catch(() => undefined);

@@ -34,6 +34,12 @@ let signInTrouble = '';
  */
 let leftBehind;
 
+if (!hasStorage()) {
+  document.body.append(
+    'The console needs the storage of this browser, to keep your sign-in in this tab. Allow it for this site.',
+  );
+  throw new Error('no storage');
+}
 applyTheme();
 await signIn();
 addEventListener('hashchange', show);
@@ -41,11 +47,23 @@ addEventListener('gatehouse:session', () => goOn() || show());
 addEventListener('gatehouse:signed-out', signInAgain);
 await show();
 
+function hasStorage() {
+  try {
+    return Boolean(localStorage && sessionStorage);
+  } catch {
+    return false;
+  }
+}
+
 async function signIn() {
   try {
-    const grant = isBack() && (await comeBack());
-    if (grant) await begin(grant.accessToken, { from: 'issuer', grant });
-    else await resume();
+    const isAnswer = isBack();
+    const grant = isAnswer ? await comeBack() : undefined;
+    if (grant) return await begin(grant.accessToken, { from: 'issuer', grant });
+    const isIn = await resume();
+    if (isAnswer && !isIn) {
+      signInTrouble = 'This answer belongs to no sign-in that was begun in this tab. Sign in again.';
+    }
   } catch (cause) {
     signInTrouble = cause instanceof Error ? cause.message : String(cause);
   }

@@ -1,6 +1,6 @@
 // The tenant's contracts, for forms that choose one and filters that know them.
 
-import { getPage, path } from './api.js';
+import { getAll, path } from './api.js';
 import { may } from './session.js';
 
 /**
@@ -20,18 +20,14 @@ import { may } from './session.js';
 export const OFFERED_MAX = 1000;
 
 /**
- * The contracts that can be offered: none for whoever may not list them, or when that fails.
+ * The contracts that can be offered: none for whoever may not list them.
  * @param {string} tenant
  * @returns {Promise<Contract[]>}
  */
 export async function contractsOf(tenant) {
   if (!may('access:read')) return [];
-  try {
-    const { items } = await getPage(path(tenant, 'contract'), { page: 1, size: OFFERED_MAX });
-    return items;
-  } catch {
-    return [];
-  }
+  const { items } = await getAll(path(tenant, 'contract'), { most: OFFERED_MAX });
+  return items;
 }
 
 /**

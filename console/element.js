@@ -51,6 +51,19 @@ export function replace(element, ...children) {
   if (wasInside) focusOn(element.querySelector(STOPS) ?? element);
 }
 
+/**
+ * Puts the same anew: what was opened stays open, and the keyboard is where it was.
+ * @param {Element} element
+ * @param {...Child} children
+ */
+export function redraw(element, ...children) {
+  const opened = [...element.querySelectorAll('details')].map((it) => it.open);
+  const at = [...element.querySelectorAll(STOPS)].indexOf(/** @type {Element} */ (document.activeElement));
+  replace(element, ...children);
+  for (const [n, it] of element.querySelectorAll('details').entries()) it.open = opened[n] ?? it.open;
+  if (at >= 0) focusOn(element.querySelectorAll(STOPS)[at]);
+}
+
 /** Where somebody with a keyboard goes on. */
 const STOPS = 'h1, h2, a[href], button, input, select, textarea, summary';
 

@@ -52,7 +52,9 @@ export class BadFilter extends Error {}
  */
 export function readFilter(text, fields) {
   if (text.trim() === '') return [];
-  return text.split(';').map((alternative) => alternative.split('&').map((it) => readCondition(it, fields)));
+  // As it stands in an address, its signs may be encoded, and all of it as one.
+  const whole = text.trim().replace(/^filter=(.*(?:%3D|%3C|%3E).*)$/is, (_, encoded) => decode(encoded));
+  return whole.split(';').map((alternative) => alternative.split('&').map((it) => readCondition(it, fields)));
 }
 
 /**
@@ -62,7 +64,7 @@ export function readFilter(text, fields) {
 export function writeFilter(expression) {
   return join(
     expression,
-    ({ name, operator, value }) => name + operator + value.replace(/[%&;\p{Cc}]/gu, encodeURIComponent),
+    ({ name, operator, value }) => name + operator + value.replace(/^\s|\s$|[%&;\p{Cc}]/gu, encodeURIComponent),
   );
 }
 
@@ -98,7 +100,10 @@ function join(expression, write) {
  * @returns {Condition}
  */
 function readCondition(text, fields) {
-  const plain = text.trim().replace(/^filter=/, '');
+  const plain = text
+    .trim()
+    .replace(/^filter=/, '')
+    .replace(/^[^=<>%]+(%3[CDE])+/i, decode);
   const found = /^([^=<>]+?)\s*(>=|<=|=|>|<)\s*(.*)$/su.exec(plain);
   if (!found) {
     throw new BadFilter(

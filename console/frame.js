@@ -4,6 +4,7 @@
 import { go, here, link } from './address.js';
 import { focusOn, h, replace } from './element.js';
 import { revoke } from './oidc.js';
+import { onChosen } from './part/form.js';
 import { timeElement } from './part/time.js';
 import { end, isForAll, session } from './session.js';
 import { forgetTenant, tenants } from './tenant.js';
@@ -98,10 +99,11 @@ function tenantSwitch(tenant) {
       const options = names.includes(tenant) ? names : [tenant, ...names];
       const select = h(
         'select',
-        { id: 'tenant', 'aria-label': 'Tenant', onchange: () => switchTo(select.value) },
+        { id: 'tenant', 'aria-label': 'Tenant' },
         options.map((name) => h('option', { value: name }, name)),
       );
       select.value = tenant;
+      onChosen(select, switchTo);
       replace(place, select);
     } else if (isForAll()) {
       replace(place, h('strong', {}, tenant), ' ', h('a', { href: '#/', onclick: forgetTenant }, 'change'));

@@ -1,7 +1,8 @@
 // Tasks: what is asked of the API about them. One that is over may have very many accesses, and its answer begins with what
 // it is; the rest isn't read where nobody needs it.
 
-import { get, getPage, path, problemOf, send } from './api.js';
+import { get, getAll, getPage, path, problemOf, send } from './api.js';
+import { SignedOut } from './problem.js';
 
 /**
  * @typedef {object} Task
@@ -14,11 +15,8 @@ import { get, getPage, path, problemOf, send } from './api.js';
 /** @type {Record<string, string>} */
 export const KIND_WORDS = { batchCreation: 'Creation', batchUpdate: 'Change', batchTerminate: 'End with the month' };
 
-/** @param {Task} task */
+/** @param {Pick<Task, 'state'>} task */
 export const isOver = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
-
-/** Items that are asked for at once, where all are wanted. */
-const PAGE = 1000;
 
 /** So much of an answer has what a Task is. */
 const BASE = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
@@ -79,6 +77,33 @@ export async function readProgress(tenant, id, signal) {
   return body;
 }
 
+/** So many are asked for at a time: a page of batches is no storm. */
+const AT_ONCE = 6;
+
+/**
+ * How far each of these is; nothing for one that can't tell just now.
+ * @param {string} tenant
+ * @param {string[]} ids
+ * @param {AbortSignal} signal
+ */
+export async function readAllProgress(tenant, ids, signal) {
+  /** @type {Map<string, import('./part/progress.js').Progress>} */
+  const far = new Map();
+  const left = [...ids];
+  const work = async () => {
+    for (let id = left.shift(); id !== undefined; id = left.shift()) {
+      try {
+        far.set(id, await readProgress(tenant, id, signal));
+      } catch (cause) {
+        // One that the server had no time for is asked for at the next look.
+        if (signal.aborted || cause instanceof SignedOut) throw cause;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return far;
+}
+
 /**
  * The tenant's Tasks, newest first.
  * @param {string} tenant
@@ -105,18 +130,14 @@ export function listItems(tenant, id, state, which, signal) {
 }
 
 /**
- * All of them, page by page.
+ * All of them.
  * @param {string} tenant
  * @param {string} id
  * @param {'succeeded' | 'failed'} state
+ * @param {AbortSignal} [signal]
  * @returns {Promise<any[]>}
  */
-export async function allItems(tenant, id, state) {
-  /** @type {any[]} */
-  const all = [];
-  for (let page = 1; ; page += 1) {
-    const { items, total } = await listItems(tenant, id, state, { page, size: PAGE });
-    all.push(...items);
-    if (items.length === 0 || all.length >= total) return all;
-  }
+export async function allItems(tenant, id, state, signal) {
+  const { items } = await getAll(path(tenant, 'access', 'batch', id, 'items'), { query: `state=${state}`, signal });
+  return items;
 }

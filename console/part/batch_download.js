@@ -1,10 +1,11 @@
 // What a batch has made, as a file; with the passwords, as long as they are kept.
 
-import { path, problemOf, send } from '../api.js';
+import { path, problemOf, send, whole } from '../api.js';
 import { toTable } from '../csv.js';
 import { h, replace } from '../element.js';
 import { allItems } from '../task.js';
 import { whilePressed } from './form.js';
+import { repeat } from './later.js';
 import { problemPanel } from './problem.js';
 import { save } from './secret.js';
 import { relative, timeElement } from './time.js';
@@ -30,7 +31,7 @@ const COLUMNS = [
  * @param {import('../views.js').Context} context
  * @param {import('../task.js').Task} task
  */
-export function batchDownload({ tenant }, task) {
+export function batchDownload({ tenant, signal }, task) {
   const { id, passwordsUntil } = task;
   const trouble = h('div', { 'aria-live': 'polite' });
   const button = (/** @type {string} */ word, /** @type {string} */ type, /** @type {string} */ ending) => {
@@ -40,7 +41,7 @@ export function batchDownload({ tenant }, task) {
   const download = async (/** @type {string} */ type, /** @type {string} */ ending) => {
     replace(trouble);
     try {
-      const file = task.state === 'TERMINATED' ? fromItems(tenant, id, type) : whole(tenant, id, type);
+      const file = task.state === 'TERMINATED' ? fromItems(tenant, id, type) : asItIs(tenant, id, type);
       save(`${id}.${ending}`, await file, type);
     } catch (cause) {
       replace(trouble, problemPanel(cause));
@@ -56,7 +57,9 @@ export function batchDownload({ tenant }, task) {
           { id: 'passwords-until' },
           'The passwords can be had here until ',
           timeElement(passwordsUntil),
-          ` (${relative(passwordsUntil)}). Then they are destroyed; nobody can bring them back.`,
+          ' (',
+          remaining(signal, passwordsUntil),
+          '). Then they are destroyed; nobody can bring them back.',
         )
       : h('p', {}, 'There are no passwords here: the batch set none, or their time is over.'),
     h('p', { class: 'buttons' }, button('Download CSV', CSV, 'csv'), button('Download JSON', JSON_TYPE, 'json')),
@@ -69,10 +72,19 @@ export function batchDownload({ tenant }, task) {
  * @param {string} id
  * @param {string} type
  */
-async function whole(tenant, id, type) {
+async function asItIs(tenant, id, type) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { headers: { accept: type } });
   if (!answer.ok) throw await problemOf(answer);
-  return answer.blob();
+  return whole(answer.blob());
+}
+
+/** How long it is until then, as time goes on. @param {AbortSignal} signal @param {string} until */
+function remaining(signal, until) {
+  const words = h('span', {}, relative(until));
+  repeat(signal, 10, async () => {
+    words.textContent = relative(until);
+  });
+  return words;
 }
 
 /**

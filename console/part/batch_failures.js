@@ -3,7 +3,7 @@
 import { h } from '../element.js';
 import { may } from '../session.js';
 import { listItems } from '../task.js';
-import { later } from './later.js';
+import { filled } from './later.js';
 import { count } from './number.js';
 import { pager } from './pages.js';
 import { inOneLine } from './problem.js';
@@ -15,16 +15,15 @@ import { table } from './table.js';
 /**
  * @param {Context} context
  * @param {Task} task
- * @param {{page: number, size: number}} which
+ * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-export function batchFailures(context, task, which) {
-  const { tenant, signal, link } = context;
+export async function batchFailures({ tenant, signal, link }, task, { page, size, linkTo }) {
   return h(
     'section',
     { class: 'panel', 'aria-labelledby': 'failed-title' },
     h('h2', { id: 'failed-title' }, 'What failed'),
-    later(signal, 'Reading what failed …', async () => {
-      const { items, total } = await listItems(tenant, task.id, 'failed', which, signal);
+    await filled(signal, async () => {
+      const { items, total } = await listItems(tenant, task.id, 'failed', { page, size }, signal);
       return [
         table({
           caption: 'Items that failed, in the order of the batch',
@@ -43,13 +42,7 @@ export function batchFailures(context, task, which) {
           ],
           rows: items,
         }),
-        total > which.size &&
-          pager({
-            ...which,
-            total,
-            noun: ['failed item', 'failed items'],
-            linkTo: ({ page }) => link(['batches', task.id], { failed: page }),
-          }),
+        pager({ id: 'failed', page, size, total, noun: ['failed item', 'failed items'], linkTo }),
       ];
     }),
     may('access:write') &&

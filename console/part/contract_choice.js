@@ -1,7 +1,9 @@
-// Choosing a contract: those that there are, with what each means; where they can't be listed, its ID is typed.
+// Choosing a contract: those that there are, with what each means; where they can't be listed, or are too many, its ID is
+// typed.
 
-import { billingWords, closedBecause } from '../contract.js';
+import { billingWords, closedBecause, OFFERED_MAX } from '../contract.js';
 import { h } from '../element.js';
+import { may } from '../session.js';
 import { count } from './number.js';
 
 /**
@@ -9,8 +11,13 @@ import { count } from './number.js';
  * @param {string} [chosen]
  */
 export function contractChoice(contracts, chosen = '') {
-  if (contracts.length === 0) {
+  const isComplete = may('access:read') && contracts.length < OFFERED_MAX;
+  if (!isComplete) {
     return h('input', { id: 'contract', name: 'contract', required: true, value: chosen, autocomplete: 'off' });
+  }
+  if (contracts.length === 0) {
+    const none = h('option', { value: '', selected: true }, 'There is none yet: whoever runs this server sets them up');
+    return h('select', { id: 'contract', name: 'contract', required: true }, none);
   }
   const open = contracts.filter((it) => !closedBecause(it));
   const isKnown = contracts.some((it) => it.id === chosen);

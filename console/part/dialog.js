@@ -5,7 +5,7 @@ import { h } from '../element.js';
 /**
  * Asks before something that has consequences. It names them; whoever only presses Enter or Escape does nothing.
  * @param {object} question
- * @param {string} question.title
+ * @param {import('../element.js').Child} question.title
  * @param {import('../element.js').Child} question.consequence
  * @param {string} question.yes what the button says that does it
  * @param {boolean} [question.isGrave] whether it can't be undone

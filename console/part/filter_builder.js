@@ -93,10 +93,12 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
         'aria-label': `Condition ${place}: what`,
         onchange: () => {
           const other = /** @type {Field} */ (fields.find((it) => it.name === names.value));
-          Object.assign(condition, { name: other.name, operator: other.operators[0], value: '' });
+          const isAlike = other.kind === field.kind;
+          condition.name = other.name;
+          if (!isAlike) Object.assign(condition, { operator: other.operators[0], value: '' });
           writeChosen();
           drawConditions();
-          focusValue(n, m);
+          focusIn(n, m, 'select');
         },
       },
       fields.map((it) => h('option', { value: it.name, selected: it.name === field.name }, it.word)),
@@ -186,7 +188,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     expression[n] ??= [];
     expression[n].push({ name, operator: operators[0], value: '' });
     drawConditions();
-    focusValue(n, expression[n].length - 1);
+    focusIn(n, expression[n].length - 1, '.value');
   }
 
   /** @param {number} n @param {number} m */
@@ -198,10 +200,10 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     focusOn(chosen.querySelector('#filter-add'));
   }
 
-  /** @param {number} n @param {number} m */
-  function focusValue(n, m) {
+  /** @param {number} n @param {number} m @param {string} what */
+  function focusIn(n, m, what) {
     const row = expression.slice(0, n).flat().length + m;
-    focusOn(chosen.querySelectorAll('.condition')[row]?.querySelector('.value'));
+    focusOn(chosen.querySelectorAll('.condition')[row]?.querySelector(what));
   }
 
   const form = h(

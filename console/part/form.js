@@ -83,6 +83,32 @@ export function showFaults(form, faults, ids) {
 }
 
 /**
+ * Goes where a choice leads, when it is made: by the pointer at once, by the keyboard with Enter. Whoever only passes through
+ * the choices with the arrows goes nowhere.
+ * @param {HTMLSelectElement} select
+ * @param {(value: string) => void} act
+ */
+export function onChosen(select, act) {
+  const before = select.value;
+  let isPointed = false;
+  select.addEventListener('pointerdown', () => {
+    isPointed = true;
+  });
+  select.addEventListener('keydown', (event) => {
+    isPointed = false;
+    if (event.key !== 'Enter' || select.value === before) return;
+    event.preventDefault();
+    act(select.value);
+  });
+  select.addEventListener('change', () => {
+    if (isPointed) act(select.value);
+  });
+  select.addEventListener('blur', () => {
+    select.value = before;
+  });
+}
+
+/**
  * Does something while a button is pressed in: nobody sends twice.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<void>} work

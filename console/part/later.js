@@ -1,10 +1,14 @@
 // What comes later than the rest of its view, or again and again: each part waits, fails and is tried again by itself.
 
-import { h, replace } from '../element.js';
-import { SignedOut } from '../problem.js';
+import { h, redraw, replace } from '../element.js';
+import { Problem, SignedOut } from '../problem.js';
 import { problemPanel } from './problem.js';
+import { timeElement } from './time.js';
 
 /** @typedef {import('../element.js').Child} Child */
+
+/** Seconds after which something that fails is tried at the latest, if the server doesn't want to be left alone longer. */
+const LONGEST = 30;
 
 /**
  * A place that is filled when its content has come.
@@ -13,81 +17,105 @@ import { problemPanel } from './problem.js';
  * @param {() => Promise<Child>} load
  */
 export function later(signal, waiting, load) {
-  const place = h('div', { class: 'later', 'aria-busy': 'true' }, h('p', { class: 'waiting' }, waiting));
-  const fill = async () => {
-    try {
-      const content = await load();
-      if (!signal.aborted) replace(place, content);
-    } catch (cause) {
-      if (!signal.aborted) replace(place, problemPanel(cause, { retry: fill }));
-      onceBack(cause, signal, fill);
-    }
-    place.setAttribute('aria-busy', 'false');
-  };
-  fill();
+  const place = h('div', { class: 'later' }, h('p', { class: 'waiting' }, waiting));
+  fill(signal, place, load);
   return place;
 }
 
 /**
- * Fills a place, and keeps it up to date: drawn anew only when something has changed, and what somebody has opened there
- * stays open.
+ * The same, filled before it is shown: whoever turns a page stays at the pager.
+ * @param {AbortSignal} signal
+ * @param {() => Promise<Child>} load
+ */
+export async function filled(signal, load) {
+  const place = h('div', { class: 'later' });
+  await fill(signal, place, load);
+  return place;
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {Element} place
+ * @param {() => Promise<Child>} load
+ */
+function fill(signal, place, load) {
+  return attempt(signal, place, async () => {
+    const content = await load();
+    if (!signal.aborted) replace(place, content);
+  });
+}
+
+/**
+ * Does something for a place; what goes wrong is told there, and can be tried again.
+ * @param {AbortSignal} signal
+ * @param {Element} place
+ * @param {() => Promise<void>} work
+ */
+async function attempt(signal, place, work) {
+  const again = () => {
+    attempt(signal, place, work);
+  };
+  place.setAttribute('aria-busy', 'true');
+  try {
+    await work();
+  } catch (cause) {
+    if (!signal.aborted) replace(place, problemPanel(cause, { retry: again }));
+    if (cause instanceof SignedOut) addEventListener('gatehouse:session', again, { once: true, signal });
+  }
+  place.setAttribute('aria-busy', 'false');
+}
+
+/**
+ * Fills a place, and keeps it up to date: drawn anew only when something has changed. When it can't be read again, it says
+ * how old it is.
  * @param {AbortSignal} signal
  * @param {Element} place
  * @param {string} waiting
  * @param {number} seconds between two looks
  * @param {() => Promise<{text: string, draw: () => Child}>} read what is there, as a text to compare and as something to see
+ * @returns {Promise<void>} until it is filled for the first time
  */
-export function keepUp(signal, place, waiting, seconds, read) {
-  /** @type {string | undefined} */
-  let before;
+export async function keepUp(signal, place, waiting, seconds, read) {
+  const age = h('p', { class: 'fine whole', role: 'status', hidden: true });
+  /** @type {{text: string, at: Date} | undefined} */
+  let last;
   const look = async () => {
     const { text, draw } = await read();
-    if (signal.aborted || text === before) return;
-    // Whoever is inside with the keyboard isn't thrown out; the next look comes soon.
-    if (before !== undefined && place.contains(document.activeElement)) return;
-    const opened = [...place.querySelectorAll('details')].map((it) => it.open);
-    before = text;
-    replace(place, draw());
-    for (const [n, it] of place.querySelectorAll('details').entries()) it.open = opened[n] ?? it.open;
+    if (signal.aborted) return;
+    age.hidden = true;
+    if (!last) replace(place, draw(), age);
+    else if (text !== last.text) redraw(place, draw(), age);
+    last = { text, at: new Date() };
   };
-  const first = async () => {
-    replace(place, h('p', { class: 'waiting' }, waiting));
-    place.setAttribute('aria-busy', 'true');
-    try {
-      await look();
-    } catch (cause) {
-      if (!signal.aborted) replace(place, problemPanel(cause, { retry: first }));
-      onceBack(cause, signal, first);
-    }
-    place.setAttribute('aria-busy', 'false');
-  };
-  first();
-  repeat(signal, seconds, look);
-}
-
-/**
- * Tries again when somebody is signed in again, if that was what was wrong.
- * @param {unknown} cause
- * @param {AbortSignal} signal
- * @param {() => void} retry
- */
-function onceBack(cause, signal, retry) {
-  if (cause instanceof SignedOut) addEventListener('gatehouse:session', retry, { once: true, signal });
+  repeat(signal, seconds, look, () => {
+    if (!last) return;
+    replace(age, 'This could not be read again since ', timeElement(last.at.toISOString(), { isPrecise: true }), '.');
+    age.hidden = false;
+  });
+  replace(place, h('p', { class: 'waiting' }, waiting));
+  await attempt(signal, place, look);
 }
 
 /**
  * Does something again and again, as long as the view is there and somebody looks, until it says that it is over (`false`).
+ * Where it fails, it waits longer and longer, and as long as the server wants.
  * @param {AbortSignal} signal
  * @param {number} seconds between two times
  * @param {() => Promise<boolean | void>} look
+ * @param {(cause: unknown) => void} [fail] is told what went wrong
  */
-export async function repeat(signal, seconds, look) {
-  while (await pause(signal, seconds)) {
+export async function repeat(signal, seconds, look, fail) {
+  let wait = seconds;
+  while (await pause(signal, wait)) {
     if (document.hidden) continue;
     try {
       if ((await look()) === false) return;
-    } catch {
-      // The next look may be luckier. What is shown stays, and says since when it is.
+      wait = seconds;
+    } catch (cause) {
+      if (signal.aborted) return;
+      const wanted = cause instanceof Problem ? cause.retryAfter : 0;
+      wait = Math.max(wanted, Math.min(2 * wait, LONGEST));
+      fail?.(cause);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { go } from '../address.js';
 import { h } from '../element.js';
+import { onChosen } from './form.js';
 import { count, counted } from './number.js';
 
 export const SIZES = [25, 50, 100, 250];
@@ -24,6 +25,7 @@ export function pageIn(query, size = 50) {
 
 /**
  * @param {object} what
+ * @param {string} [what.id] tells it from another in the same view
  * @param {number} what.page
  * @param {number} what.size
  * @param {number} [what.total] how many there are, where that is known
@@ -31,7 +33,7 @@ export function pageIn(query, size = 50) {
  * @param {[string, string]} what.noun
  * @param {(to: {page: number, size: number}) => string} what.linkTo
  */
-export function pager({ page, size, total, isLast = false, noun, linkTo }) {
+export function pager({ id = 'page', page, size, total, isLast = false, noun, linkTo }) {
   const last = total === undefined ? undefined : Math.max(1, Math.min(PAGE_MAX, Math.ceil(total / size)));
   const hasNext = last === undefined ? !isLast : page < last;
   const step = (
@@ -45,7 +47,7 @@ export function pager({ page, size, total, isLast = false, noun, linkTo }) {
       ? h('a', { id, class: 'button', href: linkTo({ page: to, size }), 'aria-label': word, title: word }, sign)
       : h('span', { class: 'button off', 'aria-hidden': 'true' }, sign);
   const number = h('input', {
-    id: 'page-number',
+    id: `${id}-number`,
     type: 'number',
     min: 1,
     max: last ?? PAGE_MAX,
@@ -56,22 +58,20 @@ export function pager({ page, size, total, isLast = false, noun, linkTo }) {
   const sizes = SIZES.includes(size) ? SIZES : [...SIZES, size].sort((a, b) => a - b);
   const choice = h(
     'select',
-    {
-      id: 'page-size',
-      'aria-label': 'Rows on a page',
-      // The first row that is seen now stays on the page.
-      onchange: () =>
-        go(linkTo({ size: Number(choice.value), page: Math.floor(((page - 1) * size) / Number(choice.value)) + 1 })),
-    },
+    { id: `${id}-size`, 'aria-label': 'Rows on a page' },
     sizes.map((it) => h('option', { value: it, selected: it === size }, `${it} a page`)),
+  );
+  // The first row that is seen now stays on the page.
+  onChosen(choice, (value) =>
+    go(linkTo({ size: Number(value), page: Math.floor(((page - 1) * size) / Number(value)) + 1 })),
   );
   return h(
     'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
+    { class: 'pager', 'aria-label': `Pages of ${noun[1]}` },
     total !== undefined && h('span', { class: 'total' }, counted(total, ...noun)),
     h('span', { class: 'grow' }),
-    step('page-first', 'First page', '«', 1, page > 1),
-    step('page-previous', 'Previous page', '‹', Math.min(page - 1, last ?? page), page > 1),
+    step(`${id}-first`, 'First page', '«', 1, page > 1),
+    step(`${id}-previous`, 'Previous page', '‹', Math.min(page - 1, last ?? page), page > 1),
     h(
       'form',
       {
@@ -83,8 +83,8 @@ export function pager({ page, size, total, isLast = false, noun, linkTo }) {
       number,
       last !== undefined && h('span', {}, ` of ${count(last)}`),
     ),
-    step('page-next', 'Next page', '›', page + 1, hasNext),
-    last !== undefined && step('page-last', 'Last page', '»', last, page < last),
+    step(`${id}-next`, 'Next page', '›', page + 1, hasNext),
+    last !== undefined && step(`${id}-last`, 'Last page', '»', last, page < last),
     choice,
   );
 }

@@ -48,3 +48,15 @@ export const statusKind = (status) => KINDS[status] ?? 'over';
 export function statusMark(status, word = statusWord(status)) {
   return h('span', { class: `status ${statusKind(status)}`, title: status }, word);
 }
+
+/**
+ * How a batch is.
+ * @param {{state: string}} task
+ * @param {{succeeded: number}} [progress]
+ */
+export function taskMark({ state }, progress) {
+  if (state === 'TERMINATED') return statusMark(state, 'Stopped');
+  if (state === 'FAILED' && progress?.succeeded === 0)
+    return h('span', { class: 'status bad', title: state }, 'All failed');
+  return statusMark(state);
+}

@@ -15,6 +15,7 @@ import { Problem } from '../problem.js';
 import { may } from '../session.js';
 
 /** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('../element.js').Child} Child */
 
 export const title = () => 'Access';
 export const needs = ['access:read'];
@@ -57,7 +58,7 @@ export async function show({ tenant, params: [id], signal, link }) {
     endDateTime,
     createdBy,
   }) {
-    /** @type {[string, import('../element.js').Child][]} */
+    /** @type {[string, Child][]} */
     const rows = [
       ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, EXPLAINED[status])]],
       ['Username', [h('code', {}, username), copyButton('username', username)]],
@@ -109,7 +110,7 @@ export async function show({ tenant, params: [id], signal, link }) {
   }
 
   /**
-   * @param {{status: string, title: string, consequence: string[], yes: string, done: string, isGrave?: boolean}} what
+   * @param {{status: string, title: Child, consequence: Child[], yes: string, done: string, isGrave?: boolean}} what
    */
   async function change({ status, title, consequence, yes, done, isGrave }) {
     const question = { title, yes, isGrave, consequence: consequence.map((it) => h('p', {}, it)) };
@@ -117,8 +118,8 @@ export async function show({ tenant, params: [id], signal, link }) {
     const body = await patch({ status });
     if (!body) return;
     draw(body);
-    announce(done);
-    replace(outcome, h('p', { class: 'panel', role: 'status' }, done));
+    announce(`${body.name} ${done}`);
+    replace(outcome, h('p', { class: 'panel', role: 'status' }, h('bdi', {}, body.name), ' ', done));
     focusOn(view.querySelector('h1'));
   }
 
@@ -126,7 +127,7 @@ export async function show({ tenant, params: [id], signal, link }) {
   async function rotate(access) {
     const own = h('input', { id: 'own-password', type: 'password', autocomplete: 'new-password', maxlength: 72 });
     const question = {
-      title: `A new password for ${access.name}?`,
+      title: asking('A new password for', access.name),
       consequence: [
         h(
           'p',
@@ -187,17 +188,20 @@ const EXPLAINED = {
   TERMINATED: 'Its device may never connect again.',
 };
 
+/** A question about a name, whose letters can't turn the rest around. @param {string} what @param {string} name */
+const asking = (what, name) => [what, ' ', h('bdi', {}, name), '?'];
+
 const SUSPEND = (/** @type {any} */ { name }) => ({
   status: 'SUSPENDED',
-  title: `Suspend ${name}?`,
+  title: asking('Suspend', name),
   consequence: ['From the next check on, its device can’t connect. It can be activated again at any time.'],
   yes: 'Suspend',
-  done: `${name} is suspended: the next check refuses it.`,
+  done: 'is suspended: the next check refuses it.',
 });
 
 const ACTIVATE = (/** @type {any} */ { name, status, endDateTime }, /** @type {boolean} */ isPlanned) => ({
   status: 'ACTIVE',
-  title: status === 'PENDING_TERMINATE' ? `Keep ${name}?` : `Activate ${name}?`,
+  title: asking(status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate', name),
   consequence: [
     status === 'PENDING_ACTIVE'
       ? 'Its validity begins now, not with its first connection, and its end follows from that.'
@@ -209,17 +213,17 @@ const ACTIVATE = (/** @type {any} */ { name, status, endDateTime }, /** @type {b
       : []),
   ],
   yes: status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate',
-  done: `${name} is active.`,
+  done: 'is active.',
 });
 
 const TERMINATE = (/** @type {any} */ { name, username }) => ({
   status: 'TERMINATED',
-  title: `Terminate ${name}?`,
+  title: asking('Terminate', name),
   consequence: [
     'From the next check on, its device can never connect again. This can’t be undone.',
-    `The username ${username} stays taken: no other access of this tenant can get it.`,
+    ['The username ', h('bdi', {}, username), ' stays taken: no other access of this tenant can get it.'],
   ],
   yes: 'Terminate for good',
-  done: `${name} is terminated.`,
+  done: 'is terminated.',
   isGrave: true,
 });

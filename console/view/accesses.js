@@ -4,8 +4,8 @@ import { go } from '../address.js';
 import { getPage, path } from '../api.js';
 import { contractsOf } from '../contract.js';
 import { h } from '../element.js';
-import { ACCESS_FIELDS, BadFilter, readFilter, toQuery } from '../filter.js';
-import { filterPanel } from '../part/filter_panel.js';
+import { ACCESS_FIELDS, readFilter, toQuery } from '../filter.js';
+import { filterPanel, filterProblem } from '../part/filter_panel.js';
 import { pageIn, pager } from '../part/pages.js';
 import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
@@ -39,7 +39,11 @@ export async function show(context) {
   const { page, size } = pageIn(query);
   const linkTo = (/** @type {{page?: number, size?: number, filter?: string}} */ to) =>
     link(['accesses'], { filter: text, size, ...to });
-  const [list, contracts] = await Promise.all([readList(tenant, text, { page, size, signal }), contractsOf(tenant)]);
+  const [list, contracts] = await Promise.all([
+    readList(tenant, text, { page, size, signal }),
+    // They are only proposed: whoever knows one can type it.
+    contractsOf(tenant).catch(() => []),
+  ]);
   const offerings = [...new Set(contracts.map((it) => it.productOfferingId))];
   return h(
     'div',
@@ -51,18 +55,12 @@ export async function show(context) {
       suggestions: { contractId: contracts.map((it) => it.id), productOfferingId: offerings },
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
-    list instanceof BadFilter
-      ? h(
-          'div',
-          { class: 'panel problem', role: 'alert' },
-          h('h2', {}, 'This filter can’t be read'),
-          h('p', {}, list.message),
-        )
-      : results(context, list, { page, size, text, linkTo }),
+    'items' in list ? results(context, list, { page, size, text, linkTo }) : list.panel,
   );
 }
 
 /**
+ * The list, or what is wrong with the filter that asks for it: that stays there to be mended.
  * @param {string} tenant
  * @param {string} text
  * @param {{page: number, size: number, signal: AbortSignal}} which
@@ -72,7 +70,8 @@ async function readList(tenant, text, which) {
     const query = toQuery(readFilter(text, ACCESS_FIELDS));
     return await getPage(path(tenant, 'access'), { query, ...which });
   } catch (cause) {
-    if (cause instanceof BadFilter) return cause;
+    const panel = text !== '' && filterProblem(cause);
+    if (panel) return { panel };
     throw cause;
   }
 }

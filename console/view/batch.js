@@ -6,23 +6,27 @@ import { announce } from '../frame.js';
 import { batchDownload } from '../part/batch_download.js';
 import { batchFailures } from '../part/batch_failures.js';
 import { confirm } from '../part/dialog.js';
-import { later, pause } from '../part/later.js';
+import { filled, repeat } from '../part/later.js';
 import { count, counted } from '../part/number.js';
 import { pageIn, pager } from '../part/pages.js';
 import { inOneLine, problemPanel } from '../part/problem.js';
 import { showProgress } from '../part/progress.js';
 import { copyButton } from '../part/secret.js';
-import { statusMark } from '../part/status.js';
+import { statusMark, taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
+import { Problem } from '../problem.js';
 import { may } from '../session.js';
 import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../task.js';
 
 /** @typedef {import('../views.js').Context} Context */
 /** @typedef {import('../task.js').Task} Task */
 
+/** So many items are shown on a page, of those that failed and of those that succeeded. */
+const PAGE = 25;
+
 /** Seconds between two looks at a batch that runs. */
-const AGAIN = 0.5;
+const AGAIN = 1;
 
 export const title = () => 'Batch';
 export const needs = ['access:read'];
@@ -35,7 +39,7 @@ export async function show(context) {
     signal,
   } = context;
   let [task, progress] = await Promise.all([readTask(tenant, id, signal), readProgress(tenant, id, signal)]);
-  const state = h('dd', {}, stateMark(task));
+  const state = h('dd', {}, taskMark(task, progress));
   const far = h('dd', {});
   const stop = h('p', { class: 'buttons' });
   const outcome = h('div', {});
@@ -43,33 +47,31 @@ export async function show(context) {
   showProgress(far, progress);
 
   async function finish() {
-    replace(state, stateMark(task));
+    replace(state, taskMark(task, progress));
     replace(stop);
     replace(outcome, await outcomeOf(context, task, progress));
   }
 
-  async function follow() {
-    while (!isOver(task) && (await pause(signal, AGAIN))) {
-      try {
-        [progress, task] = [await readProgress(tenant, id, signal), await readTask(tenant, id, signal)];
-        replace(trouble);
-      } catch {
-        if (signal.aborted) return;
-        replace(
-          trouble,
-          h('p', { class: 'panel notice' }, 'How far it is can’t be read just now. It goes on; this page tries again.'),
-        );
-        continue;
-      }
-      replace(state, stateMark(task));
-      showProgress(far, progress);
+  /** Looks how far it is. Whether it is worth looking again. */
+  async function look() {
+    try {
+      [progress, task] = [await readProgress(tenant, id, signal), await readTask(tenant, id, signal)];
+    } catch (cause) {
+      const isGone = cause instanceof Problem && [403, 404].includes(cause.status);
+      if (!isGone) throw cause;
+      replace(trouble, problemPanel(cause));
+      return false;
     }
-    if (signal.aborted) return;
+    replace(trouble);
+    replace(state, taskMark(task, progress));
+    showProgress(far, progress);
+    if (!isOver(task)) return true;
     // The last numbers are read after the end: then they are the last.
     progress = await readProgress(tenant, id, signal);
     showProgress(far, progress);
     await finish();
     announce(`The batch is over: ${counted(progress.succeeded, 'item')} succeeded, ${count(progress.failed)} failed.`);
+    return false;
   }
 
   async function stopIt() {
@@ -94,14 +96,13 @@ export async function show(context) {
   if (isOver(task)) await finish();
   else {
     if (may('access:write')) replace(stop, h('button', { type: 'button', onclick: stopIt }, 'Stop'));
-    follow().catch((cause) => {
-      if (!signal.aborted) replace(trouble, problemPanel(cause));
-    });
+    const words = 'How far it is can’t be read just now. It goes on; this page tries again.';
+    repeat(signal, AGAIN, look, () => replace(trouble, h('p', { class: 'panel notice' }, words)));
   }
   return h(
     'div',
     {},
-    h('div', { class: 'title' }, h('h1', {}, KIND_WORDS[task.kind], ' of ', timeElement(madeAt(id))), stop),
+    h('div', { class: 'title' }, h('h1', {}, KIND_WORDS[task.kind], ', accepted ', timeElement(madeAt(id))), stop),
     h(
       'section',
       { class: 'panel', 'aria-label': 'The batch' },
@@ -121,16 +122,13 @@ export async function show(context) {
   );
 }
 
-/** @param {Task} task */
-const stateMark = ({ state }) => statusMark(state, state === 'TERMINATED' ? 'Stopped' : undefined);
-
 /**
  * @param {Context} context
  * @param {Task} task
  * @param {import('../part/progress.js').Progress} progress
  */
 async function outcomeOf(context, task, progress) {
-  const { tenant, signal, query } = context;
+  const { tenant, signal, query, link } = context;
   if (task.state === 'REJECTED') {
     const why = await readRejection(tenant, task.id, signal);
     return h(
@@ -141,26 +139,35 @@ async function outcomeOf(context, task, progress) {
       h('p', {}, 'Nothing was done.'),
     );
   }
-  return [
+  const { page, size } = pageIn(query, PAGE);
+  const { page: failed } = pageIn(new URLSearchParams({ page: query.get('failed') ?? '1' }));
+  // Two lists share the address: whoever turns a page of one stays where they are in the other.
+  const linkTo = (/** @type {{page?: number, failed?: number, size: number}} */ to) =>
+    link(['batches', task.id], { ...(to.size === size && { page, failed }), ...to });
+  return Promise.all([
     progress.succeeded > 0 && batchDownload(context, task),
     progress.failed > 0 &&
-      batchFailures(context, task, pageIn(new URLSearchParams({ page: query.get('failed') ?? '1' }), 25)),
-    progress.succeeded > 0 && succeededItems(context, task, pageIn(query, 25)),
-  ];
+      batchFailures(context, task, {
+        page: failed,
+        size,
+        linkTo: ({ page, size }) => linkTo({ failed: page, size }),
+      }),
+    progress.succeeded > 0 && succeededItems(context, task, { page, size, linkTo }),
+  ]);
 }
 
 /**
  * @param {Context} context
  * @param {Task} task
- * @param {{page: number, size: number}} which
+ * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-function succeededItems({ tenant, signal, link }, task, which) {
+async function succeededItems({ tenant, signal, link }, task, { page, size, linkTo }) {
   return h(
     'section',
     { class: 'panel', 'aria-labelledby': 'succeeded-title' },
     h('h2', { id: 'succeeded-title' }, 'What succeeded'),
-    later(signal, 'Reading what succeeded …', async () => {
-      const { items, total } = await listItems(tenant, task.id, 'succeeded', which, signal);
+    await filled(signal, async () => {
+      const { items, total } = await listItems(tenant, task.id, 'succeeded', { page, size }, signal);
       const hasPasswords = items.some((it) => it.access.password !== undefined);
       return [
         table({
@@ -178,7 +185,7 @@ function succeededItems({ tenant, signal, link }, task, which) {
           ],
           rows: items,
         }),
-        pager({ ...which, total, noun: ['access', 'accesses'], linkTo: (to) => link(['batches', task.id], to) }),
+        pager({ page, size, total, noun: ['access', 'accesses'], linkTo }),
       ];
     }),
   );

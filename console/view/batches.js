@@ -4,11 +4,11 @@ import { h, replace } from '../element.js';
 import { keepUp } from '../part/later.js';
 import { pageIn, pager } from '../part/pages.js';
 import { progressBar } from '../part/progress.js';
-import { statusMark } from '../part/status.js';
+import { taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
 import { may } from '../session.js';
-import { isOver, KIND_WORDS, listTasks, readProgress } from '../task.js';
+import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../task.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -19,26 +19,25 @@ export const title = () => 'Batches';
 export const needs = ['access:read', 'access:write'];
 
 /** @param {Context} context */
-export function show({ tenant, query, signal, link }) {
+export async function show({ tenant, query, signal, link }) {
   const { page, size } = pageIn(query, 25);
   const place = h('div', {});
   /** How far those are that are over: that never changes. @type {Map<string, import('../part/progress.js').Progress>} */
   const known = new Map();
   const read = async () => {
     const { tasks, total } = await listTasks(tenant, { page, size }, signal);
-    const far = await Promise.all(
-      tasks.map(async (task) => {
-        const progress = known.get(task.id) ?? (await readProgress(tenant, task.id, signal));
-        if (isOver(task)) known.set(task.id, progress);
-        return progress;
-      }),
-    );
-    const rows = tasks.map((task, n) => ({ ...task, progress: far[n] }));
+    const asked = tasks.filter(({ id }) => !known.has(id)).map(({ id }) => id);
+    const far = await readAllProgress(tenant, asked, signal);
+    for (const { id, state } of tasks) {
+      const progress = far.get(id);
+      if (progress && isOver({ state })) known.set(id, progress);
+    }
+    const rows = tasks.map((task) => ({ ...task, progress: known.get(task.id) ?? far.get(task.id) }));
     const draw = () => (total === 0 ? noBatches(link) : list(rows, total));
     return { text: JSON.stringify([rows, total]), draw };
   };
   const list = (
-    /** @type {(import('../task.js').Task & {progress: import('../part/progress.js').Progress})[]} */ rows,
+    /** @type {(import('../task.js').Task & {progress?: import('../part/progress.js').Progress})[]} */ rows,
     /** @type {number} */ total,
   ) =>
     h(
@@ -53,14 +52,14 @@ export function show({ tenant, query, signal, link }) {
             cell: (it) => h('a', { href: link(['batches', it.id]) }, timeElement(madeAt(it.id), { isPrecise: true })),
           },
           { name: 'What', cell: (it) => KIND_WORDS[it.kind] },
-          { name: 'State', cell: (it) => statusMark(it.state, it.state === 'TERMINATED' ? 'Stopped' : undefined) },
-          { name: 'Items', cell: (it) => progressBar(it.progress) },
+          { name: 'State', cell: (it) => taskMark(it, it.progress) },
+          { name: 'Items', cell: (it) => (it.progress ? progressBar(it.progress) : '—') },
         ],
         rows,
       }),
       pager({ page, size, total, noun: ['batch', 'batches'], linkTo: (to) => link(['batches'], to) }),
     );
-  if (may('access:read')) keepUp(signal, place, 'Looking for batches …', AGAIN, read);
+  if (may('access:read')) await keepUp(signal, place, 'Looking for batches …', AGAIN, read);
   else replace(place, h('p', { class: 'panel' }, 'This sign-in sends batches, but may not follow them.'));
   return h(
     'div',

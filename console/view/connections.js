@@ -1,11 +1,11 @@
 // The connections at all platforms as one list, with the accounts' problems beside it.
 
 import { go } from '../address.js';
-import { get, getPage, path } from '../api.js';
+import { get, getAll, path } from '../api.js';
 import { h } from '../element.js';
-import { BadFilter, PRODUCT_FIELDS, readFilter, toQuery } from '../filter.js';
+import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter.js';
 import { accountProblems } from '../part/account_problems.js';
-import { filterPanel } from '../part/filter_panel.js';
+import { filterPanel, filterProblem } from '../part/filter_panel.js';
 import { pageIn, pager } from '../part/pages.js';
 import { productTable } from '../part/product_table.js';
 
@@ -57,23 +57,26 @@ export async function show(context) {
   );
 }
 
+/** @typedef {{text: string, page: number, size: number, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} Which */
+
 /**
+ * The list, or what is wrong with the filter that asks for it: that stays there to be mended.
  * @param {Context} context
- * @param {{text: string, page: number, size: number, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} which
+ * @param {Which} which
  */
-async function list({ tenant, signal, link }, { text, page, size, linkTo }) {
-  let query = '';
+async function list(context, which) {
   try {
-    query = toQuery(readFilter(text, PRODUCT_FIELDS));
+    return await results(context, which);
   } catch (cause) {
-    if (!(cause instanceof BadFilter)) throw cause;
-    return h(
-      'div',
-      { class: 'panel problem', role: 'alert' },
-      h('h2', {}, 'This filter can’t be read'),
-      h('p', {}, cause.message),
-    );
+    const panel = which.text !== '' && filterProblem(cause);
+    if (panel) return panel;
+    throw cause;
   }
+}
+
+/** @param {Context} context @param {Which} which */
+async function results({ tenant, signal, link }, { text, page, size, linkTo }) {
+  const query = toQuery(readFilter(text, PRODUCT_FIELDS));
   const address = `${path(tenant, 'product')}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
   const { body } = await get(address, { signal, headers: { prefer: 'handling=strict' } });
   const { entities, errors } = body;
@@ -110,6 +113,6 @@ function nothing(page, text, linkTo) {
 
 /** @param {string} tenant @param {AbortSignal} signal @returns {Promise<any[]>} */
 async function accountsOf(tenant, signal) {
-  const { items } = await getPage(path(tenant, 'account'), { page: 1, size: 1000, signal });
+  const { items } = await getAll(path(tenant, 'account'), { signal });
   return items;
 }

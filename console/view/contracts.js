@@ -41,6 +41,13 @@ export async function show({ tenant, query, signal, link }) {
     h(
       'section',
       { class: 'panel', 'aria-label': 'Contracts' },
+      items.length === 0 &&
+        h(
+          'p',
+          {},
+          'There is nothing on this page: it is behind the last one. ',
+          h('a', { href: link(['contracts'], { page: Math.ceil(total / size), size }) }, 'The last page'),
+        ),
       table({
         caption: 'Contracts, by ID',
         columns: [

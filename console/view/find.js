@@ -30,6 +30,8 @@ export async function show(context) {
   });
   const results = h('div', { 'aria-live': 'polite' });
   const button = h('button', { type: 'submit', class: 'main' }, 'Find');
+  const words = 'These are too many for an address: whoever you share this one with finds an empty form.';
+  const tooLong = h('p', { class: 'fine', hidden: true }, words);
 
   async function look() {
     const given = [...new Set(split(input.value))];
@@ -52,9 +54,11 @@ export async function show(context) {
       class: 'panel fields',
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
+        // The address can be shared, and leads to the same search; or to none, where it would be too long.
         const numbers = split(input.value).join(' ');
-        // The address can be shared, and leads to the same search.
-        if (numbers.length <= SHARED_MAX) history.replaceState(null, '', link(['connections', 'find'], { numbers }));
+        const isShort = numbers.length <= SHARED_MAX;
+        history.replaceState(null, '', link(['connections', 'find'], isShort ? { numbers } : {}));
+        tooLong.hidden = isShort;
         whilePressed(button, look);
       },
     },
@@ -63,6 +67,7 @@ export async function show(context) {
       control: input,
       hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, with lines, spaces or commas between. What each is, is told by its form.',
     }),
+    tooLong,
     h('p', { class: 'buttons' }, button),
   );
   if (query.has('numbers')) whilePressed(button, look);

@@ -12,7 +12,7 @@ import { ACCESS_STATUSES, statusMark, statusWord } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
 import { may } from '../session.js';
-import { isOver, KIND_WORDS, listTasks, readProgress } from '../task.js';
+import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../task.js';
 
 /** So many contracts are shown; all of them are in their own view. */
 const CONTRACTS_MAX = 12;
@@ -165,8 +165,13 @@ function contractTable(byContract, link) {
 /** @param {Context} context */
 async function readRunning({ tenant, signal, link }) {
   const { tasks, total } = await listTasks(tenant, { page: 1, size: 100 }, signal);
-  const open = tasks.filter((it) => !isOver(it)).slice(0, 10);
-  const far = await Promise.all(open.map((it) => readProgress(tenant, it.id, signal)));
+  const running = tasks.filter((it) => !isOver(it));
+  const open = running.slice(0, 10);
+  const far = await readAllProgress(
+    tenant,
+    open.map((it) => it.id),
+    signal,
+  );
   const draw = () => {
     if (open.length === 0) {
       return h(
@@ -176,22 +181,27 @@ async function readRunning({ tenant, signal, link }) {
         total > 0 && h('a', { href: link(['batches']) }, 'What came of the others'),
       );
     }
-    return h(
-      'ul',
-      { class: 'tasks' },
-      open.map((task, n) =>
-        h(
-          'li',
-          {},
-          h('a', { href: link(['batches', task.id]) }, KIND_WORDS[task.kind]),
-          ' of ',
-          timeElement(madeAt(task.id)),
-          progressBar(far[n]),
-        ),
+    return [
+      h(
+        'ul',
+        { class: 'tasks' },
+        open.map((task) => {
+          const progress = far.get(task.id);
+          return h(
+            'li',
+            {},
+            h('a', { href: link(['batches', task.id]) }, KIND_WORDS[task.kind]),
+            ', accepted ',
+            timeElement(madeAt(task.id)),
+            progress && progressBar(progress),
+          );
+        }),
       ),
-    );
+      running.length > open.length &&
+        h('p', {}, h('a', { href: link(['batches']) }, `All batches: at least ${count(running.length)} are under way`)),
+    ];
   };
-  return { text: JSON.stringify([open, far, total]), draw };
+  return { text: JSON.stringify([running, [...far], total]), draw };
 }
 
 /** @param {number | undefined} milliseconds */
