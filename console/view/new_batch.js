@@ -24,7 +24,7 @@ import { readRetry } from '../retry.js';
  * @property {{title: string, consequence: string[], yes: string, isGrave?: boolean}} [question]
  */
 
-/** @typedef {{element: HTMLElement, ready: () => Ready | undefined}} Form */
+/** @typedef {{element: HTMLElement, ready: () => Ready | undefined | Promise<Ready | undefined>}} Form */
 
 export const title = () => 'New batch';
 export const needs = ['access:write'];
@@ -66,7 +66,7 @@ export async function show({ tenant, query, link, signal }) {
 
   async function submit() {
     replace(trouble);
-    const ready = form.ready();
+    const ready = await form.ready();
     if (!ready) return;
     const { address, body, note, question } = ready;
     if (question && !(await confirm({ ...question, consequence: question.consequence.map((it) => h('p', {}, it)) })))
