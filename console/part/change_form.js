@@ -19,10 +19,12 @@ const CHANGES = /** @type {[string, string][]} */ ([
  */
 export function changeForm(kind, retry) {
   const isEnd = kind === 'end';
-  const chosen = retry?.note.status ?? 'SUSPENDED';
+  // What somebody else has asked for isn't guessed: it might be the opposite.
+  const chosen = retry ? CHANGES.find(([it]) => it === retry.note.status)?.[0] : 'SUSPENDED';
   const status = h(
     'select',
-    { id: 'change' },
+    { id: 'change', required: true },
+    chosen === undefined && h('option', { value: '', selected: true }, 'Choose what is to be done'),
     CHANGES.map(([value, word]) => h('option', { value, selected: value === chosen }, word)),
   );
   const area = h('textarea', {

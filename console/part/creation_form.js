@@ -2,6 +2,7 @@
 // anything is sent.
 
 import { h, replace } from '../element.js';
+import { markRefused } from '../failed_items.js';
 import { readFileRows, readPasted, refuse } from '../rows.js';
 import { decode, FILE_BYTES_MAX } from '../text_input.js';
 import { contractChoice } from './contract_choice.js';
@@ -59,6 +60,7 @@ export function creationForm(contracts, { retry, contract }) {
     if (first !== firstLine) [firstLine, hasHeading] = [first, undefined];
     const kind = /** @type {'deviceName' | 'username'} */ (each.value);
     read = list.value.trim() === '' ? undefined : readPasted(list.value, kind, hasHeading);
+    if (read && retry?.refused) markRefused(read.rows, retry.refused);
     drawPreview();
   };
   list.addEventListener('input', rereadList);

@@ -96,8 +96,8 @@ export async function show({ tenant, query, link, signal }) {
       h(
         'p',
         { class: 'panel' },
-        'This is what failed in the batch before. Mend what was wrong, then send it.',
-        retry.table !== undefined && ' Passwords that were chosen are not kept: add them, or new ones are generated.',
+        'This is what failed in the batch before. Mend what was wrong, then send it. ',
+        lostOf(retry),
       ),
     h(
       'form',
@@ -114,4 +114,18 @@ export async function show({ tenant, query, link, signal }) {
       h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['batches']) }, 'Cancel')),
     ),
   );
+}
+
+/**
+ * What nobody can know any more of a batch that is sent again.
+ * @param {import('../retry.js').Retry} retry
+ */
+function lostOf({ kind, table, note }) {
+  if (kind === 'create') {
+    return table === undefined
+      ? 'Nothing but their number is kept. Passwords that were chosen are not: new ones are generated.'
+      : 'Passwords that were chosen are not kept: add them, or new ones are generated.';
+  }
+  if (kind === 'end' || note.status) return undefined;
+  return 'The batch doesn’t tell what was asked of it, and this tab hasn’t sent it: choose again what is to be done. It may have set a password, too; only the command line and the API do that for many.';
 }
