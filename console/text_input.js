@@ -1,7 +1,9 @@
 // Text that comes from a file, whatever program has written it.
 
-/** A server reads no more of a batch, unless it is set otherwise; nor does the command line of a file. */
-export const FILE_BYTES_MAX = 32 * 1024 * 1024;
+import { BODY_BYTES_USUAL } from './batch_limit.js';
+
+/** The command line reads no more, either. */
+export const FILE_BYTES_MAX = BODY_BYTES_USUAL;
 
 /**
  * The text of a file, or why it has none.

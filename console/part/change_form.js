@@ -1,9 +1,11 @@
 // Which accesses a batch changes or ends, and how; with what is wrong with their IDs before anything is sent.
 
+import { warnOfItems } from '../batch_limit.js';
 import { h, replace } from '../element.js';
 import { readIds } from '../ids.js';
 import { field } from './form.js';
 import { counted } from './number.js';
+import { readAsTyped } from './pasted_text.js';
 import { rowFaults } from './row_faults.js';
 
 const CHANGES = /** @type {[string, string][]} */ ([
@@ -49,6 +51,7 @@ export function changeForm(kind, retry) {
     if (area.value.trim() === '' && !fault) return replace(preview);
     const { ids, faulty, repeated, column, trouble } = read;
     const wrong = trouble ?? fault;
+    const many = warnOfItems(ids.length);
     replace(
       preview,
       wrong && h('p', { class: 'fault', role: 'alert' }, wrong),
@@ -65,10 +68,11 @@ export function changeForm(kind, retry) {
           { class: 'fine' },
           `${counted(repeated.length, 'line repeats an ID that stands', 'lines repeat IDs that stand')} above, first on line ${repeated[0]}. Each ID is sent once.`,
         ),
+      many && h('p', { class: 'panel notice' }, many),
     );
   }
 
-  area.addEventListener('input', reread);
+  const readNow = readAsTyped(area, reread);
   drawPreview();
   const element = h(
     'div',
@@ -82,6 +86,7 @@ export function changeForm(kind, retry) {
     preview,
   );
   const ready = () => {
+    readNow();
     const { ids, faulty, trouble } = read;
     if (trouble || ids.length === 0) {
       drawPreview('There is no access ID in it. One looks like 01a1dd4d-f036-7005-9379-54b08ec1966e.');

@@ -1,6 +1,7 @@
 // Which accesses a batch creates: so many, those of a pasted list, or those of a file; with what is wrong with them before
 // anything is sent.
 
+import { warnOfItems } from '../batch_limit.js';
 import { h, replace } from '../element.js';
 import { markRefused } from '../failed_items.js';
 import { readFileRows, readPasted, refuse } from '../rows.js';
@@ -8,6 +9,7 @@ import { decode, FILE_BYTES_MAX } from '../text_input.js';
 import { contractChoice } from './contract_choice.js';
 import { choices, field } from './form.js';
 import { count, counted } from './number.js';
+import { readAsTyped } from './pasted_text.js';
 import { rowFaults } from './row_faults.js';
 import { table } from './table.js';
 
@@ -56,6 +58,8 @@ export function creationForm(contracts, { retry, contract }) {
   let reading = Promise.resolve();
 
   const rereadList = () => {
+    // It may have waited until another way was chosen; whoever comes back to the list has it read again.
+    if (way !== 'list') return;
     const [first] = list.value.trimStart().split('\n', 1);
     if (first !== firstLine) [firstLine, hasHeading] = [first, undefined];
     const kind = /** @type {'deviceName' | 'username'} */ (each.value);
@@ -63,7 +67,7 @@ export function creationForm(contracts, { retry, contract }) {
     if (read && retry?.refused) markRefused(read.rows, retry.refused);
     drawPreview();
   };
-  list.addEventListener('input', rereadList);
+  const readListNow = readAsTyped(list, rereadList);
   each.addEventListener('change', rereadList);
 
   async function rereadFile() {
@@ -81,11 +85,21 @@ export function creationForm(contracts, { retry, contract }) {
   };
   file.addEventListener('change', startReading);
 
+  const warning = h('p', { class: 'panel notice', 'aria-live': 'polite', hidden: true });
+  const warnOfNumber = () => {
+    const words = warnOfItems(Number(number.value));
+    warning.textContent = words ?? '';
+    warning.hidden = !words;
+  };
+  number.addEventListener('input', warnOfNumber);
+  warnOfNumber();
+
   function drawPreview() {
     isWithoutFaulty = false;
     if (!read) return replace(preview);
     const { rows, unused, nEmpty, heading, trouble } = read;
     const faulty = rows.filter((it) => it.faults.length > 0);
+    const many = warnOfItems(rows.length);
     const headingWords = heading && headingNote(heading);
     if (trouble) return replace(preview, headingWords, fault(trouble));
     if (rows.length === 0) return replace(preview, headingWords, fault('There is no row in it.'));
@@ -103,6 +117,7 @@ export function creationForm(contracts, { retry, contract }) {
           { class: 'fine' },
           `${counted(nEmpty, 'row of empty cells is', 'rows of empty cells are')} left out. A cell of “""” makes an access of which everything is generated.`,
         ),
+      many && h('p', { class: 'panel notice' }, many),
       h(
         'h3',
         {},
@@ -161,6 +176,7 @@ export function creationForm(contracts, { retry, contract }) {
     const ways = {
       number: () => [
         field({ label: 'How many', control: number, hint: 'Usernames, passwords and names of devices are generated.' }),
+        warning,
       ],
       list: () => [
         field({
@@ -203,7 +219,8 @@ export function creationForm(contracts, { retry, contract }) {
       note: { contractId },
     });
     if (way === 'number') return batch({ numberOfAccesses: Number(number.value) });
-    if (way === 'file') await reading;
+    if (way === 'list') readListNow();
+    else await reading;
     if (!read || read.trouble || read.rows.length === 0) {
       if (!read) replace(preview, fault(way === 'list' ? 'Paste a list first.' : 'Choose a file first.'));
       (way === 'list' ? list : file).focus();

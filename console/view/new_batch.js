@@ -1,7 +1,8 @@
 // A new batch: what it does, to which accesses, and what it would be before it is sent.
 
 import { go } from '../address.js';
-import { ask, path } from '../api.js';
+import { ask, Problem, path } from '../api.js';
+import { explainRefusal } from '../batch_limit.js';
 import { keepNote } from '../batch_note.js';
 import { contractsOf } from '../contract.js';
 import { h, replace } from '../element.js';
@@ -83,7 +84,8 @@ export async function show({ tenant, query, link, signal }) {
       keepNote(task.id, note);
       go(link(['batches', task.id]));
     } catch (cause) {
-      replace(trouble, problemPanel(cause));
+      const words = cause instanceof Problem && explainRefusal(cause, new TextEncoder().encode(text).length);
+      replace(trouble, problemPanel(cause), words && h('p', { class: 'panel notice' }, words));
     }
   }
 
