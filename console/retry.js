@@ -2,6 +2,7 @@
 
 import { noteOf } from './batch_note.js';
 import { cell } from './csv.js';
+import { refusedOf, tableOf } from './failed_items.js';
 import { allItems, listItems, readTask } from './task.js';
 
 /**
@@ -9,6 +10,7 @@ import { allItems, listItems, readTask } from './task.js';
  * @property {'create' | 'change' | 'end'} kind
  * @property {number} [number] of accesses that nothing is known of
  * @property {string} [table] of those that were named
+ * @property {Map<string, string>} [refused] rows of it that must not be sent as they are
  * @property {string[]} [ids] of accesses to be changed
  * @property {import('./batch_note.js').Note} note
  */
@@ -25,14 +27,16 @@ export async function readRetry(tenant, taskId, signal) {
   const errors = (await allItems(tenant, taskId, 'failed')).map((it) => it.error);
   const note = noteOf(taskId);
   if (kind !== 'batchCreation') {
-    const ids = errors.map((it) => it.accessId).filter(Boolean);
+    const ids = errors
+      .map((it) => it.accessId)
+      .filter(Boolean)
+      .map(cell);
     return { kind: kind === 'batchTerminate' ? 'end' : 'change', ids, note };
   }
   note.contractId ??= await contractOf(tenant, taskId);
-  const isNamed = errors.some((it) => it.username !== undefined || it.deviceName !== undefined);
-  if (!isNamed) return { kind: 'create', number: errors.length, note };
-  const row = (/** @type {any} */ it) => [it.username ?? '', it.deviceName ?? ''].map(cell).join(',');
-  return { kind: 'create', table: ['username,deviceName', ...errors.map(row)].join('\n'), note };
+  const table = tableOf(errors);
+  if (table === undefined) return { kind: 'create', number: errors.length, note };
+  return { kind: 'create', table, refused: refusedOf(errors), note };
 }
 
 /** Under which contract a batch made its accesses, as far as it made any. @param {string} tenant @param {string} id */

@@ -1,5 +1,7 @@
-// Tables that people have: pasted, or from a spreadsheet's file. They are read as spreadsheets write them, and what is wrong
-// with a row is told before anything is sent.
+// Accesses from a table, or from a list with one a line. What is wrong with a row is told before anything is sent, by the rules
+// of the command line.
+
+import { readTable, withoutMark } from './table_input.js';
 
 /** @typedef {{username?: string, password?: string, deviceName?: string}} Item */
 /** @typedef {{line: number, item: Item, faults: string[]}} Row */
@@ -9,75 +11,121 @@
  * @typedef {object} Read
  * @property {Row[]} rows
  * @property {string[]} unused columns that mean nothing here
+ * @property {number} nEmpty rows of nothing but separators, which are left out
+ * @property {{line: number, isTaken: boolean}} [heading] the line that names columns, or might; and whether it was taken so
  * @property {string} [trouble] why it is no table at all
  */
 
-/** By what is left of a heading without case, spaces and signs. @type {Record<string, keyof Item>} */
-const COLUMNS = {
-  username: 'username',
-  user: 'username',
-  password: 'password',
-  devicename: 'deviceName',
-  device: 'deviceName',
-  name: 'deviceName',
-};
+/** By what is left of a heading without case, spaces, `_` and `-`. @type {Map<string, keyof Item>} */
+const COLUMNS = new Map([
+  ['username', 'username'],
+  ['user', 'username'],
+  ['password', 'password'],
+  ['devicename', 'deviceName'],
+  ['device', 'deviceName'],
+]);
+
+/** What a spreadsheet would take for a formula has a `'` in front, in gatehouse's own tables. */
+const GUARDED = /^'[=+\-@\t\r\n]/;
 
 /**
  * Reads what was pasted: with a heading it is a table, else each line is one value.
  * @param {string} text
  * @param {'deviceName' | 'username'} each what a line is without a heading
+ * @param {boolean} [hasHeading] whether the first line is one, if somebody has said so
  * @returns {Read}
  */
-export function readPasted(text, each) {
-  const lines = readCells(text);
-  if (lines.length > 0 && hasHeading(lines[0].cells)) return readTable(text);
-  const rows = text
+export function readPasted(text, each, hasHeading) {
+  const found = readTable(text);
+  const [head] = found.rows;
+  const columns = head ? columnsOf(head.cells) : [];
+  const mayBeHeading = columns.some(Boolean);
+  if (mayBeHeading && (hasHeading ?? isHeading(columns))) return readBelow(found, columns);
+  const rows = withoutMark(text)
     .split(/\r\n|\r|\n/)
     .map((it, n) => ({ line: n + 1, value: it.trim() }))
     .filter(({ value }) => value !== '')
     .map(({ line, value }) => ({ line, item: { [each]: value }, faults: [] }));
-  return { rows: judge(rows), unused: [] };
+  const heading = mayBeHeading ? { line: head.line, isTaken: false } : undefined;
+  return { rows: judge(rows), unused: [], nEmpty: 0, heading };
 }
 
 /**
- * Reads a table whose first line names its columns.
+ * Reads a file, the first line of which names its columns.
  * @param {string} text
  * @returns {Read}
  */
-export function readTable(text) {
-  const [head, ...lines] = readCells(text);
-  if (!head) return { rows: [], unused: [], trouble: 'There is nothing in it.' };
-  if (!hasHeading(head.cells)) {
-    const trouble =
-      'Its first line must name its columns: username, password and deviceName, any of them, in any order.';
-    return { rows: [], unused: [], trouble };
-  }
-  const names = head.cells.map(columnOf);
-  const twice = names.find((it, n) => it && names.indexOf(it) < n);
-  if (twice) return { rows: [], unused: [], trouble: `The column ${twice} is there twice.` };
-  const unused = head.cells.filter((_, n) => !names[n]).map((it) => it.trim());
-  const rows = lines.map(({ line, cells }) => {
-    /** @type {Item} */
-    const item = {};
-    for (const [n, cell] of cells.entries()) {
-      const name = names[n];
-      if (name && cell !== '') item[name] = cell;
-    }
-    const faults =
-      cells.length > names.length ? [`has ${cells.length} cells, where the table has ${names.length} columns`] : [];
-    return { line, item, faults };
-  });
-  return { rows: judge(rows), unused };
+export function readFileRows(text) {
+  const found = readTable(text);
+  const [head] = found.rows;
+  if (!head) return refuse(found.trouble ?? 'There is nothing in it.');
+  const columns = columnsOf(head.cells);
+  if (isHeading(columns)) return readBelow(found, columns);
+  const strange = head.cells.find((_, n) => !columns[n]) ?? '';
+  return refuse(
+    `Its first line must name its columns: username, password and deviceName, any of them, in any order. “${strange.slice(0, 64)}” is none.`,
+  );
 }
 
-/** @param {string[]} cells */
-const hasHeading = (cells) => cells.some((it) => columnOf(it) !== undefined);
-
-/** @param {string} heading */
-const columnOf = (heading) => COLUMNS[heading.toLowerCase().replace(/[^a-z]/g, '')];
+/** @param {string} trouble @returns {Read} */
+export const refuse = (trouble) => ({ rows: [], unused: [], nEmpty: 0, trouble });
 
 /**
- * Says of each row what no access could have.
+ * Which column each cell of a heading names.
+ * @param {string[]} cells
+ */
+function columnsOf(cells) {
+  const plain = cells.map((it) => it.trim().toLowerCase().replace(/[ _-]/g, ''));
+  const columns = plain.map((it) => COLUMNS.get(it));
+  // Gatehouse's own tables have it beside the device's name.
+  const name = plain.indexOf('name');
+  if (name >= 0 && !columns.includes('deviceName')) columns[name] = 'deviceName';
+  return columns;
+}
+
+/**
+ * Whether a line is a heading beyond doubt. One cell among others that happens to be called like a column makes none: the line
+ * would be lost.
+ * @param {(keyof Item | undefined)[]} columns
+ */
+function isHeading(columns) {
+  const nKnown = columns.filter(Boolean).length;
+  return nKnown === columns.length || nKnown > 1;
+}
+
+/**
+ * The rows below a heading.
+ * @param {import('./table_input.js').Table} table
+ * @param {(keyof Item | undefined)[]} columns
+ * @returns {Read}
+ */
+function readBelow({ rows: [head, ...rows], trouble }, columns) {
+  const heading = { line: head.line, isTaken: true };
+  const twice = columns.find((it, n) => it && columns.indexOf(it) < n);
+  const why = trouble ?? (twice && `The column ${twice} is there twice.`);
+  if (why) return { ...refuse(why), heading };
+  // What is missing behind the last column that counts doesn't matter.
+  const nNeeded = columns.findLastIndex(Boolean) + 1;
+  const read = rows
+    .filter((it) => !it.isEmpty)
+    .map(({ line, cells, faults }) => {
+      /** @type {Item} */
+      const item = {};
+      for (const [n, cell] of cells.entries()) {
+        const name = columns[n];
+        if (name && cell !== '') item[name] = cell;
+      }
+      const n = cells.length;
+      const isUneven = n < nNeeded || n > columns.length;
+      const cellFault = `has ${n} ${n === 1 ? 'cell' : 'cells'}, where the table has ${columns.length} columns`;
+      return { line, item, faults: isUneven ? [...faults, cellFault] : faults };
+    });
+  const unused = head.cells.filter((_, n) => !columns[n]).map((it) => it.trim());
+  return { rows: judge(read), unused, nEmpty: rows.length - read.length, heading };
+}
+
+/**
+ * Says of each row what no access could have, or what hardly anybody means. A password is never repeated.
  * @param {Row[]} rows
  */
 function judge(rows) {
@@ -85,8 +133,18 @@ function judge(rows) {
   const seen = new Map();
   for (const { line, item, faults } of rows) {
     const { username, password, deviceName } = item;
+    for (const [name, value] of Object.entries({ username, deviceName })) {
+      if (value === undefined) continue;
+      if (value.trim() !== value) faults.push(`${name} “${value.slice(0, 64)}” begins or ends with a space`);
+      if ([...value].length > 128) faults.push(`${name} has more than 128 characters`);
+    }
+    for (const [name, value] of Object.entries(item)) {
+      if (GUARDED.test(value))
+        faults.push(
+          `${name} begins with a “'” before a sign such as “=”, which gatehouse’s own tables have for spreadsheets: it is no part of the value, so take it away`,
+        );
+    }
     if (username !== undefined) {
-      if ([...username].length > 128) faults.push('username has more than 128 characters');
       if (/\p{Cc}/u.test(username)) faults.push('username has a control character');
       if (username.includes(':')) faults.push('username has a “:”, which HTTP Basic puts between name and password');
       const before = seen.get(username);
@@ -95,64 +153,7 @@ function judge(rows) {
     }
     if (password !== undefined && new TextEncoder().encode(password).length > 72)
       faults.push('password has more than 72 bytes');
-    if (deviceName !== undefined && [...deviceName].length > 128)
-      faults.push('deviceName has more than 128 characters');
     if (deviceName?.includes('\0')) faults.push('deviceName has the character U+0000');
   }
   return rows;
-}
-
-/**
- * The cells of a table (RFC 4180), with commas, semicolons or tabs between, and the lines on which its rows begin. Lines
- * without anything are left out.
- * @param {string} text
- */
-function readCells(text) {
-  let rest = text.replace(/^\uFEFF/, '');
-  let line = 1;
-  const said = /^sep=(.)\r?\n/i.exec(rest);
-  if (said) {
-    rest = rest.slice(said[0].length);
-    line = 2;
-  }
-  const separator = said?.[1] ?? likelySeparator(rest);
-  /** @type {{line: number, cells: string[]}[]} */
-  const rows = [];
-  /** @type {string[]} */
-  let cells = [];
-  let [cell, isQuoted, isInside, isMeant, start] = ['', false, false, false, line];
-  const endRow = () => {
-    cells.push(isQuoted ? cell : cell.trim());
-    // A row of nothing is a gap between rows, unless somebody wrote `""`: all of it is generated then.
-    if (isMeant || cells.some((it) => it !== '')) rows.push({ line: start, cells });
-    [cells, cell, isQuoted, isMeant] = [[], '', false, false];
-    start = line;
-  };
-  for (let n = 0; n < rest.length; n += 1) {
-    const sign = rest[n];
-    const isEnd = sign === '\n' || (sign === '\r' && rest[n + 1] !== '\n');
-    if (isEnd) line += 1;
-    if (isInside) {
-      if (sign === '"' && rest[n + 1] === '"') {
-        cell += '"';
-        n += 1;
-      } else if (sign === '"') isInside = false;
-      else cell += sign;
-    } else if (sign === '"' && cell.trim() === '' && !isQuoted) {
-      [cell, isQuoted, isInside, isMeant] = ['', true, true, true];
-    } else if (sign === separator) {
-      cells.push(isQuoted ? cell : cell.trim());
-      [cell, isQuoted] = ['', false];
-    } else if (isEnd) endRow();
-    else if (sign !== '\r' && !(isQuoted && sign === ' ')) cell += sign;
-  }
-  if (cell !== '' || cells.length > 0 || isQuoted) endRow();
-  return rows;
-}
-
-/** The sign that the first line has most of. @param {string} text */
-function likelySeparator(text) {
-  const first = text.split(/\r\n|\r|\n/).find((it) => it.trim() !== '') ?? '';
-  const counts = [',', ';', '\t'].map((it) => ({ it, n: first.split(it).length }));
-  return counts.sort((a, b) => b.n - a.n)[0].it;
 }

@@ -1,19 +1,20 @@
 // Which accesses a batch creates: so many, those of a pasted list, or those of a file; with what is wrong with them before
 // anything is sent.
 
+import { warnOfItems } from '../batch_limit.js';
 import { h, replace } from '../element.js';
-import { readPasted, readTable } from '../rows.js';
+import { markRefused } from '../failed_items.js';
+import { readFileRows, readPasted, refuse } from '../rows.js';
+import { decode, FILE_BYTES_MAX } from '../text_input.js';
 import { contractChoice } from './contract_choice.js';
 import { choices, field } from './form.js';
 import { count, counted } from './number.js';
+import { readAsTyped } from './pasted_text.js';
+import { rowFaults } from './row_faults.js';
 import { table } from './table.js';
 
-/** So many rows are shown, and so many faults. */
+/** So many rows are shown. */
 const SHOWN_MAX = 8;
-const FAULTS_MAX = 50;
-
-/** A file that is larger is no list of accesses. */
-const FILE_MAX = 64 * 1024 * 1024;
 
 const WAYS = /** @type {[string, string][]} */ ([
   ['number', 'So many, all generated'],
@@ -50,32 +51,73 @@ export function creationForm(contracts, { retry, contract }) {
   /** @type {import('../rows.js').Read | undefined} */
   let read;
   let isWithoutFaulty = false;
+  let firstLine = '';
+  /** @type {boolean | undefined} what somebody has said of that line of the list */
+  let hasHeading;
+  /** @type {Promise<void>} until the file that was chosen last is read */
+  let reading = Promise.resolve();
 
   const rereadList = () => {
-    read =
-      list.value.trim() === ''
-        ? undefined
-        : readPasted(list.value, /** @type {'deviceName' | 'username'} */ (each.value));
+    // It may have waited until another way was chosen; whoever comes back to the list has it read again.
+    if (way !== 'list') return;
+    const [first] = list.value.trimStart().split('\n', 1);
+    if (first !== firstLine) [firstLine, hasHeading] = [first, undefined];
+    const kind = /** @type {'deviceName' | 'username'} */ (each.value);
+    read = list.value.trim() === '' ? undefined : readPasted(list.value, kind, hasHeading);
+    if (read && retry?.refused) markRefused(read.rows, retry.refused);
     drawPreview();
   };
-  list.addEventListener('input', rereadList);
+  const readListNow = readAsTyped(list, rereadList);
   each.addEventListener('change', rereadList);
-  file.addEventListener('change', async () => {
-    read = await readFile(file.files?.[0]);
+
+  async function rereadFile() {
+    const chosen = file.files?.[0];
+    read = undefined;
+    replace(preview);
+    const found = await readFile(chosen);
+    // Somebody may have chosen another one in the meantime, or another way.
+    if (way !== 'file' || file.files?.[0] !== chosen) return;
+    read = found;
     drawPreview();
-  });
+  }
+  const startReading = () => {
+    reading = rereadFile();
+  };
+  file.addEventListener('change', startReading);
+
+  const warning = h('p', { class: 'panel notice', 'aria-live': 'polite', hidden: true });
+  const warnOfNumber = () => {
+    const words = warnOfItems(Number(number.value));
+    warning.textContent = words ?? '';
+    warning.hidden = !words;
+  };
+  number.addEventListener('input', warnOfNumber);
+  warnOfNumber();
 
   function drawPreview() {
     isWithoutFaulty = false;
     if (!read) return replace(preview);
-    const { rows, unused, trouble } = read;
+    const { rows, unused, nEmpty, heading, trouble } = read;
     const faulty = rows.filter((it) => it.faults.length > 0);
-    if (trouble) return replace(preview, fault(trouble));
-    if (rows.length === 0) return replace(preview, fault('There is no row in it.'));
+    const many = warnOfItems(rows.length);
+    const headingWords = heading && headingNote(heading);
+    if (trouble) return replace(preview, headingWords, fault(trouble));
+    if (rows.length === 0) return replace(preview, headingWords, fault('There is no row in it.'));
     replace(
       preview,
-      faulty.length > 0 && faultPanel(faulty, rows.length),
+      headingWords,
+      faulty.length > 0 &&
+        rowFaults(faulty, rows.length - faulty.length, (isLeftOut) => {
+          isWithoutFaulty = isLeftOut;
+        }),
       unused.length > 0 && h('p', { class: 'fine' }, `These columns are not used: ${unused.join(', ')}.`),
+      nEmpty > 0 &&
+        h(
+          'p',
+          { class: 'fine' },
+          `${counted(nEmpty, 'row of empty cells is', 'rows of empty cells are')} left out. A cell of “""” makes an access of which everything is generated.`,
+        ),
+      many && h('p', { class: 'panel notice' }, many),
       h(
         'h3',
         {},
@@ -86,41 +128,44 @@ export function creationForm(contracts, { retry, contract }) {
         isCompact: true,
         columns: [
           { name: 'Line', kind: 'number', cell: (it) => count(it.line) },
-          { name: 'Username', cell: (it) => it.item.username ?? generated() },
+          { name: 'Username', cell: (it) => given(it.item.username) ?? generated() },
           { name: 'Password', cell: (it) => (it.item.password === undefined ? generated() : 'given') },
-          { name: 'Device’s name', cell: (it) => it.item.deviceName ?? h('span', { class: 'none' }, 'none') },
+          { name: 'Device’s name', cell: (it) => given(it.item.deviceName) ?? h('span', { class: 'none' }, 'none') },
         ],
         rows: rows.slice(0, SHOWN_MAX),
       }),
     );
   }
 
-  /** @param {import('../rows.js').Row[]} faulty @param {number} total */
-  function faultPanel(faulty, total) {
-    const left = total - faulty.length;
+  /**
+   * A first line that is taken for what it isn't would be lost, or become an access.
+   * @param {{line: number, isTaken: boolean}} heading
+   */
+  function headingNote({ line, isTaken }) {
+    const words = isTaken ? `Line ${line} is taken for a heading.` : `Line ${line} is taken for data.`;
+    if (way === 'file') return h('p', { class: 'fine' }, words);
     return h(
       'div',
-      { class: 'panel problem', role: 'alert' },
-      h('h3', {}, `${counted(faulty.length, 'row can’t be sent', 'rows can’t be sent')}`),
+      {},
+      h('p', { class: 'fine' }, words, !isTaken && ' It has the name of a column in it.'),
       h(
-        'ul',
-        { class: 'list' },
-        faulty.slice(0, FAULTS_MAX).map(({ line, faults }) => h('li', {}, `Line ${line}: ${faults.join('; ')}.`)),
-      ),
-      faulty.length > FAULTS_MAX && h('p', {}, `And ${count(faulty.length - FAULTS_MAX)} more.`),
-      left > 0 &&
+        'p',
+        {},
         h(
           'label',
           { class: 'choices' },
           h('input', {
             type: 'checkbox',
-            id: 'without-faulty',
+            id: 'heading',
+            checked: isTaken,
             onchange: (/** @type {Event} */ event) => {
-              isWithoutFaulty = /** @type {HTMLInputElement} */ (event.target).checked;
+              hasHeading = /** @type {HTMLInputElement} */ (event.target).checked;
+              rereadList();
             },
           }),
-          `Leave them out, and send the other ${left === 1 ? 'one' : count(left)}`,
+          `Line ${line} names the columns`,
         ),
+      ),
     );
   }
 
@@ -131,6 +176,7 @@ export function creationForm(contracts, { retry, contract }) {
     const ways = {
       number: () => [
         field({ label: 'How many', control: number, hint: 'Usernames, passwords and names of devices are generated.' }),
+        warning,
       ],
       list: () => [
         field({
@@ -152,7 +198,7 @@ export function creationForm(contracts, { retry, contract }) {
     };
     replace(place, ways[/** @type {keyof typeof ways} */ (way)]());
     if (way === 'list') rereadList();
-    else if (way === 'file' && file.files?.length) file.dispatchEvent(new Event('change'));
+    else if (way === 'file' && file.files?.length) startReading();
     else replace(preview);
   }
 
@@ -165,7 +211,7 @@ export function creationForm(contracts, { retry, contract }) {
     place,
   );
 
-  const ready = () => {
+  const ready = async () => {
     const contractId = choice.value;
     const batch = (/** @type {object} */ which) => ({
       address: 'batch',
@@ -173,6 +219,8 @@ export function creationForm(contracts, { retry, contract }) {
       note: { contractId },
     });
     if (way === 'number') return batch({ numberOfAccesses: Number(number.value) });
+    if (way === 'list') readListNow();
+    else await reading;
     if (!read || read.trouble || read.rows.length === 0) {
       if (!read) replace(preview, fault(way === 'list' ? 'Paste a list first.' : 'Choose a file first.'));
       (way === 'list' ? list : file).focus();
@@ -192,14 +240,16 @@ export function creationForm(contracts, { retry, contract }) {
 /** @param {File | undefined} file @returns {Promise<import('../rows.js').Read | undefined>} */
 async function readFile(file) {
   if (!file) return undefined;
-  const refuse = (/** @type {string} */ trouble) => ({ rows: [], unused: [], trouble });
-  if (file.size > FILE_MAX) return refuse(`${file.name} has more than 64 MiB, which is no list of accesses.`);
-  try {
-    return readTable(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()));
-  } catch {
-    return refuse(`${file.name} is no text in UTF-8. Save it as “CSV UTF-8”.`);
-  }
+  if (file.size > FILE_BYTES_MAX)
+    return refuse(`${file.name} has more than 32 MiB, and this page reads no more. Send it in several parts.`);
+  const bytes = await file.arrayBuffer().catch(() => undefined);
+  if (!bytes) return refuse(`${file.name} can’t be read. Perhaps it was moved or changed: choose it again.`);
+  const decoded = decode(file.name, bytes);
+  return 'text' in decoded ? readFileRows(decoded.text) : refuse(decoded.trouble);
 }
+
+/** @param {string | undefined} name */
+const given = (name) => (name === undefined ? undefined : h('code', {}, name));
 
 const generated = () => h('span', { class: 'none' }, 'generated');
 

@@ -1,15 +1,16 @@
 // A new batch: what it does, to which accesses, and what it would be before it is sent.
 
 import { go } from '../address.js';
-import { ask, path } from '../api.js';
+import { ask, Problem, path } from '../api.js';
+import { explainRefusal } from '../batch_limit.js';
 import { keepNote } from '../batch_note.js';
 import { contractsOf } from '../contract.js';
 import { h, replace } from '../element.js';
 import { newKey } from '../idempotency.js';
+import { changeForm } from '../part/change_form.js';
 import { creationForm } from '../part/creation_form.js';
 import { confirm } from '../part/dialog.js';
-import { choices, field, whilePressed } from '../part/form.js';
-import { counted } from '../part/number.js';
+import { choices, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem.js';
 import { readRetry } from '../retry.js';
 
@@ -24,7 +25,7 @@ import { readRetry } from '../retry.js';
  * @property {{title: string, consequence: string[], yes: string, isGrave?: boolean}} [question]
  */
 
-/** @typedef {{element: HTMLElement, ready: () => Ready | undefined}} Form */
+/** @typedef {{element: HTMLElement, ready: () => Ready | undefined | Promise<Ready | undefined>}} Form */
 
 export const title = () => 'New batch';
 export const needs = ['access:write'];
@@ -66,7 +67,7 @@ export async function show({ tenant, query, link, signal }) {
 
   async function submit() {
     replace(trouble);
-    const ready = form.ready();
+    const ready = await form.ready();
     if (!ready) return;
     const { address, body, note, question } = ready;
     if (question && !(await confirm({ ...question, consequence: question.consequence.map((it) => h('p', {}, it)) })))
@@ -83,7 +84,8 @@ export async function show({ tenant, query, link, signal }) {
       keepNote(task.id, note);
       go(link(['batches', task.id]));
     } catch (cause) {
-      replace(trouble, problemPanel(cause));
+      const words = cause instanceof Problem && explainRefusal(cause, new TextEncoder().encode(text).length);
+      replace(trouble, problemPanel(cause), words && h('p', { class: 'panel notice' }, words));
     }
   }
 
@@ -96,8 +98,8 @@ export async function show({ tenant, query, link, signal }) {
       h(
         'p',
         { class: 'panel' },
-        'This is what failed in the batch before. Mend what was wrong, then send it.',
-        retry.table !== undefined && ' Passwords that were chosen are not kept: add them, or new ones are generated.',
+        'This is what failed in the batch before. Mend what was wrong, then send it. ',
+        lostOf(retry),
       ),
     h(
       'form',
@@ -116,112 +118,16 @@ export async function show({ tenant, query, link, signal }) {
   );
 }
 
-const CHANGES = /** @type {[string, string][]} */ ([
-  ['SUSPENDED', 'Suspend: their devices are kept out'],
-  ['ACTIVE', 'Activate: their devices may connect; a planned end is called off'],
-  ['TERMINATED', 'Terminate at once, for good'],
-]);
-
 /**
- * @param {string} kind
- * @param {import('../retry.js').Retry | undefined} retry
- * @returns {Form}
+ * What nobody can know any more of a batch that is sent again.
+ * @param {import('../retry.js').Retry} retry
  */
-function changeForm(kind, retry) {
-  const isEnd = kind === 'end';
-  const chosen = retry?.note.status ?? 'SUSPENDED';
-  const status = h(
-    'select',
-    { id: 'change' },
-    CHANGES.map(([value, word]) => h('option', { value, selected: value === chosen }, word)),
-  );
-  const ids = h('textarea', {
-    id: 'ids',
-    rows: 8,
-    required: true,
-    spellcheck: 'false',
-    value: retry?.ids?.join('\n') ?? '',
-  });
-  const fault = h('p', { class: 'fault', role: 'alert', hidden: true });
-  const found = h('p', { class: 'fine', 'aria-live': 'polite' });
-  const read = () => [
-    ...new Set(ids.value.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g) ?? []),
-  ];
-  const tell = () => {
-    found.textContent =
-      ids.value.trim() === '' ? '' : `${counted(read().length, 'access ID is', 'access IDs are')} in it.`;
-    fault.hidden = true;
-  };
-  ids.addEventListener('input', tell);
-  tell();
-  const element = h(
-    'div',
-    { class: 'fields' },
-    !isEnd && field({ label: 'Change', control: status }),
-    field({
-      label: 'IDs of accesses',
-      control: ids,
-      hint: 'Paste them, or a whole table that has them, such as a batch’s CSV. Only accesses of pay-per-use contracts can be changed by a batch.',
-    }),
-    found,
-    fault,
-  );
-  const ready = () => {
-    const all = read();
-    if (all.length === 0) {
-      fault.textContent = 'There is no access ID in it. One looks like 01a1dd4d-f036-7005-9379-54b08ec1966e.';
-      fault.hidden = false;
-      ids.focus();
-      return undefined;
-    }
-    const them = counted(all.length, 'access', 'accesses');
-    const operation = isEnd
-      ? { operationType: 'terminate', operationBody: {} }
-      : { operationType: 'update', operationBody: { status: status.value } };
-    return {
-      address: 'batchUpdate',
-      body: { ...operation, accessesIdList: all },
-      note: isEnd ? {} : { status: status.value },
-      question: isEnd ? endQuestion(them) : changeQuestion(status.value, them),
-    };
-  };
-  return { element, ready };
-}
-
-/** @param {string} them */
-const endQuestion = (them) => ({
-  title: `End ${them} with the month?`,
-  consequence: [
-    'Their devices may connect until the first instant of the next month in the tenant’s time zone. Until then, activating an access calls its end off.',
-  ],
-  yes: `End ${them}`,
-  isGrave: true,
-});
-
-/** @param {string} status @param {string} them */
-function changeQuestion(status, them) {
-  if (status === 'TERMINATED') {
-    return {
-      title: `Terminate ${them}?`,
-      consequence: [
-        'From the next check on, their devices can never connect again. This can’t be undone, and their usernames stay taken.',
-      ],
-      yes: `Terminate ${them} for good`,
-      isGrave: true,
-    };
+function lostOf({ kind, table, note }) {
+  if (kind === 'create') {
+    return table === undefined
+      ? 'Nothing but their number is kept. Passwords that were chosen are not: new ones are generated.'
+      : 'Passwords that were chosen are not kept: add them, or new ones are generated.';
   }
-  if (status === 'SUSPENDED') {
-    return {
-      title: `Suspend ${them}?`,
-      consequence: ['As the batch comes to them, their devices can’t connect any more. They can be activated again.'],
-      yes: `Suspend ${them}`,
-    };
-  }
-  return {
-    title: `Activate ${them}?`,
-    consequence: [
-      'As the batch comes to them, their devices may connect again. Ends that were planned are called off.',
-    ],
-    yes: `Activate ${them}`,
-  };
+  if (kind === 'end' || note.status) return undefined;
+  return 'The batch doesn’t tell what was asked of it, and this tab hasn’t sent it: choose again what is to be done. It may have set a password, too; only the command line and the API do that for many.';
 }

@@ -1,0 +1,313 @@
+// Lists and tables that people paste or have as files: what is read of them, and what is told before anything is sent.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import test from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+// These need neither a server nor a browser: only what is to be read, as a directory.
+const consoleDirectory = process.env.TEST_CONSOLE;
+if (!consoleDirectory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
+
+/** @param {string} name */
+const load = (name) => import(pathToFileURL(path.join(consoleDirectory, name)).href);
+
+const { readPasted, readFileRows } = await load('rows.js');
+const { readIds } = await load('ids.js');
+const { decode } = await load('text_input.js');
+const { toTable } = await load('csv.js');
+const { tableOf, refusedOf, markRefused } = await load('failed_items.js');
+const { warnOfItems, explainRefusal } = await load('batch_limit.js');
+
+const A = '01a1dd3f-f1be-708c-81bb-51208c72ed9c';
+const B = '01a1dd3f-f1be-708c-81bb-51208c72ed9d';
+
+/** @typedef {{rows: {line: number, item: any, faults: string[]}[], trouble?: string}} Read */
+
+/** @param {Read} read */
+const itemsOf = ({ rows, trouble }) => {
+  assert.equal(trouble, undefined);
+  for (const { faults } of rows) assert.deepEqual(faults, []);
+  return rows.map((it) => it.item);
+};
+
+/** @param {Read} read */
+const faultsOf = ({ rows }) => rows.flatMap(({ line, faults }) => faults.map((it) => `${line}: ${it}`));
+
+test('the first line of a list is an access like the others', () => {
+  for (const names of [
+    ['user-001', 'user-002'],
+    ['Device 1', 'Device 2'],
+    ['Constructor', '__proto__', 'toString'],
+    ['password1', 'password2'],
+    ['näme', 'müller'],
+  ]) {
+    const read = readPasted(names.join('\n'), 'deviceName');
+    assert.deepEqual(
+      itemsOf(read),
+      names.map((deviceName) => ({ deviceName })),
+    );
+    assert.equal(read.heading, undefined);
+  }
+});
+
+test('a line that names columns is a heading, unless somebody says otherwise', () => {
+  const text = '\nUser Name\nann\n';
+  const table = readPasted(text, 'deviceName');
+  assert.deepEqual(itemsOf(table), [{ username: 'ann' }]);
+  assert.deepEqual(table.heading, { line: 2, isTaken: true });
+  const list = readPasted(text, 'deviceName', false);
+  assert.deepEqual(itemsOf(list), [{ deviceName: 'User Name' }, { deviceName: 'ann' }]);
+  assert.deepEqual(list.heading, { line: 2, isTaken: false });
+
+  // One cell among others may as well be a value.
+  const doubtful = 'password, left\nright\n';
+  assert.deepEqual(readPasted(doubtful, 'deviceName').heading, { line: 1, isTaken: false });
+  assert.equal(readPasted(doubtful, 'deviceName').rows.length, 2);
+  assert.deepEqual(readPasted('username,colour\nann,red', 'deviceName', true).unused, ['colour']);
+  // What names no column at all can't be one, whatever was said of another text.
+  assert.equal(readPasted('pump-1\npump-2', 'deviceName', true).rows.length, 2);
+});
+
+test('a file without a heading is refused, and loses no row', () => {
+  for (const [text, why] of [
+    ['', /nothing in it/],
+    ['pump-1\npump-2\n', /must name its columns.*“pump-1” is none/],
+    ['admin,password,pump\n', /must name its columns.*“admin” is none/],
+    ['username,colour\na,b\n', /“colour” is none/],
+    ['constructor,valueOf\n', /must name its columns/],
+    ['username,User_Name\na,b\n', /username is there twice/],
+  ]) {
+    assert.match(String(readFileRows(text).trouble), /** @type {RegExp} */ (why));
+  }
+});
+
+test('tables are read as spreadsheets write them, and as the command line reads them', () => {
+  const expected = [{ username: 'a', password: 'p, q', deviceName: 'Pumpe "7"' }];
+  for (const text of [
+    'username,password,deviceName\na,"p, q","Pumpe ""7"""\n',
+    '\uFEFFUsername;Password;Device Name\r\na;p, q;"Pumpe ""7"""\r\n',
+    'username\tpassword\tdevice_name\na\tp, q\t"Pumpe ""7"""\n\n',
+    'sep=;\r\nUSER-NAME;password;device-name\r\na;p, q;"Pumpe ""7"""',
+    'deviceName,username,password\r"Pumpe ""7""",a,"p, q"\r',
+  ]) {
+    assert.deepEqual(itemsOf(readFileRows(text)), expected, text);
+    assert.deepEqual(itemsOf(readPasted(text, 'deviceName')), expected, text);
+  }
+});
+
+test('rows have the lines that an editor shows', () => {
+  for (const [text, expected] of /** @type {[string, number[]][]} */ ([
+    ['username,password\na,\nb,\n', [2, 3]],
+    ['username;password\r\n\r\na;\r\n\r\n\r\nb;', [3, 6]],
+    ['\n\ndeviceName\tusername\n"1\n1"\ta\n2\tb\n', [4, 6]],
+    ['sep=;\r\nusername;password\r\na;\r\nb;\r\n', [3, 4]],
+  ])) {
+    const lines = readFileRows(text).rows.map((/** @type {any} */ it) => it.line);
+    assert.deepEqual(lines, expected, text);
+  }
+});
+
+test('a table that gatehouse wrote can be read, and what is not used is named', () => {
+  const columns = ['id', 'username', 'password', 'deviceName', 'name', 'status'];
+  const read = readFileRows(toTable(columns, [{ id: A, username: 'u', password: 'p', deviceName: 'd', name: 'd' }]));
+  assert.equal(read.trouble, undefined);
+  assert.deepEqual(read.rows[0].item, { username: 'u', password: 'p', deviceName: 'd' });
+  assert.deepEqual(read.unused, ['id', 'name', 'status']);
+  // Alone, it is what people call a device.
+  assert.deepEqual(itemsOf(readFileRows('Name\npump\n')), [{ deviceName: 'pump' }]);
+});
+
+test('what gatehouse puts before formulas is not taken for a part of the value', () => {
+  const guarded = readFileRows(toTable(['username', 'password'], [{ username: '-x', password: '=secret' }]));
+  const faults = faultsOf(guarded);
+  assert.equal(faults.length, 2);
+  assert.match(faults[0], /^2: username begins with a “'”.*take it away$/);
+  assert.match(faults[1], /^2: password begins with a “'”/);
+  assert.equal(faults.join().includes('secret'), false);
+  assert.deepEqual(itemsOf(readFileRows("username\n-x\n'tis\n")), [{ username: '-x' }, { username: "'tis" }]);
+});
+
+test('quotes that are not closed swallow nothing', () => {
+  const open = readFileRows('username,deviceName\na,one\nb,"two\nc,three\n');
+  assert.match(String(open.trouble), /^On line 3 a cell begins with “"”, and nothing closes it/);
+  assert.deepEqual(open.rows, []);
+  assert.deepEqual(faultsOf(readFileRows('username,deviceName\na,"one"two\nb,"three" \nc,four')), [
+    '2: has something behind the “"” that closes a cell',
+    '3: has something behind the “"” that closes a cell',
+  ]);
+  // Here the second quote closes the first, and two rows have become one.
+  const [fault] = faultsOf(readFileRows('username,deviceName\na,"one\nb,"two"\nc,three'));
+  assert.match(fault, /^2: has something behind.*goes on to line 3$/);
+  // Inside a cell, and in a list without a heading, a quote is a quote.
+  assert.deepEqual(itemsOf(readFileRows('deviceName\n5" pipe\n')), [{ deviceName: '5" pipe' }]);
+  assert.deepEqual(itemsOf(readPasted('"left\n5" pipe', 'deviceName')), [
+    { deviceName: '"left' },
+    { deviceName: '5" pipe' },
+  ]);
+});
+
+test('passwords are left as they are, and names with spaces at their edges are told', () => {
+  const read = readFileRows('username,password,deviceName\na, p ,x\n b,,\nc,"  ","y "\n');
+  assert.deepEqual(
+    read.rows.map((/** @type {any} */ it) => it.item.password),
+    [' p ', undefined, '  '],
+  );
+  assert.deepEqual(faultsOf(read), [
+    '3: username “ b” begins or ends with a space',
+    '4: deviceName “y ” begins or ends with a space',
+  ]);
+  // In a list, nobody means the spaces.
+  assert.deepEqual(itemsOf(readPasted('  pump-2, left \n', 'deviceName')), [{ deviceName: 'pump-2, left' }]);
+});
+
+test('every fault of a row is told with its line', () => {
+  const rows = ['ok,,', 'a:b,,', 'ok,,', `b,${'x'.repeat(73)},`, 'c,d', `,,${'y'.repeat(129)}`, '1,2,3,4', 'a\u0007,,'];
+  assert.deepEqual(faultsOf(readFileRows(`username,password,deviceName\n${rows.join('\n')}\n`)), [
+    '3: username has a “:”, which HTTP Basic puts between name and password',
+    '4: username ok stands on line 2 already',
+    '5: password has more than 72 bytes',
+    '6: has 2 cells, where the table has 3 columns',
+    '7: deviceName has more than 128 characters',
+    '8: has 4 cells, where the table has 3 columns',
+    '9: username has a control character',
+  ]);
+});
+
+test('rows of nothing are left out and counted, unless somebody means them', () => {
+  const read = readFileRows('username;password;colour\n;;\na;\n\n   \n"";;\n');
+  assert.equal(read.nEmpty, 1);
+  assert.deepEqual(itemsOf(read), [{ username: 'a' }, {}]);
+});
+
+test('IDs are read from lists and from tables', () => {
+  for (const text of [
+    `${A}\n${B}\n`,
+    `${A.toUpperCase()}\r\n\r\n  ${B} `,
+    `id\n${A}\n${B}\n`,
+    `name,id,status\npump,${A},ACTIVE\n"pump, 2",${B},ACTIVE\n`,
+    `index,accessId\n1,${A}\n2,${B}\n`,
+    `\uFEFFID;username\r\n${A};u\r\n"${B}";v\r\n`,
+  ]) {
+    const { ids, faulty, repeated, trouble } = readIds(text);
+    assert.deepEqual([ids, faulty, repeated, trouble], [[A, B], [], [], undefined], text);
+  }
+});
+
+test('what only looks like an access ID is none, and nothing vanishes', () => {
+  // A username, a batch, and what made the access may be UUIDs, too.
+  const table = readIds(`username,id,createdBy\n${B},${A},job-${B}\n`);
+  assert.deepEqual([table.ids, table.faulty, table.column], [[A], [], 'id']);
+  const list = readIds(`${A}\njob-${B}\n${B.slice(1)}\n${B} ${A}\n${B},${A}\n"${B}"x\n`);
+  assert.deepEqual(list.ids, [A]);
+  assert.deepEqual(
+    list.faulty.map((/** @type {any} */ it) => `${it.line}: ${it.faults}`),
+    [
+      `2: “job-${B}” is no access ID`,
+      `3: “${B.slice(1)}” is no access ID`,
+      `4: “${`${B} ${A}`.slice(0, 64)}” is no access ID`,
+      '5: has 2 cells, where one ID is expected',
+      '6: has something behind the “"” that closes a cell',
+    ],
+  );
+  const gaps = readIds(`name,id\na,\n,\nb,${A}\nc,${B},d\n`);
+  assert.deepEqual(
+    gaps.faulty.map((/** @type {any} */ it) => `${it.line}: ${it.faults}`),
+    ['2: has no ID', '3: has no ID', '5: has 3 cells, where the table has 2 columns'],
+  );
+  assert.match(String(readIds('name,status\na,b\n').trouble), /None of its columns is called id or accessId/);
+  assert.match(String(readIds(`${A}\n"${B}\n`).trouble), /On line 2/);
+});
+
+test('IDs that are there several times count once, and are told', () => {
+  const { ids, repeated } = readIds(`${A}\n${B}\n${A.toUpperCase()}\n${A}\n`);
+  assert.deepEqual(
+    [ids, repeated],
+    [
+      [A, B],
+      [3, 4],
+    ],
+  );
+});
+
+test('files are UTF-8, or UTF-16 that says so', () => {
+  const bytes = (/** @type {Buffer} */ it) => Uint8Array.from(it).buffer;
+  const utf16 = Buffer.from('\uFEFFusername\nmüller\n', 'utf16le');
+  for (const file of [
+    Buffer.from('username\nmüller\n'),
+    Buffer.from('\uFEFFusername\nmüller\n'),
+    utf16,
+    Buffer.from(utf16).swap16(),
+  ]) {
+    assert.deepEqual(decode('f.csv', bytes(file)), { text: 'username\nmüller\n' });
+  }
+  for (const [file, why] of /** @type {[Buffer, RegExp][]} */ ([
+    [Buffer.from('username\na\nm\xfcller\n', 'latin1'), /^f.csv is no text in UTF-8: see line 3\. Save it/],
+    [Buffer.from('username\n', 'utf16le'), /^f.csv is no text in UTF-8: it has the character U\+0000/],
+    [utf16.subarray(0, 7), /begins as UTF-16, but isn’t/],
+  ])) {
+    assert.match(decode('f.csv', bytes(file)).trouble, why);
+  }
+  assert.deepEqual(decode('f.csv', new ArrayBuffer(0)), { text: '' });
+});
+
+/** An item that was refused for its form. @param {string} name @param {object} item */
+const refusal = (name, item) => ({
+  status: 400,
+  detail: `${name} must not hold a \`x\``,
+  invalidParams: [{ name, reason: 'must not hold a `x`' }],
+  ...item,
+});
+
+test('what failed becomes a table that can be sent, except what the batch shows only in part', () => {
+  const long = 'x'.repeat(64);
+  const errors = [
+    { status: 409, username: 'taken', deviceName: 'pump, left' },
+    refusal('username', { username: long, deviceName: 'pump' }),
+    refusal('deviceName', { username: 'ann', deviceName: 'a\uFFFDb' }),
+    refusal('password', { username: 'bob' }),
+    refusal('password', { username: 'y'.repeat(64) }),
+    { status: 409 },
+  ];
+  const text = String(tableOf(errors));
+  const refused = refusedOf(errors);
+  const rows = (/** @type {string} */ it) => {
+    const read = readPasted(it, 'deviceName');
+    markRefused(read.rows, refused);
+    return read;
+  };
+  const faults = faultsOf(rows(text));
+  assert.deepEqual(
+    faults.map((it) => it.slice(0, 16)),
+    ['3: was refused (', '4: was refused (', '6: was refused ('],
+  );
+  assert.match(faults[0], /must not hold a “x”.*no more than 64 characters/);
+  const mended = text.replace(long, 'short').replace('\uFFFD', ' ').replace('y'.repeat(64), 'carl');
+  assert.deepEqual(itemsOf(rows(mended)), [
+    { username: 'taken', deviceName: 'pump, left' },
+    { username: 'short', deviceName: 'pump' },
+    { username: 'ann', deviceName: 'a b' },
+    { username: 'bob' },
+    { username: 'carl' },
+    {},
+  ]);
+  assert.equal(tableOf([{ status: 409 }, { status: 400 }]), undefined);
+});
+
+test('a batch beyond the usual limits is warned of, and a refusal is explained', () => {
+  assert.equal(warnOfItems(100_000), undefined);
+  assert.match(warnOfItems(100_001), /100.001/);
+  const problem = (/** @type {number} */ status, /** @type {string[]} */ ...reasons) => ({
+    status,
+    invalidParams: reasons.map((reason) => ({ name: 'accesses', reason })),
+  });
+  const MIB = 1024 * 1024;
+  for (const it of ['must have 1 to 500 elements, not 501', 'must be a whole number from 1 to 500, not 501']) {
+    assert.match(explainRefusal(problem(400, it), 10), /takes 500 in a batch/);
+  }
+  assert.equal(explainRefusal(problem(400, 'must have 1 to 500 elements, not 0'), 10), undefined);
+  assert.equal(explainRefusal(problem(400, 'is taken'), 10), undefined);
+  assert.match(explainRefusal(problem(413), 40 * MIB), /has 40 MiB/);
+  assert.match(explainRefusal(problem(0), 40 * MIB), /takes 32 MiB/);
+  assert.equal(explainRefusal(problem(0), MIB), undefined);
+});
