@@ -1,6 +1,7 @@
 // The tenant's contracts, for forms that choose one and filters that know them.
 
 import { getAll, path } from './api.js';
+import { counted } from './part/number.js';
 import { may } from './session.js';
 
 /**
@@ -44,5 +45,26 @@ export function closedBecause({ status, endDateTime, maxAccesses, accessCount })
 /** @param {Contract} contract */
 export function billingWords({ billingModel, validityPeriod }) {
   if (billingModel === 'PAY_PER_USE') return 'pay per use';
-  return validityPeriod ? `prepaid, ${validityPeriod} from the first connection` : 'prepaid';
+  return validityPeriod ? `prepaid, ${spanWords(validityPeriod)} from the first connection` : 'prepaid';
+}
+
+/** Where months end and minutes begin, `M` means the other. @type {[string, string[]][]} */
+const PARTS = [
+  ['YMWD', ['year', 'month', 'week', 'day']],
+  ['HMS', ['hour', 'minute', 'second']],
+];
+
+/**
+ * A span of time (ISO 8601) as people say it; one that is written otherwise stays as it is.
+ * @param {string} span
+ */
+export function spanWords(span) {
+  const halves = /^P((?:\d+[YMWD])*)(?:T((?:\d+[HMS])+))?$/i.exec(span)?.slice(1) ?? [];
+  const words = PARTS.flatMap(([letters, units], half) =>
+    [...(halves[half] ?? '').matchAll(/(\d+)([A-Z])/gi)].map(([, n, letter]) => {
+      const unit = units[letters.indexOf(letter.toUpperCase())];
+      return unit && counted(Number(n), unit);
+    }),
+  );
+  return words.length > 0 && words.every(Boolean) ? words.join(' ') : span;
 }

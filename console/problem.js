@@ -9,7 +9,9 @@ export class Problem extends Error {
     super(body?.detail || body?.title || `The server answered ${status}.`);
     this.status = status;
     this.title = /** @type {string} */ (body?.title || 'Something went wrong');
-    this.detail = /** @type {string} */ (body?.detail || '');
+    this.detail = /** @type {string} */ (
+      body?.detail || (body?.title ? '' : `the answer was ${status}, without a word of why`)
+    );
     this.invalidParams = /** @type {InvalidParam[]} */ (body?.invalidParams || []);
     this.correlationId = /** @type {string | undefined} */ (body?.correlationId);
     /** What to do about it, where that depends on what was asked. @type {string | undefined} */

@@ -9,9 +9,9 @@ import { readAsTyped } from './pasted_text.js';
 import { rowFaults } from './row_faults.js';
 
 const CHANGES = /** @type {[string, string][]} */ ([
-  ['SUSPENDED', 'Suspend: their devices are kept out'],
-  ['ACTIVE', 'Activate: their devices may connect; a planned end is called off'],
-  ['TERMINATED', 'Terminate at once, for good'],
+  ['SUSPENDED', 'Suspend'],
+  ['ACTIVE', 'Activate'],
+  ['TERMINATED', 'Terminate, for good'],
 ]);
 
 /**

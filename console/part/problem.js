@@ -2,6 +2,7 @@
 
 import { h } from '../element.js';
 import { Problem } from '../problem.js';
+import { counted } from './number.js';
 
 /** What helps, by status, where the problem itself can't know. @type {Record<number, string>} */
 const ADVICE = {
@@ -11,6 +12,7 @@ const ADVICE = {
   412: 'Somebody has changed it in the meantime. What you see now is how it is; decide again.',
   429: 'The tenant sends more requests than it may. Wait a moment, then try again.',
   500: 'This is a fault of the server. Tell whoever runs it, with the number below.',
+  502: 'Something between this page and the server does not reach it. Wait a moment, then try again.',
   503: 'The server has too much to do, or can not reach its store. Wait a moment, then try again.',
 };
 
@@ -32,7 +34,8 @@ export function problemPanel(cause, { retry } = {}) {
       tryAgain(retry),
     );
   }
-  const { status, title, detail, invalidParams, correlationId, advice = ADVICE[status] } = cause;
+  const { status, title, detail, invalidParams, correlationId, retryAfter } = cause;
+  const advice = cause.advice ?? ADVICE[status === 504 ? 502 : status];
   return h(
     'div',
     { class: 'panel problem', role: 'alert' },
@@ -44,7 +47,7 @@ export function problemPanel(cause, { retry } = {}) {
           invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ' ', quoting(reason))),
         )
       : detail && h('p', {}, sentence(detail)),
-    advice && h('p', {}, advice),
+    advice && h('p', {}, advice, retryAfter > 0 && ` The server asks for ${counted(retryAfter, 'second')}.`),
     correlationId && h('p', { class: 'fine' }, 'Correlation ID: ', h('code', {}, correlationId)),
     tryAgain(retry),
   );

@@ -42,6 +42,7 @@ export async function show(context) {
   const state = h('dd', {}, taskMark(task, progress));
   const far = h('dd', {});
   const stop = h('p', { class: 'buttons' });
+  const left = h('p', { class: 'fine' });
   const outcome = h('div', {});
   const trouble = h('div', { 'aria-live': 'polite' });
   showProgress(far, progress);
@@ -49,6 +50,7 @@ export async function show(context) {
   async function finish() {
     replace(state, taskMark(task, progress));
     replace(stop);
+    replace(left);
     replace(outcome, await outcomeOf(context, task, progress));
   }
 
@@ -96,6 +98,7 @@ export async function show(context) {
   if (isOver(task)) await finish();
   else {
     if (may('access:write')) replace(stop, h('button', { type: 'button', onclick: stopIt }, 'Stop'));
+    replace(left, 'You may leave this page: the batch goes on, and what comes of it is found here.');
     const words = 'How far it is can’t be read just now. It goes on; this page tries again.';
     repeat(signal, AGAIN, look, () => replace(trouble, h('p', { class: 'panel notice' }, words)));
   }
@@ -118,6 +121,7 @@ export async function show(context) {
       ),
     ),
     trouble,
+    left,
     outcome,
   );
 }

@@ -1,7 +1,7 @@
 // A new batch: what it does, to which accesses, and what it would be before it is sent.
 
 import { go } from '../address.js';
-import { ask, Problem, path } from '../api.js';
+import { ask, path } from '../api.js';
 import { explainRefusal } from '../batch_limit.js';
 import { keepNote } from '../batch_note.js';
 import { contractsOf } from '../contract.js';
@@ -12,7 +12,10 @@ import { creationForm } from '../part/creation_form.js';
 import { confirm } from '../part/dialog.js';
 import { choices, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem.js';
+import { copyButton } from '../part/secret.js';
+import { Problem } from '../problem.js';
 import { readRetry } from '../retry.js';
+import { may } from '../session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -45,6 +48,7 @@ export async function show({ tenant, query, link, signal }) {
   ]);
   let kind = retry?.kind ?? query.get('kind') ?? 'create';
   if (!KINDS.some(([it]) => it === kind)) kind = 'create';
+  const main = h('div', {});
   const place = h('div', {});
   const trouble = h('div', { 'aria-live': 'polite' });
   const send = h('button', { type: 'submit', class: 'main' }, 'Send the batch');
@@ -70,8 +74,10 @@ export async function show({ tenant, query, link, signal }) {
     const ready = await form.ready();
     if (!ready) return;
     const { address, body, note, question } = ready;
-    if (question && !(await confirm({ ...question, consequence: question.consequence.map((it) => h('p', {}, it)) })))
-      return;
+    if (question) {
+      const consequence = question.consequence.map((it) => h('p', {}, it));
+      if (!(await confirm({ ...question, consequence }, signal))) return;
+    }
     // The same batch, sent again because its answer was lost, is the same Task.
     const text = JSON.stringify(body);
     if (sent !== '' && sent !== text) key = newKey();
@@ -82,7 +88,9 @@ export async function show({ tenant, query, link, signal }) {
         headers: { 'idempotency-key': key },
       });
       keepNote(task.id, note);
-      go(link(['batches', task.id]));
+      if (signal.aborted) return;
+      if (may('access:read')) go(link(['batches', task.id]));
+      else replace(main, accepted(task.id, link));
     } catch (cause) {
       const words = cause instanceof Problem && explainRefusal(cause, new TextEncoder().encode(text).length);
       replace(trouble, problemPanel(cause), words && h('p', { class: 'panel notice' }, words));
@@ -90,10 +98,8 @@ export async function show({ tenant, query, link, signal }) {
   }
 
   choose(kind);
-  return h(
-    'div',
-    {},
-    h('h1', {}, 'New batch'),
+  replace(
+    main,
     retry &&
       h(
         'p',
@@ -115,6 +121,22 @@ export async function show({ tenant, query, link, signal }) {
       trouble,
       h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['batches']) }, 'Cancel')),
     ),
+  );
+  return h('div', {}, h('h1', {}, 'New batch'), main);
+}
+
+/**
+ * For whoever sends batches, but may not follow them.
+ * @param {string} id
+ * @param {Context['link']} link
+ */
+function accepted(id, link) {
+  return h(
+    'div',
+    { class: 'panel', role: 'status' },
+    h('h2', {}, 'The batch is accepted'),
+    h('p', {}, 'It is worked off now. Whoever may follow it needs its ID: ', h('code', {}, id), copyButton('ID', id)),
+    h('p', { class: 'buttons' }, h('a', { class: 'button', href: link(['batches']) }, 'Done')),
   );
 }
 

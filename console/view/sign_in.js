@@ -4,6 +4,7 @@ import { h, replace } from '../element.js';
 import { isPossible, leaveForIssuer } from '../oidc.js';
 import { field, whilePressed } from '../part/form.js';
 import { later } from '../part/later.js';
+import { sentence } from '../part/problem.js';
 import { begin, signInToDemo, waysIn } from '../session.js';
 
 /** @typedef {import('../views.js').Context} Context */
@@ -112,4 +113,4 @@ function issuerButton(issuer, told) {
 }
 
 /** @param {string} text */
-const notice = (text) => h('p', { class: 'panel notice', role: 'alert' }, text.charAt(0).toUpperCase() + text.slice(1));
+const notice = (text) => h('p', { class: 'panel notice', role: 'alert' }, sentence(text));
