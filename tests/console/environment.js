@@ -13,6 +13,9 @@ export const binary = need('TEST_GATEHOUSE_BINARY');
 /** The script of the test issuer, with its packages beside it. */
 export const issuerScript = need('TEST_ISSUER');
 
+/** The directory of the console's own files. */
+export const consoleDirectory = need('TEST_CONSOLE');
+
 /** The directory that screenshots go to. */
 export const screenshots = need('TEST_SCREENSHOTS');
 

@@ -1,11 +1,14 @@
 // The real server, for the tests of a file: the demo, or one where people sign in at an issuer.
 
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { promisify } from 'node:util';
 
+import { Api } from './api.js';
 import { binary, issuerScript } from './environment.js';
 import { startProgram } from './program.js';
 
@@ -15,6 +18,8 @@ import { startProgram } from './program.js';
  * @typedef {object} Server
  * @property {string} url Where it listens.
  * @property {string} token One for everything at the demo's tenant; empty where there is no demo.
+ * @property {Api} api The same token's way around the console.
+ * @property {(tenants: string[], scope: string) => Promise<string>} makeToken
  * @property {() => string} log What it has said until now.
  * @property {() => Promise<void>} stop Ends it before that.
  */
@@ -75,11 +80,17 @@ console_client_id = "gatehouse-console"
  * @returns {Promise<Server>}
  */
 async function serve(options, said, directory) {
-  const always = ['serve', '--listen', '127.0.0.1:0', '--data-dir', join(directory, 'data')];
+  const data = ['--data-dir', join(directory, 'data')];
+  const always = ['serve', '--listen', '127.0.0.1:0', ...data];
   const program = await startProgram(binary, [...always, ...options], said);
   after(program.stop);
   const [, url, token = ''] = program.ready;
-  return { url, token, log: program.output, stop: program.stop };
+  const makeToken = async (/** @type {string[]} */ tenants, /** @type {string} */ scope) => {
+    const given = tenants.flatMap((it) => ['--tenant', it]);
+    const { stdout } = await promisify(execFile)(binary, ['token', ...data, ...given, '--scope', scope]);
+    return stdout.trim();
+  };
+  return { url, token, api: new Api(url, token), makeToken, log: program.output, stop: program.stop };
 }
 
 /** @returns {Promise<Issuer>} */

@@ -1,4 +1,4 @@
-// The console's views: how to get to one, and how to tell that it is there.
+// The console's views: how to get to one, how to tell that it is there, and what is read of it.
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -10,8 +10,13 @@
  * @param {string} view Its name, which is the route without the tenant, and with `id` for what is particular.
  */
 export async function openView(page, route, view) {
-  await page.goto(`/-/console/#/${route}`);
-  await untilReady(page, view);
+  const before = page.url();
+  const isInside = before.includes('/-/console/');
+  await leadsTo(page, view, async () => {
+    await page.goto(`/-/console/#/${route}`);
+    // The browser doesn't go where it is.
+    if (isInside && page.url() === before) await page.reload();
+  });
 }
 
 /**
@@ -22,4 +27,94 @@ export async function openView(page, route, view) {
  */
 export async function untilReady(page, view) {
   await page.locator(`html[data-ready="${view}"]`).waitFor({ state: 'attached' });
+}
+
+/**
+ * Does what leads to a view, be it the one that is there, and waits until it is shown anew.
+ *
+ * @param {Page} page
+ * @param {string} view
+ * @param {() => Promise<unknown>} action
+ */
+export async function leadsTo(page, view, action) {
+  await page.evaluate(() => {
+    delete document.documentElement.dataset.ready;
+  });
+  await action();
+  await untilReady(page, view);
+}
+
+/**
+ * Signs in with a token, as somebody who pastes it.
+ *
+ * @param {Page} page
+ * @param {string} token
+ * @param {string} route Where somebody wants to go.
+ * @param {string} view
+ */
+export async function signInWith(page, token, route, view) {
+  await page.goto('/-/console/');
+  if (!(await page.locator('html[data-ready="sign-in"]').count())) {
+    await untilReady(page, 'overview');
+    await signOut(page);
+    // As in a browser that has never been here.
+    await page.evaluate(() => localStorage.clear());
+  }
+  await page.goto(`/-/console/#/${route}`);
+  await untilReady(page, 'sign-in');
+  await pasteToken(page, token);
+  await untilReady(page, view);
+}
+
+/**
+ * @param {Page} page
+ * @param {string} token
+ */
+export async function pasteToken(page, token) {
+  await page.getByLabel('Token', { exact: true }).fill(token);
+  await page.getByRole('button', { name: 'Sign in with the token' }).click();
+}
+
+/** @param {Page} page */
+export async function signOut(page) {
+  await page.locator('.person > summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await untilReady(page, 'sign-in');
+}
+
+/**
+ * What the rows of a table say, cell by cell.
+ *
+ * @param {Page} page
+ * @param {string | RegExp} caption
+ * @returns {Promise<string[][]>}
+ */
+export async function cellsOf(page, caption) {
+  const table = page.getByRole('table', { name: caption });
+  await table.waitFor();
+  return table
+    .locator('tbody tr')
+    .evaluateAll((rows) =>
+      rows.map((row) => [.../** @type {HTMLTableRowElement} */ (row).cells].map((cell) => cell.innerText.trim())),
+    );
+}
+
+/**
+ * What a list of facts says, by name.
+ *
+ * @param {Page} page
+ * @param {string} region
+ * @returns {Promise<Record<string, string>>}
+ */
+export async function factsOf(page, region) {
+  const list = page.getByRole('region', { name: region }).locator('dl').first();
+  await list.waitFor();
+  return list.evaluate((element) =>
+    Object.fromEntries(
+      [...element.querySelectorAll('dt')].map((it) => [
+        it.innerText.trim(),
+        /** @type {HTMLElement} */ (it.nextElementSibling).innerText.trim(),
+      ]),
+    ),
+  );
 }

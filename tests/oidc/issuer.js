@@ -81,6 +81,7 @@ function rotate(algorithm, keepsOlder) {
         application_type: 'native',
         grant_types: ['authorization_code', 'refresh_token'],
         redirect_uris: ['http://127.0.0.1/-/console/'],
+        post_logout_redirect_uris: ['http://127.0.0.1/-/console/'],
         response_types: ['code'],
         id_token_signed_response_alg: algorithm,
       },
@@ -103,6 +104,7 @@ function rotate(algorithm, keepsOlder) {
       clientCredentials: { enabled: true },
       deviceFlow: { enabled: true },
       revocation: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: (ctx, form) => askToLeave(ctx, form) },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => RESOURCE,
@@ -177,6 +179,18 @@ async function interact(request, response, choice) {
 <form method="post" action="/interaction/${uid}/sign-in"><button>Sign in as ann</button></form>
 <form method="post" action="/interaction/${uid}/refuse"><button>Refuse</button></form>
 </html>`);
+}
+
+/** What a browser shows to somebody who wants to leave. */
+function askToLeave(ctx, form) {
+  ctx.body = `<!doctype html>
+<html lang="en">
+<title>Sign out</title>
+<link rel="icon" href="data:,">
+<h1>Sign out?</h1>
+${form}
+<button form="op.logoutForm" name="logout" value="yes">Sign out</button>
+</html>`;
 }
 
 function answer(request, response) {

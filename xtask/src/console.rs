@@ -36,6 +36,7 @@ pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
         .args(tools.tests()?)
         .env("TEST_GATEHOUSE_BINARY", binary)
         .env("TEST_ISSUER", issuer)
+        .env("TEST_CONSOLE", cargo::workspace_root().join("console"))
         .env("TEST_SCREENSHOTS", &screenshots)
         .env("CHROMIUM", chromium);
     let name = "node --test tests/console";

@@ -1,0 +1,223 @@
+// Signing in and out: the demo's way, by a token, and what a token doesn't allow.
+
+import assert from 'node:assert/strict';
+import { before } from 'node:test';
+
+import { Api } from './api.js';
+import { inBrowser } from './browser.js';
+import { startDemo } from './server.js';
+import { cellsOf, leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const server = await startDemo();
+
+before(async () => {
+  const operator = new Api(server.url, await server.makeToken(['*'], 'admin'));
+  await operator.ask('PUT', '/-/admin/tenants/acme', {});
+  const contract = { productOfferingId: 'PO-ACME', billingModel: 'PAY_PER_USE' };
+  await operator.ask('PUT', '/-/admin/tenants/acme/contracts/C-ACME', contract);
+});
+
+/** @param {Page} page */
+const menuOf = (page) => page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts();
+
+/** @param {Page} page */
+const fragmentOf = (page) => new URL(page.url()).hash;
+
+inBrowser('whoever leaves the demo can come back', server, async ({ page }) => {
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  await signOut(page);
+  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Sign in');
+  assert.equal(await page.getByRole('navigation', { name: 'Views' }).count(), 0);
+  await page.reload();
+  await untilReady(page, 'sign-in');
+  await page.getByRole('button', { name: 'Open the demo' }).click();
+  await untilReady(page, 'overview');
+  assert.equal(fragmentOf(page), '#/demo/overview');
+  // Nothing of it is in another tab, or in this one once it is closed.
+  assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes('eyJ')), false);
+});
+
+inBrowser('a token that somebody has lets them in', server, async ({ page, watch }) => {
+  const token = await server.makeToken(['demo'], 'access:read');
+  watch.announce(401, '/-/me');
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  await signOut(page);
+  for (const bad of ['nonsense', `${token.slice(0, -8)}AAAAAAAA`]) {
+    await pasteToken(page, bad);
+    const told = page.getByRole('alert');
+    await told.waitFor();
+    assert.match(await told.innerText(), /token/i);
+    assert.equal(await page.getByLabel('Token', { exact: true }).inputValue(), bad);
+  }
+  await pasteToken(page, ` Bearer ${token}\n`);
+  await untilReady(page, 'overview');
+  await page.reload();
+  await untilReady(page, 'overview');
+});
+
+inBrowser('whoever may only read is offered nothing else', server, async ({ page }) => {
+  const { id } = await server.api.createAccess({ deviceName: 'looked-at' });
+  await signInWith(page, await server.makeToken(['demo'], 'access:read'), 'demo/accesses', 'accesses');
+  assert.deepEqual(await menuOf(page), ['Overview', 'Accesses', 'Batches', 'Contracts']);
+  for (const [route, view] of [
+    ['overview', 'overview'],
+    ['accesses', 'accesses'],
+    [`accesses/${id}`, 'accesses/id'],
+    ['batches', 'batches'],
+    ['contracts', 'contracts'],
+  ]) {
+    await openView(page, `demo/${route}`, view);
+    const offered = page.getByRole('main').locator('a, button');
+    const words = (await offered.allInnerTexts()).join('\n');
+    assert.doesNotMatch(words, /create|new|suspend|terminate|password|stop/i, route);
+  }
+  for (const [route, view, scope] of [
+    ['accesses/new', 'accesses/new', 'access:write'],
+    ['batches/new', 'batches/new', 'access:write'],
+    ['connections', 'connections', 'product:read'],
+    ['check', 'check', 'access:verify'],
+  ]) {
+    await openView(page, `demo/${route}`, view);
+    const said = await page.getByRole('main').innerText();
+    assert.ok(said.includes('Not with this sign-in') && said.includes(scope), `${route}: ${said}`);
+  }
+});
+
+inBrowser('a sign-in begins at what it may see', server, async ({ page }) => {
+  await signInWith(page, await server.makeToken(['demo'], 'access:verify'), '', 'check');
+  assert.deepEqual(await menuOf(page), ['Check']);
+  await signOut(page);
+  await signInWith(page, await server.makeToken(['demo'], 'product:read'), 'demo/overview', 'overview');
+  assert.deepEqual(await menuOf(page), ['Overview', 'Connections']);
+});
+
+inBrowser('a token for another tenant is told so', server, async ({ page, watch }) => {
+  watch.announce(403, '/demo/access');
+  watch.announce(403, '/demo/contract');
+  await signInWith(page, await server.makeToken(['acme'], 'access:read'), 'demo/accesses', 'accesses');
+  const told = page.getByRole('main').getByRole('alert');
+  await told.waitFor();
+  assert.match(await told.innerText(), /sign-in does not cover it/);
+});
+
+inBrowser('a token for several tenants goes from one to the other', server, async ({ page }) => {
+  const token = await server.makeToken(['demo', 'acme'], 'access:read access:write');
+  await signInWith(page, token, 'demo/contracts', 'contracts');
+  const choice = page.getByRole('combobox', { name: 'Tenant' });
+  await choice.waitFor();
+  assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
+  await leadsTo(page, 'contracts', () => choice.selectOption('acme'));
+  assert.equal(fragmentOf(page), '#/acme/contracts');
+  assert.deepEqual(
+    (await cellsOf(page, /Contracts/)).map(([id]) => id),
+    ['C-ACME'],
+  );
+  await openView(page, 'acme/accesses/new', 'accesses/new');
+  await leadsTo(page, 'accesses/new', () => choice.selectOption('demo'));
+  assert.equal(fragmentOf(page), '#/demo/accesses/new');
+  // Whoever comes again begins where they were.
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  assert.equal(fragmentOf(page), '#/demo/overview');
+});
+
+inBrowser('a token for all tenants chooses one', server, async ({ page }) => {
+  await signInWith(page, await server.makeToken(['*'], 'admin access:read'), '', 'tenant');
+  assert.deepEqual(await page.getByRole('main').getByRole('link').allInnerTexts(), ['acme', 'demo']);
+  await page.getByRole('main').getByRole('link', { name: 'acme' }).click();
+  await untilReady(page, 'overview');
+  const choice = page.getByRole('combobox', { name: 'Tenant' });
+  await choice.waitFor();
+  assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
+  await leadsTo(page, 'overview', () => choice.selectOption('demo'));
+  assert.equal(fragmentOf(page), '#/demo/overview');
+});
+
+inBrowser('whoever may not list the tenants names one', server, async ({ page }) => {
+  await signInWith(page, await server.makeToken(['*'], 'access:read'), '', 'tenant');
+  await page.getByLabel('Tenant', { exact: true }).fill('acme');
+  await page.getByRole('button', { name: 'Open' }).click();
+  await untilReady(page, 'overview');
+  await page.getByRole('banner').getByRole('link', { name: 'change' }).click();
+  await untilReady(page, 'tenant');
+});
+
+/**
+ * From now on the server gets a token that it doesn't take, as when its key was changed.
+ *
+ * @param {Page} page
+ */
+async function spoilToken(page) {
+  await page.route('**/demo/**', (route) => {
+    const headers = { ...route.request().headers(), authorization: 'Bearer spoilt' };
+    return route.continue({ headers });
+  });
+}
+
+/** @param {Page} page @param {string} token @param {string} view */
+async function signInAgain(page, token, view) {
+  await untilReady(page, 'sign-in');
+  assert.match(await page.getByRole('alert').innerText(), /sign-in has ended/);
+  await page.unroute('**/demo/**');
+  await pasteToken(page, token);
+  await untilReady(page, view);
+}
+
+inBrowser(
+  'a token that ends while somebody works is asked for anew, and they go on',
+  server,
+  async ({ page, watch }) => {
+    const { id } = await server.api.createAccess({ deviceName: 'in-the-middle' });
+    const token = await server.makeToken(['demo'], 'access:read access:write access:verify product:read');
+    watch.announce(401, /^\/demo\//);
+
+    // By going elsewhere.
+    await signInWith(page, token, 'demo/overview', 'overview');
+    await spoilToken(page);
+    await page.getByRole('link', { name: 'Contracts' }).click();
+    await signInAgain(page, token, 'contracts');
+
+    // By changing something.
+    await openView(page, `demo/accesses/${id}`, 'accesses/id');
+    await spoilToken(page);
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await signInAgain(page, token, 'accesses/id');
+    assert.equal(fragmentOf(page), `#/demo/accesses/${id}`);
+    assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'in-the-middle');
+
+    // By what comes after the rest of the view.
+    await openView(page, 'demo/contracts', 'contracts');
+    await spoilToken(page);
+    await page.getByRole('link', { name: 'Batches' }).click();
+    await signInAgain(page, token, 'batches');
+
+    // By looking again.
+    await openView(page, 'demo/overview', 'overview');
+    await page
+      .getByRole('heading', { name: /access/ })
+      .first()
+      .waitFor();
+    await spoilToken(page);
+    await signInAgain(page, token, 'overview');
+  },
+);
+
+inBrowser('the demo lets people in again by itself', server, async ({ page, watch }) => {
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  watch.announce(401, '/demo/contract');
+  let isFirst = true;
+  await page.route('**/demo/contract*', (route) => {
+    const headers = { ...route.request().headers(), ...(isFirst && { authorization: 'Bearer spoilt' }) };
+    isFirst = false;
+    return route.continue({ headers });
+  });
+  await page.getByRole('link', { name: 'Contracts' }).click();
+  await untilReady(page, 'contracts');
+  assert.equal((await cellsOf(page, /Contracts/)).length, 2);
+});
