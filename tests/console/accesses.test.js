@@ -1,0 +1,360 @@
+// Accesses: created, found again, and changed one by one.
+
+import assert from 'node:assert/strict';
+
+import { inBrowser } from './browser.js';
+import { startDemo } from './server.js';
+import { cellsOf, factsOf, leadsTo, openView, untilReady } from './views.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const server = await startDemo();
+const { api } = server;
+
+/** Something is there before anybody looks, so that there are pages. */
+const LISTED = await api.createMany({ numberOfAccesses: 60 });
+
+/** @param {Page} page @param {Record<string, string>} values By what stands beside the field. */
+async function fillIn(page, values) {
+  for (const [label, value] of Object.entries(values)) {
+    await page.getByLabel(`${label} (optional)`).fill(value);
+  }
+}
+
+/** The credentials that are shown now. @param {Page} page */
+async function shownCredentials(page) {
+  const place = page.getByRole('region', { name: 'The password is shown only now' });
+  await place.waitFor();
+  return {
+    username: await place.locator('#secret-username').innerText(),
+    password: await place.locator('#secret-password').innerText(),
+  };
+}
+
+inBrowser('an access is created with all that is generated', server, async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await openView(page, 'demo/accesses', 'accesses');
+  await page.getByRole('link', { name: 'Create an access' }).click();
+  await untilReady(page, 'accesses/new');
+  await page.getByLabel('Contract').selectOption('C-PAYG');
+  await page.getByRole('button', { name: 'Create' }).click();
+  const credentials = await shownCredentials(page);
+  assert.match(credentials.username, /^u-/);
+  assert.equal(await api.letsIn(credentials), true);
+
+  for (const what of /** @type {const} */ (['username', 'password'])) {
+    await page.getByRole('button', { name: `Copy the ${what}` }).click();
+    await page.getByText('Copied').first().waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credentials[what]);
+  }
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Keep as a file' }).click(),
+  ]);
+  const chunks = await (await download.createReadStream()).toArray();
+  const kept = JSON.parse(Buffer.concat(chunks).toString());
+  assert.deepEqual({ username: kept.username, password: kept.password }, credentials);
+
+  // It is shown once: neither here nor where the access is looked at does it come again.
+  await page.getByRole('link', { name: 'Look at it' }).click();
+  await untilReady(page, 'accesses/id');
+  assert.equal((await page.content()).includes(credentials.password), false);
+  await page.goBack();
+  await untilReady(page, 'accesses/new');
+  assert.equal((await page.content()).includes(credentials.password), false);
+  const keptHere = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+  assert.equal(keptHere.includes(credentials.password), false);
+});
+
+inBrowser('an access is created with what somebody has chosen, and another after it', server, async ({ page }) => {
+  await openView(page, 'demo/accesses/new', 'accesses/new');
+  const chosen = { username: 'meter 12 – north', password: 'rain on the roof' };
+  await page.getByLabel('Contract').selectOption('C-PRE');
+  await fillIn(page, { 'Device’s name': 'Meter <b>12</b>', Username: chosen.username, Password: chosen.password });
+  await page.getByRole('button', { name: 'Create' }).click();
+  assert.deepEqual(await shownCredentials(page), chosen);
+  await page.getByText('The access Meter <b>12</b> is there').waitFor();
+  assert.equal(await api.letsIn(chosen), true);
+  await page.getByRole('button', { name: 'Create another' }).click();
+  assert.equal(await page.getByLabel('Contract').inputValue(), 'C-PRE');
+  assert.equal(await page.getByLabel('Username (optional)').inputValue(), '');
+  await page.getByRole('button', { name: 'Create' }).click();
+  const other = await shownCredentials(page);
+  assert.notEqual(other.username, chosen.username);
+  assert.equal(await api.letsIn(other), true);
+});
+
+inBrowser('what is wrong is told beside its field, and can be mended', server, async ({ page, watch }) => {
+  watch.announce(400, '/demo/access');
+  watch.announce(409, '/demo/access');
+  await api.createAccess({ username: 'taken' });
+  await openView(page, 'demo/accesses/new', 'accesses/new');
+  const send = () => page.getByRole('button', { name: 'Create' }).click();
+  await page.getByLabel('Contract').selectOption('C-PAYG');
+  await fillIn(page, { Username: 'a:b', Password: 'x'.repeat(73) });
+  await send();
+  const username = page.getByLabel('Username (optional)');
+  await page.locator('#username-fault').waitFor();
+  assert.match(await page.locator('#username-fault').innerText(), /must not hold a :/);
+  assert.match(await page.locator('#password-fault').innerText(), /72/);
+  assert.equal(await username.getAttribute('aria-invalid'), 'true');
+  assert.match(String(await username.getAttribute('aria-describedby')), /username-fault/);
+  assert.equal(await username.evaluate((it) => it === document.activeElement), true);
+
+  await fillIn(page, { Username: 'taken', Password: '' });
+  await send();
+  const told = page.getByRole('main').getByRole('alert').filter({ hasText: 'taken' });
+  await told.waitFor();
+  assert.equal(await page.locator('#username-fault').isVisible(), false);
+
+  await fillIn(page, { Username: 'free' });
+  await send();
+  assert.equal(await api.letsIn(await shownCredentials(page)), true);
+});
+
+inBrowser('a request whose answer is lost is sent again as the same one', server, async ({ page, watch }) => {
+  watch.announce('no answer', '/demo/access');
+  await openView(page, 'demo/accesses/new', 'accesses/new');
+  await page.getByLabel('Contract').selectOption('C-PAYG');
+  await fillIn(page, { Username: 'sent-twice' });
+  await page.route(
+    '**/demo/access',
+    async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    },
+    { times: 1 },
+  );
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('alert').filter({ hasText: 'No answer' }).waitFor();
+  await page.getByRole('button', { name: 'Create' }).click();
+  assert.equal(await api.letsIn(await shownCredentials(page)), true);
+});
+
+/** @param {Page} page */
+const namesIn = async (page) => (await cellsOf(page, /^Accesses/)).map(([name]) => name);
+
+/** What the API lists. @param {string} query */
+const namesOf = async (query) => (await api.get(`/demo/access?${query}`)).map((/** @type {any} */ it) => it.name);
+
+inBrowser('every page of a list can be gone to, and shared', server, async ({ page, context }) => {
+  const { id } = LISTED;
+  const filter = `createdBy%3D${id}`;
+  await openView(page, `demo/accesses?filter=${filter}&size=25`, 'accesses');
+  const names = LISTED.accesses.map((/** @type {any} */ it) => it.name);
+  const turn = (/** @type {string} */ button) =>
+    leadsTo(page, 'accesses', () => page.getByRole('link', { name: button }).click());
+  assert.deepEqual(await namesIn(page), names.slice(0, 25));
+  assert.equal(await page.getByRole('link', { name: 'Previous page' }).count(), 0);
+  await turn('Next page');
+  assert.deepEqual(await namesIn(page), names.slice(25, 50));
+  await turn('Last page');
+  assert.deepEqual(await namesIn(page), names.slice(50));
+  assert.equal(await page.getByRole('link', { name: 'Next page' }).count(), 0);
+  await turn('Previous page');
+  await turn('First page');
+  assert.deepEqual(await namesIn(page), names.slice(0, 25));
+
+  const number = page.getByRole('spinbutton', { name: 'Page, of 3' });
+  await leadsTo(page, 'accesses', async () => {
+    await number.fill('3');
+    await number.press('Enter');
+  });
+  assert.deepEqual(await namesIn(page), names.slice(50));
+  // The first row that is seen stays on the page.
+  await leadsTo(page, 'accesses', () => page.getByRole('combobox', { name: 'Rows on a page' }).selectOption('50'));
+  assert.deepEqual(await namesIn(page), names.slice(50));
+  await page.getByText('60 accesses').waitFor();
+
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await untilReady(other, 'accesses');
+  assert.deepEqual(await namesIn(other), names.slice(50));
+
+  await openView(page, `demo/accesses?filter=${filter}&size=1&page=57`, 'accesses');
+  assert.deepEqual(await namesIn(page), [names[56]]);
+  await openView(page, `demo/accesses?filter=${filter}&size=25&page=99`, 'accesses');
+  await page.getByText('There is nothing on this page').waitFor();
+  await leadsTo(page, 'accesses', () => page.getByRole('link', { name: 'The last page', exact: true }).click());
+  assert.deepEqual(await namesIn(page), names.slice(50));
+  await page.goBack();
+  await page.getByText('There is nothing on this page').waitFor();
+});
+
+inBrowser('a filter is put together by choosing, or written, and each follows the other', server, async ({ page }) => {
+  const odd = 'pump & valve; 50%26 = "half"';
+  await api.createAccess({ deviceName: odd });
+  await api.createAccess({ contractId: 'C-PRE', deviceName: 'plain' });
+  await openView(page, 'demo/accesses', 'accesses');
+  await page.getByText('Filter', { exact: true }).click();
+  const written = page.getByLabel('As an expression');
+  await page.getByRole('button', { name: 'Add a condition' }).click();
+  await page.getByLabel('Condition 1.1: what').selectOption('Name');
+  await page.getByLabel('Condition 1.1: Name').fill(odd);
+  assert.equal(await written.inputValue(), 'name=pump %26 valve%3B 50%2526 = "half"');
+  await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
+  assert.deepEqual(await namesIn(page), [odd]);
+  assert.equal(await written.inputValue(), 'name=pump %26 valve%3B 50%2526 = "half"');
+  assert.equal(await page.getByLabel('Condition 1.1: Name').inputValue(), odd);
+
+  // Another alternative, with two conditions, one of them a time in the reader's zone.
+  await page.getByRole('button', { name: '+ or' }).click();
+  await page.getByLabel('Condition 2.1: Contract').fill('C-PRE');
+  await page.getByRole('button', { name: '+ and' }).nth(1).click();
+  await page.getByLabel('Condition 2.2: what').selectOption('Created');
+  await page.getByLabel('Condition 2.2: time in your zone').fill('2026-07-01T12:30:00');
+  assert.match(await written.inputValue(), /;contractId=C-PRE&createdAt>=2026-07-01T10:30:00Z$/);
+  await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
+  const expected = await namesOf(
+    `name=${encodeURIComponent(odd)};contractId=C-PRE&createdAt%3E=2026-07-01T10:30:00Z&pageSize=50`,
+  );
+  assert.ok(expected.includes(odd) && expected.includes('plain'));
+  assert.deepEqual(await namesIn(page), expected);
+
+  // And the other way round.
+  await written.fill('createdAt<2026-07-01T10:30:00Z; name=plain & contractId=C-PRE');
+  assert.equal(await page.getByRole('group', { name: /^Condition \d\.\d$/ }).count(), 3);
+  assert.equal(await page.getByLabel('Condition 1.1: how').inputValue(), '<');
+  assert.equal(await page.getByLabel('Condition 1.1: time in your zone').inputValue(), '2026-07-01T12:30');
+  assert.equal(await page.getByLabel('Condition 2.1: Name').inputValue(), 'plain');
+  await page.getByRole('button', { name: 'Remove condition 1.1' }).click();
+  assert.equal(await written.inputValue(), 'name=plain&contractId=C-PRE');
+  await leadsTo(page, 'accesses', () => written.press('Enter'));
+  assert.deepEqual(await namesIn(page), ['plain']);
+  await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Clear' }).click());
+  assert.equal(new URL(page.url()).hash.includes('filter'), false);
+});
+
+inBrowser('a filter that can’t be read is explained, and lists nothing', server, async ({ page }) => {
+  await openView(page, 'demo/accesses', 'accesses');
+  await page.getByText('Filter', { exact: true }).click();
+  const written = page.getByLabel('As an expression');
+  for (const [text, why] of /** @type {[string, RegExp][]} */ ([
+    ['status=ACTIVE', /“status” can't be asked for\. These can: contractId/],
+    ['contractId>C-1', /“contractId” has no “>”/],
+    ['contractId=', /has no value/],
+    ['createdAt>=yesterday', /“yesterday” is no time/],
+    ['contractId=C-1&', /nothing between two signs/],
+    ['nonsense', /is no condition/],
+  ])) {
+    await written.fill(text);
+    assert.match(await page.locator('#filter-fault').innerText(), why);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    assert.equal(await written.evaluate((it) => it === document.activeElement), true);
+  }
+  assert.equal(new URL(page.url()).hash, '#/demo/accesses');
+  await openView(page, 'demo/accesses?filter=status%3DACTIVE', 'accesses');
+  await page.getByRole('heading', { name: 'This filter can’t be read' }).waitFor();
+  assert.equal(await page.getByRole('table').count(), 0);
+  await openView(page, 'demo/accesses?filter=username%3Dnobody', 'accesses');
+  await page.getByRole('heading', { name: 'Nothing passes this filter' }).waitFor();
+});
+
+/** What stands in the address of the access. @param {Page} page @param {string} id */
+const openAccess = (page, id) => openView(page, `demo/accesses/${id}`, 'accesses/id');
+
+/**
+ * Presses a button, and answers what is asked then.
+ *
+ * @param {Page} page
+ * @param {string} button
+ * @param {RegExp} consequence
+ * @param {string} answer
+ */
+async function answerTo(page, button, consequence, answer) {
+  await page.getByRole('main').getByRole('button', { name: button, exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  assert.match(await dialog.innerText(), consequence);
+  if (answer === 'Escape') await page.keyboard.press('Escape');
+  else await dialog.getByRole('button', { name: answer, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+inBrowser('whoever says no changes nothing', server, async ({ page }) => {
+  const { id } = await api.createAccess({ deviceName: 'left-alone' });
+  await openAccess(page, id);
+  for (const [button, consequence] of /** @type {[string, RegExp][]} */ ([
+    ['New password', /old password lets nobody in/],
+    ['Suspend', /can’t connect/],
+    ['Terminate', /can’t be undone/],
+  ])) {
+    for (const answer of ['Cancel', 'Escape']) await answerTo(page, button, consequence, answer);
+  }
+  const { headers } = await api.send('GET', `/demo/access/${id}`);
+  assert.equal(headers.get('etag'), '"1"');
+});
+
+inBrowser('an access is suspended, activated and terminated', server, async ({ page }) => {
+  const access = await api.createAccess({ deviceName: 'pump-7' });
+  await openAccess(page, access.id);
+  const facts = await factsOf(page, 'The access');
+  assert.match(facts.Status, /^Active/);
+  assert.equal(facts.Contract, 'C-PAYG');
+  assert.match(facts.Username, new RegExp(`^${access.username}`));
+
+  await answerTo(page, 'Suspend', /Suspend pump-7\?.*can’t connect/s, 'Suspend');
+  await page.getByRole('status').getByText('pump-7 is suspended').first().waitFor();
+  assert.equal(await api.letsIn(access), false);
+  await answerTo(page, 'Activate', /may connect again/, 'Activate');
+  await page.getByRole('status').getByText('pump-7 is active').first().waitFor();
+  assert.equal(await api.letsIn(access), true);
+  await answerTo(page, 'Terminate', /can’t be undone.*stays taken/s, 'Terminate for good');
+  await page.getByText('Terminated for good').waitFor();
+  assert.equal(await api.letsIn(access), false);
+  const words = await page.getByRole('main').getByRole('button').allInnerTexts();
+  assert.deepEqual([...new Set(words)], ['Copy']);
+});
+
+inBrowser('an end that was planned can be called off', server, async ({ page }) => {
+  const { id } = await api.createAccess({ deviceName: 'kept' });
+  const ends = { operationType: 'terminate', operationBody: {}, accessesIdList: [id] };
+  await api.untilOver((await api.ask('POST', '/demo/access/batchUpdate', ends)).id);
+  await openAccess(page, id);
+  assert.match((await factsOf(page, 'The access')).Status, /^Ending/);
+  await answerTo(page, 'Keep', /planned end is called off/, 'Keep');
+  await page.getByText('without end').waitFor();
+  assert.equal((await api.get(`/demo/access/${id}`)).status, 'ACTIVE');
+});
+
+inBrowser('a new password lets in, and the old one no longer', server, async ({ page }) => {
+  const access = await api.createAccess({ deviceName: 'rotated' });
+  await openAccess(page, access.id);
+  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  const generated = await shownCredentials(page);
+  assert.match(generated.password, /^[A-Za-z0-9]{24}$/);
+  assert.equal(await api.letsIn(access), false);
+  assert.equal(await api.letsIn(generated), true);
+
+  await page.getByRole('button', { name: 'New password' }).click();
+  await page.getByLabel('Password (optional)').fill('wind in the trees');
+  await page.getByRole('button', { name: 'Set the new password' }).click();
+  await page.getByText('wind in the trees').waitFor();
+  assert.equal(await api.letsIn(generated), false);
+  assert.equal(await api.letsIn({ ...access, password: 'wind in the trees' }), true);
+  await page.reload();
+  await untilReady(page, 'accesses/id');
+  assert.equal((await page.content()).includes('wind in the trees'), false);
+});
+
+inBrowser('what somebody else has changed meanwhile is seen before it is changed again', server, async (visit) => {
+  const { page, watch } = visit;
+  const { id } = await api.createAccess({ deviceName: 'between' });
+  watch.announce(412, `/demo/access/${id}`);
+  await openAccess(page, id);
+  await api.changeAccess(id, { status: 'SUSPENDED' });
+  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate for good');
+  await page.getByRole('alert').filter({ hasText: 'Somebody has changed it' }).waitFor();
+  assert.match((await factsOf(page, 'The access')).Status, /^Suspended/);
+  assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
+  // Whoever still wants it can have it.
+  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate for good');
+  await page.getByText('Terminated for good').waitFor();
+});
+
+inBrowser('an access that isn’t there is told of', server, async ({ page, watch }) => {
+  const id = '01a1dd4d-f036-7005-9379-54b08ec1966e';
+  watch.announce(404, `/demo/access/${id}`);
+  await openAccess(page, id);
+  assert.match(await page.getByRole('alert').innerText(), /never have been there/);
+});
