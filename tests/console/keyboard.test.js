@@ -1,0 +1,321 @@
+// Everything by keyboard alone: what has the focus can be seen, nothing is out of reach, and nobody is thrown out by what they do.
+
+import assert from 'node:assert/strict';
+
+import { inBrowser } from './browser.js';
+import { choose, findLostStops, focusIsKept, focusIsOn, focusOf, tabTo } from './keys.js';
+import { startDemo } from './server.js';
+import { openView, untilReady } from './views.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const server = await startDemo();
+const { api } = server;
+
+/** Something is there before anybody looks, so that there are pages. */
+const LISTED = await api.createMany({ numberOfAccesses: 60 });
+
+/** @param {Page} page */
+const fragmentOf = (page) => new URL(page.url()).hash;
+
+/** Whether the focus is in what is asked. @param {Page} page */
+const isInDialog = (page) => page.evaluate(() => document.activeElement?.closest('dialog') !== null);
+
+inBrowser('the first stop leads past the menu', server, async ({ page }) => {
+  await openView(page, 'demo/accesses', 'accesses');
+  await page.keyboard.press('Tab');
+  const first = await focusOf(page);
+  assert.deepEqual([first.name, first.trouble], ['Skip to the view', '']);
+  await page.keyboard.press('Enter');
+  await focusIsOn(page, 'Accesses');
+  assert.equal(fragmentOf(page), '#/demo/accesses');
+  await page.keyboard.press('Tab');
+  await focusIsOn(page, 'Create an access');
+});
+
+inBrowser('everything that can be used is a stop, and shows that it is one', server, async ({ page }) => {
+  const [{ id }] = LISTED.accesses;
+  const [product] = (await api.get('/demo/product?pageSize=4&pageNumber=1')).entities;
+  const find = `connections/find?numbers=${product.id}`;
+  /** @type {string[]} */
+  const wrong = [];
+  for (const [route, view] of [
+    ['overview', 'overview'],
+    ['accesses?filter=contractId%3DC-PAYG&size=25&page=2', 'accesses'],
+    ['accesses/new', 'accesses/new'],
+    [`accesses/${id}`, 'accesses/id'],
+    ['batches', 'batches'],
+    ['batches/new', 'batches/new'],
+    [`batches/${LISTED.id}`, 'batches/id'],
+    ['connections?size=25', 'connections'],
+    [find, 'connections/find'],
+    [`connections/${product.id}`, 'connections/id'],
+    ['contracts', 'contracts'],
+    ['check', 'check'],
+    ['nowhere', 'nowhere'],
+  ]) {
+    await openView(page, `demo/${route}`, view);
+    await page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });
+    if (route === find) await page.getByRole('table').waitFor();
+    wrong.push(...(await findLostStops(page)).map((what) => `${view}: ${what}`));
+  }
+  assert.deepEqual(wrong, []);
+});
+
+inBrowser('an access is gone to, suspended and given a new password', server, async ({ page }) => {
+  const access = await api.createAccess({ deviceName: 'by-keyboard' });
+  await openView(page, 'demo/overview', 'overview');
+  await choose(page, 'Accesses');
+  await untilReady(page, 'accesses');
+  await focusIsOn(page, 'Accesses');
+  await choose(page, 'Last page');
+  await page.getByText('by-keyboard').waitFor();
+  await choose(page, 'by-keyboard');
+  await untilReady(page, 'accesses/id');
+  await focusIsOn(page, 'by-keyboard');
+
+  // A dialog takes the focus, keeps it, and gives it back.
+  await choose(page, 'Suspend');
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  assert.equal(await isInDialog(page), true);
+  await focusIsOn(page, 'Cancel');
+  for (const key of ['Tab', 'Tab', 'Tab', 'Tab', 'Shift+Tab', 'Shift+Tab', 'Shift+Tab']) {
+    await page.keyboard.press(key);
+    // The browser itself has a stop, too, and nothing else of the page has one.
+    assert.ok((await isInDialog(page)) || (await focusOf(page)).isNothing, (await focusOf(page)).name);
+  }
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await focusIsOn(page, 'Suspend');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor();
+  // Whoever only presses Enter does nothing.
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await focusIsOn(page, 'Suspend');
+  assert.equal((await api.get(`/demo/access/${access.id}`)).status, 'ACTIVE');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor();
+  await choose(page, 'Suspend');
+  await page.getByText('the next check refuses it').first().waitFor();
+  await focusIsKept(page, 'a change');
+  assert.equal((await api.get(`/demo/access/${access.id}`)).status, 'SUSPENDED');
+
+  await choose(page, 'New password');
+  await dialog.waitFor();
+  assert.equal(await isInDialog(page), true);
+  await tabTo(page, 'Password (optional)');
+  await page.keyboard.type('sun on the sea');
+  await page.keyboard.press('Enter');
+  await page.getByText('sun on the sea').waitFor();
+  await focusIsOn(page, 'Copy the username');
+});
+
+inBrowser('a dialog that can’t do what was asked gives the focus back', server, async ({ page, watch }) => {
+  const { id } = await api.createAccess({ deviceName: 'unlucky' });
+  watch.announce(503, `/demo/access/${id}`);
+  await openView(page, `demo/accesses/${id}`, 'accesses/id');
+  await page.route(`**/demo/access/${id}`, (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }));
+  await choose(page, 'Terminate');
+  await page.getByRole('dialog').waitFor();
+  await choose(page, 'Terminate for good');
+  await page.getByRole('heading', { name: 'Too busy' }).waitFor();
+  await focusIsKept(page, 'a change that failed');
+});
+
+inBrowser('an access is created, and mended where something is wrong', server, async ({ page, watch }) => {
+  watch.announce(400, '/demo/access');
+  watch.announce(503, '/demo/access');
+  await openView(page, 'demo/accesses', 'accesses');
+  await choose(page, 'Create an access');
+  await untilReady(page, 'accesses/new');
+  await focusIsOn(page, 'Create an access');
+  await tabTo(page, 'Contract');
+  await page.keyboard.type('C-PAYG');
+  await tabTo(page, 'Device’s name (optional)');
+  await page.keyboard.type('typed');
+  await tabTo(page, 'Username (optional)');
+  await page.keyboard.type('a:b');
+  await page.keyboard.press('Enter');
+  await page.locator('#username-fault').waitFor();
+  await focusIsOn(page, 'Username (optional)');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('typed-in');
+
+  // The server has no time; whoever pressed the button presses it again.
+  await page.route('**/demo/access', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
+    times: 1,
+  });
+  await choose(page, 'Create');
+  await page.getByRole('heading', { name: 'Too busy' }).waitFor();
+  await focusIsOn(page, 'Create');
+  await page.keyboard.press('Enter');
+  await page.getByText('The password is shown only now').waitFor();
+  await focusIsOn(page, 'Copy the username');
+  const [created] = await api.get('/demo/access?username=typed-in');
+  assert.deepEqual([created.deviceName, created.contractId], ['typed', 'C-PAYG']);
+  await tabTo(page, 'Create another', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await focusIsOn(page, 'Device’s name (optional)');
+});
+
+inBrowser('a filter is put together, applied and cleared', server, async ({ page }) => {
+  await openView(page, 'demo/accesses', 'accesses');
+  await choose(page, 'Filter');
+  await choose(page, '+ Add a condition');
+  await focusIsOn(page, 'Condition 1.1: Contract');
+  await page.keyboard.type('C-PRE');
+  await choose(page, '+ or');
+  await focusIsOn(page, 'Condition 2.1: Contract');
+  await tabTo(page, 'Condition 2.1: what', 'Shift+Tab');
+  await page.keyboard.type('Username');
+  await focusIsOn(page, 'Condition 2.1: Username');
+  await page.keyboard.type('nobody');
+  await choose(page, 'Remove condition 2.1');
+  await focusIsOn(page, '+ or');
+  await choose(page, 'Apply');
+  await page.getByRole('heading', { name: 'Nothing passes this filter' }).waitFor();
+  assert.equal(fragmentOf(page), '#/demo/accesses?filter=contractId%3DC-PRE&size=50&page=1');
+  await focusIsOn(page, 'Apply');
+  await choose(page, 'Clear');
+  await page.getByRole('table').waitFor();
+  await focusIsKept(page, 'the filter was cleared');
+});
+
+inBrowser('pages are turned without losing one’s place', server, async ({ page }) => {
+  await openView(page, `demo/accesses?filter=createdBy%3D${LISTED.id}&size=25`, 'accesses');
+  const row = (/** @type {number} */ n) => page.getByRole('link', { name: LISTED.accesses[n].name });
+  await choose(page, 'Next page');
+  await row(25).waitFor();
+  await focusIsOn(page, 'Next page');
+  await page.keyboard.press('Enter');
+  await row(50).waitFor();
+  // There is no next page here.
+  await focusIsKept(page, 'the last page was turned to');
+  await tabTo(page, 'Page, of 3');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('1');
+  await page.keyboard.press('Enter');
+  await row(0).waitFor();
+  await focusIsOn(page, 'Page, of 3');
+  await tabTo(page, 'Rows on a page');
+  await page.keyboard.press('ArrowDown');
+  await row(49).waitFor();
+  await focusIsOn(page, 'Rows on a page');
+});
+
+inBrowser('a batch is put together, sent, and its passwords are read', server, async ({ page }) => {
+  await openView(page, 'demo/batches', 'batches');
+  await choose(page, 'New batch');
+  await untilReady(page, 'batches/new');
+  await tabTo(page, 'Create accesses');
+  await page.keyboard.press('ArrowDown');
+  await focusIsOn(page, 'Change accesses');
+  await page.getByLabel('IDs of accesses').waitFor();
+  await page.keyboard.press('ArrowUp');
+  await focusIsOn(page, 'Create accesses');
+  await tabTo(page, 'Contract');
+  await page.keyboard.type('C-PAYG');
+  await tabTo(page, 'How many');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('2');
+  await choose(page, 'Send the batch');
+  await untilReady(page, 'batches/id');
+  await page.getByRole('region', { name: 'The batch' }).getByText('Done', { exact: true }).waitFor();
+  await focusIsKept(page, 'a batch was sent');
+  const { accesses } = await api.get(`/demo/access/batch/${fragmentOf(page).split('/')[3]}`);
+  const [download] = await Promise.all([page.waitForEvent('download'), choose(page, 'Download CSV')]);
+  await download.path();
+  await focusIsOn(page, 'Download CSV');
+  await choose(page, `Show the password of ${accesses[1].name}`);
+  await page.getByText(accesses[1].password, { exact: true }).waitFor();
+  await focusIsOn(page, /^Copy the password/);
+});
+
+inBrowser('credentials are checked again and again', server, async ({ page, watch }) => {
+  const { username, password } = await api.createAccess();
+  watch.announce(401, '/demo/verify');
+  await openView(page, 'demo/check', 'check');
+  await tabTo(page, 'Username');
+  await page.keyboard.type(username);
+  await tabTo(page, 'Password');
+  await page.keyboard.type('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Refused' }).waitFor();
+  await focusIsOn(page, 'Password');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(password);
+  await choose(page, 'Check');
+  await page.getByRole('heading', { name: 'May connect' }).waitFor();
+  await focusIsOn(page, 'Check');
+});
+
+inBrowser('connections are looked for', server, async ({ page }) => {
+  const [product] = (await api.get('/demo/product?pageSize=4&pageNumber=1')).entities;
+  await openView(page, 'demo/connections', 'connections');
+  await choose(page, 'Find by numbers');
+  await untilReady(page, 'connections/find');
+  await tabTo(page, 'Numbers');
+  await page.keyboard.type(`${product.id} BETA-nowhere`);
+  await choose(page, 'Find');
+  await page.getByRole('heading', { name: 'Not found (1)' }).waitFor();
+  await focusIsOn(page, 'Find');
+  await choose(page, product.id);
+  await untilReady(page, 'connections/id');
+  await focusIsOn(page, product.id);
+});
+
+inBrowser('what failed is tried again from where somebody is', server, async ({ page, watch }) => {
+  watch.announce(503, '/demo/summary');
+  await page.route('**/demo/summary', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
+    times: 1,
+  });
+  await openView(page, 'demo/overview', 'overview');
+  await page.getByRole('heading', { name: 'Too busy' }).waitFor();
+  // The view would look again by itself, but not as soon as somebody presses a key.
+  await choose(page, 'Try again');
+  await page.getByRole('heading', { name: 'By contract' }).waitFor();
+  await focusIsKept(page, 'a part was tried again');
+
+  watch.announce(503, '/demo/contract');
+  await page.route('**/demo/contract*', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
+    times: 1,
+  });
+  await choose(page, 'Contracts');
+  await page.getByRole('heading', { name: 'Too busy' }).waitFor();
+  await choose(page, 'Try again');
+  await page.getByRole('table').waitFor();
+  await focusIsKept(page, 'a view was tried again');
+});
+
+inBrowser('the colours are chosen, and somebody signs out and in again', server, async ({ page, watch }) => {
+  watch.announce(401, '/-/me');
+  const token = await server.makeToken(['demo'], 'access:read');
+  await openView(page, 'demo/contracts', 'contracts');
+  await tabTo(page, 'demo');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'As the system');
+  await page.keyboard.press('ArrowDown');
+  await focusIsOn(page, 'Light');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
+  await page.keyboard.press('Escape');
+  await focusIsOn(page, 'demo');
+  assert.equal(await page.getByText('Colours').isVisible(), false);
+  await page.keyboard.press('Enter');
+  await choose(page, 'Sign out');
+  await untilReady(page, 'sign-in');
+  await focusIsOn(page, 'Sign in');
+
+  await tabTo(page, 'Token');
+  await page.keyboard.type('nonsense');
+  await choose(page, 'Sign in with the token');
+  await page.getByRole('alert').waitFor();
+  await focusIsKept(page, 'a token was refused');
+  await tabTo(page, 'Token', 'Shift+Tab');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(token);
+  await choose(page, 'Sign in with the token');
+  await untilReady(page, 'overview');
+  await focusIsOn(page, 'Overview');
+});
