@@ -74,8 +74,9 @@ export function inBrowser(sentence, server, body, origins = []) {
  * A fresh profile of the browser, which nobody watches yet.
  *
  * @param {Server} server
+ * @param {import('playwright-core').BrowserContextOptions} options Where it differs from the others.
  */
-export async function openContext(server) {
+export async function openContext(server, options = {}) {
   browser ??= chromium.launch({ executablePath: environment.chromium, args: OPTIONS });
   const context = await (await browser).newContext({
     baseURL: server.url,
@@ -84,6 +85,7 @@ export async function openContext(server) {
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
+    ...options,
   });
   // Chromium tells of most violations itself, but not of all.
   await context.addInitScript(() => {
