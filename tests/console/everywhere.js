@@ -26,7 +26,7 @@ export async function everywhere(page, name, check = async () => {}, { onWall = 
   const wrong = [];
   for (const theme of /** @type {const} */ (['light', 'dark'])) {
     await page.emulateMedia({ colorScheme: theme });
-    for (const size of onWall ? [WALL, DESK, PHONE] : [DESK, PHONE]) {
+    for (const size of onWall ? [DESK, PHONE, WALL] : [DESK, PHONE]) {
       const look = `${name}-${theme}-${size.width}`;
       await page.setViewportSize(size);
       await settle(page);
@@ -43,12 +43,14 @@ export async function everywhere(page, name, check = async () => {}, { onWall = 
 }
 
 /**
- * Waits until what moves to its new place or colour is there. What moves for ever isn't waited for.
+ * Waits until all is laid out for a new size, and what moves to its new place or colour is there. What moves for ever isn't
+ * waited for.
  *
  * @param {Page} page
  */
 async function settle(page) {
   await page.evaluate(async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     const ends = document.getAnimations().filter((it) => Number.isFinite(it.effect?.getComputedTiming().endTime));
     await Promise.allSettled(ends.map((it) => it.finished));
   });

@@ -238,6 +238,18 @@ inBrowser(
   [withIssuer.issuer.url],
 );
 
+inBrowser('on a phone the menu shows where somebody is', server, async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const view of ['overview', 'accesses', 'batches', 'connections', 'contracts', 'check']) {
+    await openView(page, `demo/${view}`, view);
+    const { left, right } = await page
+      .getByRole('navigation', { name: 'Views' })
+      .locator('[aria-current="page"]')
+      .evaluate((it) => it.getBoundingClientRect());
+    assert.ok(left >= 0 && right <= 360, `${view}: from ${left} to ${right}`);
+  }
+});
+
 /** Waits until the page is light or dark; it is told late. @param {Page} page @param {'light' | 'dark'} theme */
 const untilIs = (page, theme) =>
   page.waitForFunction((wanted) => {

@@ -1,0 +1,120 @@
+// Addresses: every view has one that can be shared, kept, reloaded and gone back to.
+
+import assert from 'node:assert/strict';
+
+import { inBrowser, openContext } from './browser.js';
+import { startDemo } from './server.js';
+import { leadsTo, openView, untilReady } from './views.js';
+import { Watch } from './watch.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const server = await startDemo();
+const { api } = server;
+
+const BATCH = await api.createMany({ numberOfAccesses: 60 });
+const [ACCESS] = BATCH.accesses;
+const { entities } = await api.get('/demo/product?pageSize=4&pageNumber=1');
+const PRODUCT = entities[0].id;
+const FILTER = encodeURIComponent(`createdBy=${BATCH.id}`);
+
+/** Every view, with something that makes its address particular, and what it says then. @type {[string, string, string][]} */
+const ADDRESSES = [
+  ['overview', 'overview', '60 accesses'],
+  [`accesses?filter=${FILTER}&size=25&page=3`, 'accesses', BATCH.accesses[59].name],
+  ['accesses/new?contract=C-PRE', 'accesses/new', 'Create an access'],
+  [`accesses/${ACCESS.id}`, 'accesses/id', ACCESS.username],
+  ['batches?size=50', 'batches', 'Creation'],
+  ['batches/new?kind=end', 'batches/new', 'IDs of accesses'],
+  [`batches/${BATCH.id}?page=3`, 'batches/id', BATCH.accesses[59].name],
+  ['connections?filter=platform%3DGAMMA&size=25&page=2', 'connections', 'Satellite terminal'],
+  [`connections/find?numbers=${PRODUCT}+ALPHA-nowhere`, 'connections/find', 'Not found (1)'],
+  [`connections/${PRODUCT}`, 'connections/id', PRODUCT],
+  ['contracts?size=100', 'contracts', 'PO-IOT-YEAR'],
+  ['check', 'check', 'Check a device’s credentials'],
+];
+
+/** What somebody reads once all of it is there. @param {Page} page @param {string} text */
+async function wordsOf(page, text) {
+  const main = page.getByRole('main');
+  await main.getByText(text).first().waitFor();
+  await main.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' });
+  const fields = await main
+    .locator('input, select, textarea')
+    .evaluateAll((all) => all.map((it) => /** @type {HTMLInputElement} */ (it).value));
+  return [await page.title(), await main.innerText(), ...fields].join('\n');
+}
+
+inBrowser('whoever is given an address sees the same, and so does whoever reloads it', server, async ({ page }) => {
+  const context = await openContext(server);
+  const watch = new Watch(context, [server.url]);
+  try {
+    for (const [route, view, text] of ADDRESSES) {
+      await openView(page, `demo/${route}`, view);
+      const words = await wordsOf(page, text);
+      // In a tab of its own, as from a mail.
+      const other = await context.newPage();
+      await other.goto(page.url());
+      await untilReady(other, view);
+      assert.equal(await wordsOf(other, text), words, route);
+      await leadsTo(other, view, () => other.reload());
+      assert.equal(await wordsOf(other, text), words, `${route}, reloaded`);
+      assert.equal(other.url(), page.url());
+      await other.close();
+    }
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(watch.complaints(), []);
+});
+
+inBrowser('back and forward lead through what somebody has seen', server, async ({ page }) => {
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  const follow = (/** @type {string} */ name, /** @type {string} */ view) =>
+    leadsTo(page, view, () => page.getByRole('link', { name, exact: true }).first().click());
+  await follow('Accesses', 'accesses');
+  await follow('Next page', 'accesses');
+  await follow(BATCH.accesses[50].name, 'accesses/id');
+  await follow('C-PAYG', 'accesses');
+  await follow('Check', 'check');
+  /** @type {[string, string, string][]} */
+  const steps = [
+    ['accesses', '#/demo/accesses?filter=contractId%3DC-PAYG', 'Filter: contractId=C-PAYG'],
+    ['accesses/id', `#/demo/accesses/${BATCH.accesses[50].id}`, BATCH.accesses[50].username],
+    ['accesses', '#/demo/accesses?size=50&page=2', BATCH.accesses[50].name],
+    ['accesses', '#/demo/accesses', ACCESS.name],
+    ['overview', '#/demo/overview', '60 accesses'],
+  ];
+  for (const [view, hash, text] of steps) {
+    await leadsTo(page, view, () => page.goBack());
+    assert.equal(new URL(page.url()).hash, hash);
+    await page.getByRole('main').getByText(text).first().waitFor();
+  }
+  for (const [view, hash, text] of steps.slice(0, -1).reverse()) {
+    await leadsTo(page, view, () => page.goForward());
+    assert.equal(new URL(page.url()).hash, hash);
+    await page.getByRole('main').getByText(text).first().waitFor();
+  }
+});
+
+inBrowser('an address that leads nowhere says so, and leads on', server, async ({ page }) => {
+  for (const route of ['demo/accesss', 'demo/accesses/a/b', 'demo/%E0%A4%A', 'demo/batches//x/y']) {
+    await openView(page, route, 'nowhere');
+    await page.getByRole('heading', { name: 'Nothing here' }).waitFor();
+  }
+  await leadsTo(page, 'overview', () => page.getByRole('link', { name: 'To the overview' }).click());
+  // What is odd in an address is taken for what it most likely means.
+  await openView(page, 'demo', 'overview');
+  await openView(page, 'demo/accesses/', 'accesses');
+  await openView(page, 'demo/accesses?page=-3&size=nonsense', 'accesses');
+  await page.getByText(ACCESS.name).waitFor();
+  await openView(page, 'demo/batches/new?kind=nonsense', 'batches/new');
+  await page.getByLabel('How many').waitFor();
+});
+
+inBrowser('the console is also where its slash is left out', server, async ({ page }) => {
+  await page.goto('/-/console#/demo/contracts');
+  await untilReady(page, 'contracts');
+  assert.equal(page.url(), `${server.url}/-/console/#/demo/contracts`);
+});
