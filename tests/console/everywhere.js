@@ -48,7 +48,7 @@ export async function everywhere(page, name, check = async () => {}, { onWall = 
  *
  * @param {Page} page
  */
-async function settle(page) {
+export async function settle(page) {
   await page.evaluate(async () => {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     const ends = document.getAnimations().filter((it) => Number.isFinite(it.effect?.getComputedTiming().endTime));

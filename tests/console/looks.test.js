@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 
 import { Api } from './api.js';
 import { inBrowser, openContext } from './browser.js';
-import { everywhere } from './everywhere.js';
+import { everywhere, settle } from './everywhere.js';
 import { makeLame, tokenForLame } from './lame.js';
 import { startDemo, startWithIssuer } from './server.js';
 import { leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
@@ -242,6 +242,7 @@ inBrowser('on a phone the menu shows where somebody is', server, async ({ page }
   await page.setViewportSize({ width: 360, height: 740 });
   for (const view of ['overview', 'accesses', 'batches', 'connections', 'contracts', 'check']) {
     await openView(page, `demo/${view}`, view);
+    await settle(page);
     const { left, right } = await page
       .getByRole('navigation', { name: 'Views' })
       .locator('[aria-current="page"]')
