@@ -1,0 +1,169 @@
+// The console can do nothing that others can't: all that it asks the server for is an operation of the published description.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { inBrowser } from './browser.js';
+import { startDemo } from './server.js';
+import { openView, pasteToken, signOut, untilReady } from './views.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const server = await startDemo();
+const { api } = server;
+const FILES = '/-/console/';
+
+const description = await (await fetch(`${server.url}/-/openapi.json`)).json();
+
+/**
+ * An operation, what its paths look like, and what can be given to it beside.
+ *
+ * @typedef {{ name: string, method: string, path: RegExp, parameters: Set<string> }} Operation
+ */
+
+/** @type {Operation[]} */
+const OPERATIONS = Object.entries(description.paths).flatMap(([path, item]) =>
+  Object.entries(/** @type {Record<string, any>} */ (item)).map(([method, { parameters = [] }]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    parameters: new Set(parameters.map((/** @type {any} */ it) => `${it.in} ${it.name.toLowerCase()}`)),
+  })),
+);
+
+/** Headers that every request of a browser may have, or that say what is sent and who sends it. */
+const USUAL =
+  /^(accept|accept-encoding|accept-language|authorization|cache-control|connection|content-.*|host|origin|pragma|priority|referer|sec-.*|user-agent)$/;
+
+/**
+ * The operation that a request is, preferring one that names its path over one that takes anything there.
+ *
+ * @param {string} method
+ * @param {string} path
+ */
+function operationOf(method, path) {
+  const fitting = OPERATIONS.filter((it) => it.method === method && it.path.test(path));
+  const nVariables = (/** @type {{ name: string }} */ { name }) => name.split('{').length;
+  return fitting.sort((a, b) => nVariables(a) - nVariables(b))[0];
+}
+
+/**
+ * What isn't described of a request.
+ *
+ * @param {import('playwright-core').Request} request
+ */
+function undescribed(request) {
+  const { pathname, searchParams } = new URL(request.url());
+  const operation = operationOf(request.method(), pathname);
+  if (!operation) return [`${request.method()} ${pathname}`];
+  // What a filter compares by belongs to the sign, not to the name.
+  const queries = [...searchParams.keys()].map((it) => `query ${it.toLowerCase().replace(/[<>]$/, '')}`);
+  const headers = Object.keys(request.headers())
+    .filter((it) => !USUAL.test(it))
+    .map((it) => `header ${it}`);
+  return [...queries, ...headers].filter((it) => !operation.parameters.has(it)).map((it) => `${operation.name}: ${it}`);
+}
+
+test('what is no operation is told from what is one', () => {
+  assert.equal(operationOf('GET', '/demo/access/batch')?.name, 'GET /{tenantName}/access/batch');
+  assert.equal(operationOf('GET', '/demo/access/01a1')?.name, 'GET /{tenantName}/access/{accessId}');
+  assert.equal(operationOf('DELETE', '/demo/access/01a1')?.name, undefined);
+  assert.equal(operationOf('GET', '/-/console-data')?.name, undefined);
+  assert.equal(operationOf('GET', '/demo/access/01a1/secret')?.name, undefined);
+});
+
+inBrowser('all that the console asks for is in the description of the API', server, async ({ page, watch }) => {
+  watch.announce(401, '/demo/verify');
+  /** @type {Set<string>} */
+  const asked = new Set();
+  /** @type {Set<string>} */
+  const unknown = new Set();
+  page.on('request', (request) => {
+    const { origin, pathname } = new URL(request.url());
+    if (origin !== server.url || pathname.startsWith(FILES)) return;
+    for (const it of undescribed(request)) unknown.add(it);
+    asked.add(operationOf(request.method(), pathname)?.name ?? '');
+  });
+
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  await page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });
+
+  await openView(page, 'demo/accesses/new', 'accesses/new');
+  await page.getByLabel('Contract').selectOption('C-PAYG');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('link', { name: 'Look at it' }).click();
+  await untilReady(page, 'accesses/id');
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await page.getByText('the next check refuses it').first().waitFor();
+  await openView(page, 'demo/accesses?filter=contractId%3DC-PAYG', 'accesses');
+  await page.getByRole('table').waitFor();
+
+  await openView(page, 'demo/batches/new', 'batches/new');
+  await page.getByLabel('Contract').selectOption('C-PAYG');
+  await page.getByLabel('How many').fill('3');
+  await page.getByRole('button', { name: 'Send the batch' }).click();
+  await untilReady(page, 'batches/id');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ]);
+  await download.path();
+  const [id] = (await api.get('/demo/access?pageSize=1&pageNumber=2')).map((/** @type {any} */ it) => it.id);
+  await openView(page, 'demo/batches/new?kind=end', 'batches/new');
+  await page.getByLabel('IDs of accesses').fill(id);
+  await page.getByRole('button', { name: 'Send the batch' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^End/ }).click();
+  await untilReady(page, 'batches/id');
+  const slow = await api.beginSlowly('described');
+  await openView(page, `demo/batches/${slow}`, 'batches/id');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Stop the batch' }).click();
+  await page.getByText('Stopped').waitFor();
+  await openView(page, 'demo/batches', 'batches');
+  await page.getByRole('table').waitFor();
+
+  await openView(page, 'demo/connections?filter=platform%3DALPHA', 'connections');
+  const product = await page.getByRole('rowheader').getByRole('link').first().innerText();
+  await openView(page, `demo/connections/find?numbers=${product}`, 'connections/find');
+  await page.getByRole('heading', { name: 'Found (1)' }).waitFor();
+  await openView(page, `demo/connections/${product}`, 'connections/id');
+  await openView(page, 'demo/contracts', 'contracts');
+  await openView(page, 'demo/check', 'check');
+  await page.getByLabel('Username').fill('nobody');
+  await page.getByLabel('Password').fill('nothing');
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByRole('heading', { name: 'Refused' }).waitFor();
+
+  await signOut(page);
+  await page.evaluate(() => localStorage.clear());
+  await pasteToken(page, await server.makeToken(['*'], 'admin access:read'));
+  await untilReady(page, 'tenant');
+
+  assert.deepEqual([...unknown], []);
+  // The walk has been everywhere.
+  assert.deepEqual([...asked].sort(), [
+    'DELETE /{tenantName}/access/batch/{taskId}',
+    'GET /-/admin/tenants',
+    'GET /-/me',
+    'GET /-/sign-in',
+    'GET /{tenantName}/access',
+    'GET /{tenantName}/access/batch',
+    'GET /{tenantName}/access/batch/{taskId}',
+    'GET /{tenantName}/access/batch/{taskId}/items',
+    'GET /{tenantName}/access/batch/{taskId}/progress',
+    'GET /{tenantName}/access/{accessId}',
+    'GET /{tenantName}/account',
+    'GET /{tenantName}/contract',
+    'GET /{tenantName}/product',
+    'GET /{tenantName}/product/{productId}',
+    'GET /{tenantName}/summary',
+    'PATCH /{tenantName}/access/{accessId}',
+    'POST /{tenantName}/access',
+    'POST /{tenantName}/access/batch',
+    'POST /{tenantName}/access/batchUpdate',
+    'POST /{tenantName}/product/find',
+    'POST /{tenantName}/verify',
+  ]);
+});
