@@ -29,7 +29,7 @@ pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
     summary_option.push(&summary);
 
     let mut node = Command::new("node");
-    node.args(["--test", "--test-concurrency=1"])
+    node.args(["--test", "--test-concurrency=2"])
         .args(["--test-reporter=spec", "--test-reporter-destination=stdout"])
         .arg("--test-reporter=tap")
         .arg(summary_option)
