@@ -20,7 +20,7 @@ const PROPERTIES = new Set(['value', 'checked', 'disabled', 'indeterminate', 'se
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   // Options are there before one of them is chosen.
-  fill(element, children);
+  append(element, children);
   decorate(element, attributes);
   return element;
 }
@@ -34,7 +34,7 @@ export function h(tag, attributes = {}, ...children) {
  */
 export function svg(tag, attributes = {}, ...children) {
   const element = /** @type {SVGElement} */ (document.createElementNS(SVG, tag));
-  fill(element, children);
+  append(element, children);
   decorate(element, attributes);
   return element;
 }
@@ -47,7 +47,7 @@ export function svg(tag, attributes = {}, ...children) {
 export function replace(element, ...children) {
   const wasInside = element.contains(document.activeElement);
   element.replaceChildren();
-  fill(element, children);
+  append(element, children);
   if (wasInside) focusOn(element.querySelector(STOPS) ?? element);
 }
 
@@ -78,13 +78,14 @@ export function focusOn(element) {
 }
 
 /**
+ * Adds something behind what is there.
  * @param {Element} element
  * @param {Child[]} children
  */
-function fill(element, children) {
+export function append(element, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) fill(element, child);
+    if (Array.isArray(child)) append(element, child);
     else element.append(child instanceof Node ? child : String(child));
   }
 }

@@ -1,7 +1,7 @@
 // A filter in two forms side by side: put together by choosing, and written as the API takes it. Whichever is changed, the
 // other follows.
 
-import { focusOn, h, replace } from '../element.js';
+import { append, focusOn, h, replace } from '../element.js';
 import { BadFilter, readFilter, readTime, writeFilter } from '../filter.js';
 
 /** @typedef {import('../filter.js').Expression} Expression */
@@ -85,42 +85,27 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
 
   /** @param {Condition} condition @param {number} n @param {number} m */
   function conditionRow(condition, n, m) {
-    const field = /** @type {Field} */ (fields.find((it) => it.name === condition.name));
+    const field = () => /** @type {Field} */ (fields.find((it) => it.name === condition.name));
     const place = `${n + 1}.${m + 1}`;
     const names = h(
       'select',
       {
         'aria-label': `Condition ${place}: what`,
         onchange: () => {
-          const other = /** @type {Field} */ (fields.find((it) => it.name === names.value));
-          const isAlike = other.kind === field.kind;
-          condition.name = other.name;
-          if (!isAlike) Object.assign(condition, { operator: other.operators[0], value: '' });
+          const { kind } = field();
+          condition.name = names.value;
+          if (field().kind !== kind) Object.assign(condition, { operator: field().operators[0], value: '' });
           writeChosen();
-          drawConditions();
-          focusIn(n, m, 'select');
+          // The choice itself stays: somebody may be typing the name of what they look for.
+          while (names.nextSibling) names.nextSibling.remove();
+          append(row, rest());
         },
       },
-      fields.map((it) => h('option', { value: it.name, selected: it.name === field.name }, it.word)),
+      fields.map((it) => h('option', { value: it.name, selected: it.name === condition.name }, it.word)),
     );
-    const signs = h(
-      'select',
-      {
-        'aria-label': `Condition ${place}: how`,
-        disabled: field.operators.length === 1,
-        onchange: () => {
-          condition.operator = signs.value;
-          writeChosen();
-        },
-      },
-      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, SIGNS[it])),
-    );
-    return h(
-      'div',
-      { class: 'condition', role: 'group', 'aria-label': `Condition ${place}` },
-      names,
-      signs,
-      field.kind === 'time' ? timeInput(condition, place) : textInput(condition, field, place),
+    const rest = () => [
+      signs(condition, field(), place),
+      field().kind === 'time' ? timeInput(condition, place) : textInput(condition, field(), place),
       h(
         'button',
         {
@@ -132,7 +117,26 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
         },
         '×',
       ),
+    ];
+    const row = h('div', { class: 'condition', role: 'group', 'aria-label': `Condition ${place}` }, names, rest());
+    return row;
+  }
+
+  /** @param {Condition} condition @param {Field} field @param {string} place */
+  function signs(condition, field, place) {
+    const select = h(
+      'select',
+      {
+        'aria-label': `Condition ${place}: how`,
+        disabled: field.operators.length === 1,
+        onchange: () => {
+          condition.operator = select.value;
+          writeChosen();
+        },
+      },
+      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, SIGNS[it])),
     );
+    return select;
   }
 
   /** @param {Condition} condition @param {Field} field @param {string} place */
@@ -188,7 +192,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     expression[n] ??= [];
     expression[n].push({ name, operator: operators[0], value: '' });
     drawConditions();
-    focusIn(n, expression[n].length - 1, '.value');
+    focusValue(n, expression[n].length - 1);
   }
 
   /** @param {number} n @param {number} m */
@@ -200,10 +204,10 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     focusOn(chosen.querySelector('#filter-add'));
   }
 
-  /** @param {number} n @param {number} m @param {string} what */
-  function focusIn(n, m, what) {
+  /** @param {number} n @param {number} m */
+  function focusValue(n, m) {
     const row = expression.slice(0, n).flat().length + m;
-    focusOn(chosen.querySelectorAll('.condition')[row]?.querySelector(what));
+    focusOn(chosen.querySelectorAll('.condition')[row]?.querySelector('.value'));
   }
 
   const form = h(

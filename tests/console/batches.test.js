@@ -243,7 +243,8 @@ inBrowser('many are changed by their IDs, however these are pasted', server, asy
   await pasted.fill('nothing of the kind');
   await send(page);
   await page.getByRole('alert').filter({ hasText: 'There is no access ID in it' }).waitFor();
-  await pasted.fill(`id,username\n${ids[0]},x\n"${ids[1]}";y ${ids[0]}\n${ids[2]}, ${prepaid.id}`);
+  const rows = [`${ids[0]},x`, `"${ids[1]}",y`, `${ids[2].toUpperCase()},`, `${prepaid.id},z`, `${ids[0]},x`];
+  await pasted.fill(['id,username', ...rows].join('\n'));
   await page.getByText('4 access IDs are in it.').waitFor();
   await send(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();

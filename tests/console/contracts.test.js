@@ -25,7 +25,7 @@ inBrowser('the contracts are listed, and lead to their accesses', server, async 
     ['C & D; 100%', 'PO-FULL', 'pay per use', 'Active', '2 of 2', 'full'],
     ['C-ASLEEP', 'PO-ASLEEP', 'prepaid', 'Suspended', '0', 'suspended'],
     ['C-PAYG', 'PO-IOT-PAYG', 'pay per use', 'Active', '0', 'Create'],
-    ['C-PRE', 'PO-IOT-YEAR', 'prepaid, P365D from the first connection', 'Active', '0 of 500,000', 'Create'],
+    ['C-PRE', 'PO-IOT-YEAR', 'prepaid, 365 days from the first connection', 'Active', '0 of 500,000', 'Create'],
   ]);
 
   // What it is called means nothing to a filter.

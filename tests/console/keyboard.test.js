@@ -170,7 +170,8 @@ inBrowser('a filter is put together, applied and cleared', server, async ({ page
   await focusIsOn(page, 'Condition 2.1: Contract');
   await tabTo(page, 'Condition 2.1: what', 'Shift+Tab');
   await page.keyboard.type('Username');
-  await focusIsOn(page, 'Condition 2.1: Username');
+  await focusIsOn(page, 'Condition 2.1: what');
+  await tabTo(page, 'Condition 2.1: Username');
   await page.keyboard.type('nobody');
   await choose(page, 'Remove condition 2.1');
   await focusIsOn(page, '+ or');
@@ -201,6 +202,7 @@ inBrowser('pages are turned without losing one’s place', server, async ({ page
   await focusIsOn(page, 'Page, of 3');
   await tabTo(page, 'Rows on a page');
   await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
   await row(49).waitFor();
   await focusIsOn(page, 'Rows on a page');
 });

@@ -6,7 +6,7 @@ import { before } from 'node:test';
 import { Api } from './api.js';
 import { inBrowser } from './browser.js';
 import { startDemo } from './server.js';
-import { cellsOf, leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
+import { cellsOf, choose, leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -110,14 +110,14 @@ inBrowser('a token for several tenants goes from one to the other', server, asyn
   const choice = page.getByRole('combobox', { name: 'Tenant' });
   await choice.waitFor();
   assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
-  await leadsTo(page, 'contracts', () => choice.selectOption('acme'));
+  await leadsTo(page, 'contracts', () => choose(choice, 'acme'));
   assert.equal(fragmentOf(page), '#/acme/contracts');
   assert.deepEqual(
     (await cellsOf(page, /Contracts/)).map(([id]) => id),
     ['C-ACME'],
   );
   await openView(page, 'acme/accesses/new', 'accesses/new');
-  await leadsTo(page, 'accesses/new', () => choice.selectOption('demo'));
+  await leadsTo(page, 'accesses/new', () => choose(choice, 'demo'));
   assert.equal(fragmentOf(page), '#/demo/accesses/new');
   // Whoever comes again begins where they were.
   await page.goto('/-/console/');
@@ -133,7 +133,7 @@ inBrowser('a token for all tenants chooses one', server, async ({ page }) => {
   const choice = page.getByRole('combobox', { name: 'Tenant' });
   await choice.waitFor();
   assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
-  await leadsTo(page, 'overview', () => choice.selectOption('demo'));
+  await leadsTo(page, 'overview', () => choose(choice, 'demo'));
   assert.equal(fragmentOf(page), '#/demo/overview');
 });
 
