@@ -1,5 +1,5 @@
-// A view in every way that people see it: light and dark, on a desk and on a phone. Each is photographed, and has to be
-// usable by everyone.
+// A view in the ways that people see it: light and dark on a desk, and on a phone. Each is photographed, and has to be usable
+// by everyone.
 
 import { join } from 'node:path';
 
@@ -7,11 +7,17 @@ import { findBarriers } from './axe.js';
 import { screenshots } from './environment.js';
 
 /** @typedef {import('playwright-core').Page} Page */
-/** @typedef {{ theme: 'light' | 'dark', width: number }} Look */
+/** @typedef {{ theme: 'light' | 'dark', width: number, height: number }} Look */
 
-const DESK = { width: 1280, height: 800 };
-const PHONE = { width: 360, height: 740 };
-const WALL = { width: 3840, height: 2160 };
+/** @type {Look[]} */
+const LOOKS = [
+  { theme: 'light', width: 1280, height: 800 },
+  { theme: 'light', width: 360, height: 740 },
+  { theme: 'dark', width: 1280, height: 800 },
+];
+
+/** @type {Look} */
+const WALL = { theme: 'dark', width: 3840, height: 2160 };
 
 /**
  * Looks at the view that the page shows, and fails with all that is wrong in any look.
@@ -24,21 +30,20 @@ const WALL = { width: 3840, height: 2160 };
 export async function everywhere(page, name, check = async () => {}, { onWall = false } = {}) {
   /** @type {string[]} */
   const wrong = [];
-  for (const theme of /** @type {const} */ (['light', 'dark'])) {
+  for (const look of onWall ? [...LOOKS, WALL] : LOOKS) {
+    const { theme, width, height } = look;
+    const called = `${name}-${theme}-${width}`;
     await page.emulateMedia({ colorScheme: theme });
-    for (const size of onWall ? [DESK, PHONE, WALL] : [DESK, PHONE]) {
-      const look = `${name}-${theme}-${size.width}`;
-      await page.setViewportSize(size);
-      await settle(page);
-      await check({ theme, width: size.width });
-      await page.screenshot({ path: join(screenshots, `${look}.png`) });
-      if (size === WALL) continue;
-      wrong.push(...(await findBarriers(page)).map((barrier) => `${look}: ${barrier}`));
-      if (size === PHONE) wrong.push(...(await findOverflow(page)).map((what) => `${look}: ${what}`));
-    }
+    await page.setViewportSize({ width, height });
+    await settle(page);
+    await check(look);
+    await page.screenshot({ path: join(screenshots, `${called}.png`) });
+    const found = [...(look === WALL ? [] : await findBarriers(page)), ...(await findOverflow(page))];
+    wrong.push(...found.map((it) => `${called}: ${it}`));
   }
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize(DESK);
+  const [{ theme, width, height }] = LOOKS;
+  await page.emulateMedia({ colorScheme: theme });
+  await page.setViewportSize({ width, height });
   if (wrong.length) throw new Error(`not everyone can use this:\n${wrong.join('\n')}`);
 }
 
