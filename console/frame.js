@@ -40,6 +40,7 @@ export function drawFrame(tenant) {
   menu.hidden = !isInside;
   if (!main.isConnected) {
     const skip = h('a', { class: 'skip', href: '#main', onclick: skipToView }, 'Skip to the view');
+    addEventListener('resize', seeWhereWeAre);
     document.body.append(skip, head, bar, h('div', { class: 'body' }, menu, main), said);
   }
   return main;
@@ -53,12 +54,16 @@ export function markView(name) {
   for (const item of menu.querySelectorAll('a')) {
     if (item.dataset.view === name.split('/')[0]) {
       item.setAttribute('aria-current', 'page');
-      // On a phone the menu is wider than the screen.
-      item.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else {
       item.removeAttribute('aria-current');
     }
   }
+  seeWhereWeAre();
+}
+
+/** On a phone the menu is wider than the screen. */
+function seeWhereWeAre() {
+  menu.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
 /** @param {boolean} is */

@@ -47,6 +47,8 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
       drawConditions();
     } catch (cause) {
       tell(cause instanceof BadFilter ? cause.message : String(cause));
+      const words = 'As soon as the expression can be read, its conditions stand here.';
+      if (!chosen.hasChildNodes()) replace(chosen, h('p', { class: 'waiting' }, words));
     }
   }
 

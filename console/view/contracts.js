@@ -85,6 +85,7 @@ export async function show({ tenant, query, signal, link }) {
                       : h(
                           'a',
                           {
+                            class: 'word',
                             href: link(['accesses', 'new'], { contract: it.id }),
                             'aria-label': `Create an access under ${it.id}`,
                           },
