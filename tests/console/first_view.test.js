@@ -46,3 +46,22 @@ inBrowser('the first view is small', server, async ({ page }) => {
   assert.ok(nBytes > 0 && nBytes <= MOST_BYTES, `${nBytes} bytes`);
   assert.ok(nRequests <= MOST_REQUESTS, `${nRequests} requests`);
 });
+
+inBrowser('what the first view needs is asked for at once', server, async ({ page }) => {
+  await page.goto('/-/console/');
+  await untilReady(page, 'overview');
+  // A module that the page doesn't name is only found when the one that imports it has come.
+  const { named, loaded } = await page.evaluate(() => {
+    const isModule = (/** @type {string} */ it) => it.endsWith('.js');
+    const links = document.querySelectorAll('link[rel="modulepreload"], script[type="module"]');
+    return {
+      named: [...links].map((it) => it.getAttribute('href') ?? it.getAttribute('src')).sort(),
+      loaded: performance
+        .getEntriesByType('resource')
+        .map((it) => new URL(it.name).pathname.replace('/-/console/', ''))
+        .filter(isModule)
+        .sort(),
+    };
+  });
+  assert.deepEqual(loaded, named);
+});
