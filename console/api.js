@@ -5,7 +5,7 @@ import { Problem, SignedOut, unreachable } from './problem.js';
 import { renew, session } from './session.js';
 
 /** Where the API is: the console is two steps below it. */
-export const BASE = new URL('../../', document.baseURI).pathname.replace(/\/$/, '');
+const BASE = new URL('../../', document.baseURI).pathname.replace(/\/$/, '');
 
 /**
  * What to do where nobody knows whether something was done.
@@ -36,10 +36,10 @@ function adviceWhenUnsure(method, isKeyed) {
  * @returns {Promise<Response>}
  */
 export async function send(method, path, { body, type = 'application/json', headers = {}, signal } = {}) {
-  if (!session()) throw new SignedOut();
   const text = body === undefined ? undefined : JSON.stringify(body);
   const once = async () => {
-    const { token } = /** @type {import('./session.js').Session} */ (session());
+    const token = session()?.token;
+    if (!token) throw new SignedOut();
     const all = new Headers();
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
     all.set('authorization', `Bearer ${token}`);
@@ -121,21 +121,50 @@ export async function whole(reading, signal, advice) {
  */
 export const get = (path, options) => ask('GET', path, options);
 
+/** So many a page may have, as far as is known: servers may allow less. */
+let pageMax = 1000;
+
+export const largestPage = () => pageMax;
+
 /**
- * A page of a list that is counted.
- * @param {string} path
- * @param {{query?: string, page: number, size: number, signal?: AbortSignal}} which
- * @returns {Promise<{items: any[], total: number}>}
+ * @typedef {object} Which
+ * @property {string} [query]
+ * @property {number} page
+ * @property {number} size
+ * @property {AbortSignal} [signal]
  */
-export async function getPage(path, { query = '', page, size, signal }) {
-  const whole = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
-  // A mistyped filter must not list everything.
-  const { body, headers } = await get(whole, { signal, headers: { prefer: 'handling=strict' } });
-  return { items: body, total: Number(headers.get('x-total-count')) };
+
+/**
+ * A page of a list that is counted. It has the size that was asked for, or the largest that the server allows.
+ * @param {string} path
+ * @param {Which} which
+ * @returns {Promise<{items: any[], total: number, size: number}>}
+ */
+export async function getPage(path, which) {
+  const { body, headers, size } = await getPart(path, which);
+  return { items: body, total: Number(headers.get('x-total-count')), size };
 }
 
-/** So many a page may have, as far as is known: servers may have less. */
-let pageMax = 1000;
+/**
+ * A page as the API answers with it.
+ * @param {string} path
+ * @param {Which} which
+ * @returns {Promise<{body: any, headers: Headers, size: number}>}
+ */
+export async function getPart(path, { query = '', page, size: wanted, signal }) {
+  const size = Math.min(wanted, pageMax);
+  const whole = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
+  try {
+    // A mistyped filter must not list everything.
+    const { body, headers } = await get(whole, { signal, headers: { prefer: 'handling=strict' } });
+    return { body, headers, size };
+  } catch (cause) {
+    const bound = boundIn(cause);
+    if (bound === undefined || bound >= size) throw cause;
+    pageMax = bound;
+    return getPart(path, { query, page, size, signal });
+  }
+}
 
 /**
  * All of a list that is counted, or the first of it.
@@ -146,18 +175,10 @@ let pageMax = 1000;
 export async function getAll(path, { query, most = Infinity, signal } = {}) {
   /** @type {any[]} */
   const all = [];
-  const size = Math.min(pageMax, most);
   for (let page = 1; ; page += 1) {
-    try {
-      const { items, total } = await getPage(path, { query, page, size, signal });
-      all.push(...items);
-      if (items.length === 0 || all.length >= Math.min(total, most)) return { items: all.slice(0, most), total };
-    } catch (cause) {
-      const bound = page === 1 ? boundIn(cause) : undefined;
-      if (bound === undefined || bound >= size) throw cause;
-      pageMax = bound;
-      return getAll(path, { query, most, signal });
-    }
+    const { items, total } = await getPage(path, { query, page, size: Math.min(largestPage(), most), signal });
+    all.push(...items);
+    if (items.length === 0 || all.length >= Math.min(total, most)) return { items: all.slice(0, most), total };
   }
 }
 

@@ -4,7 +4,7 @@
 import { count } from './part/number.js';
 
 /** What `limits.batch_items` is, unless it is set otherwise. */
-export const ITEMS_USUAL = 100_000;
+const ITEMS_USUAL = 100_000;
 
 /** What `limits.body_bytes` is, unless it is set otherwise. */
 export const BODY_BYTES_USUAL = 32 * 1024 * 1024;

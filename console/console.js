@@ -4,6 +4,7 @@ import { goInstead, here, link } from './address.js';
 import { focusOn, h, replace } from './element.js';
 import { announce, drawFrame, markView, setBusy } from './frame.js';
 import { comeBack, isBack } from './oidc.js';
+import { dropQuestions } from './part/dialog.js';
 import { problemPanel } from './part/problem.js';
 import { SignedOut, unreachable } from './problem.js';
 import { begin, expire, isForAll, isSame, may, resume, session } from './session.js';
@@ -167,7 +168,7 @@ function choose({ tenant, path, query }) {
 function signInAgain() {
   const ended = session();
   if (!ended) return;
-  for (const dialog of document.querySelectorAll('dialog')) dialog.close('no');
+  dropQuestions();
   const isLoaded = document.documentElement.dataset.ready !== undefined;
   if (isLoaded && shown) {
     const nodes = [...drawFrame(shown.tenant).childNodes];

@@ -58,7 +58,7 @@ const PARTS = [
  * A span of time (ISO 8601) as people say it; one that is written otherwise stays as it is.
  * @param {string} span
  */
-export function spanWords(span) {
+function spanWords(span) {
   const halves = /^P((?:\d+[YMWD])*)(?:T((?:\d+[HMS])+))?$/i.exec(span)?.slice(1) ?? [];
   const words = PARTS.flatMap(([letters, units], half) =>
     [...(halves[half] ?? '').matchAll(/(\d+)([A-Z])/gi)].map(([, n, letter]) => {

@@ -58,11 +58,19 @@ export function replace(element, ...children) {
  */
 export function redraw(element, ...children) {
   const opened = [...element.querySelectorAll('details')].map((it) => it.open);
-  const at = [...element.querySelectorAll(STOPS)].indexOf(/** @type {Element} */ (document.activeElement));
+  const stops = () => [...element.querySelectorAll(STOPS)];
+  const focused = document.activeElement;
+  const at = focused ? stops().indexOf(focused) : -1;
   replace(element, ...children);
   for (const [n, it] of element.querySelectorAll('details').entries()) it.open = opened[n] ?? it.open;
-  if (at >= 0) focusOn(element.querySelectorAll(STOPS)[at]);
+  if (at < 0) return;
+  // The same one, wherever it stands now; else what stands in its place.
+  const name = nameOf(focused);
+  focusOn(stops().find((it) => name && nameOf(it) === name) ?? stops()[at]);
 }
+
+/** What tells a stop from others. @param {Element | null} stop */
+const nameOf = (stop) => stop?.id || stop?.getAttribute('href');
 
 /** Where somebody with a keyboard goes on. */
 const STOPS = 'h1, h2, a[href], button, input, select, textarea, summary';

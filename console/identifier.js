@@ -26,8 +26,15 @@ export const KINDS = {
   id: { word: 'product ID', list: 'iotConnectionProductIdList', form: /^[A-Z0-9][A-Z0-9_]{0,31}-\P{Cc}+$/u },
 };
 
-/** @param {string} text */
-export const split = (text) => text.split(/[\s,;]+/).filter(Boolean);
+/**
+ * What somebody has pasted, one by one: with lines, spaces, commas or semicolons between; what has these in it stands in
+ * quotes.
+ * @param {string} text
+ */
+export const split = (text) => [...text.matchAll(/"([^"\n]+)"|[^\s,;"]+/g)].map(([plain, quoted]) => quoted ?? plain);
+
+/** The same again as a text. @param {string[]} values */
+export const join = (values) => values.map((it) => (/[\s,;]/.test(it) ? `"${it}"` : it)).join('\n');
 
 /**
  * What a text is, by its form; nothing where it can't be an identifier.

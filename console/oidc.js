@@ -113,7 +113,7 @@ export function revoke({ at, refreshToken }) {
 }
 
 /** A sign-in that came to nothing. It says why. */
-export class SignInFailed extends Error {
+class SignInFailed extends Error {
   /** Whether the issuer has said no, and would again. */
   isFinal = false;
 }

@@ -1,22 +1,13 @@
 // Looking for many identifiers: which were found, which are surely nowhere, and of which nobody knows.
 
 import { ask, path } from './api.js';
-import { isCarried, isSame, KINDS } from './identifier.js';
+import { judge, parts } from './finding.js';
+import { KINDS } from './identifier.js';
 import { accountIn } from './product.js';
-
-/** So many items one search may have. */
-const ITEMS_MAX = 1000;
 
 /** @typedef {import('./identifier.js').Sought} Sought */
 /** @typedef {import('./identifier.js').Kind} Kind */
-/** @typedef {import('./product.js').Product} Product */
-
-/**
- * What became of an identifier.
- * @typedef {object} Finding
- * @property {'found' | 'missing' | 'unknown'} result
- * @property {{kind: Kind, product: Product}[]} found
- */
+/** @typedef {import('./finding.js').Finding} Finding */
 
 /**
  * Looks for all of them: as what they are likely to be, and what isn't found then as what it may be as well.
@@ -49,49 +40,6 @@ export async function search(tenant, sought, signal) {
   await look((it) => it.likely);
   await look((it) => it.perhaps);
   return { findings, errors: withoutRepeats(errors) };
-}
-
-/**
- * What an answer says about one of them.
- * @param {Sought} sought
- * @param {Kind[]} kinds
- * @param {Product[]} products
- * @param {any[]} missing
- * @param {boolean} hasFailures
- * @returns {Finding}
- */
-export function judge({ value }, kinds, products, missing, hasFailures) {
-  /** @type {Finding['found']} */
-  const found = [];
-  for (const product of products) {
-    const kind = kinds.find((it) => isCarried(product, it, value));
-    if (kind) found.push({ kind, product });
-  }
-  if (found.length > 0) return { result: 'found', found };
-  // Of IMSIs and MSISDNs an answer says nothing; of the others it names those that are surely nowhere.
-  const isNamed =
-    kinds.length === 1 && missing.some((it) => isSame(kinds[0], String(it.detail).split('`')[1] ?? '', value));
-  return { result: hasFailures && !isNamed ? 'unknown' : 'missing', found };
-}
-
-/**
- * As many at a time as a search may have, each with all that it is taken for.
- * @template {{kinds: Kind[]}} Item
- * @param {Item[]} items
- */
-export function parts(items) {
-  /** @type {Item[][]} */
-  const all = [];
-  let n = ITEMS_MAX;
-  for (const item of items) {
-    if (n + item.kinds.length > ITEMS_MAX) {
-      all.push([]);
-      n = 0;
-    }
-    all[all.length - 1].push(item);
-    n += item.kinds.length;
-  }
-  return all;
 }
 
 /** @param {{it: Sought, kinds: Kind[]}[]} items */

@@ -114,15 +114,24 @@ export function renew(refused) {
 }
 
 async function renewNow() {
-  const { from, grant } = current ?? {};
-  if (from === 'demo') return signInToDemo();
-  const renewed = grant && (await renewAtIssuer(grant));
-  if (!current || !renewed) return false;
+  const before = current;
+  // Whoever has signed out meanwhile, or in as somebody else, wants nothing of this any more.
+  const isStill = (/** @type {Session | undefined} */ it) => it !== undefined && current === it;
+  if (before?.from === 'demo') {
+    const { demo } = await waysIn();
+    if (!demo || !isStill(before)) return false;
+    const learnt = await learn(demo.token);
+    if (isStill(before)) keep({ ...before, token: demo.token, ...learnt });
+    return current !== undefined;
+  }
+  const renewed = before?.grant && (await renewAtIssuer(before.grant));
+  if (!renewed || !isStill(before)) return false;
   // Many issuers take a refresh token once: its successor is kept before anything else can go wrong.
-  keep({ ...current, token: renewed.accessToken, grant: renewed });
+  const next = { ...before, token: renewed.accessToken, grant: renewed };
+  keep(next);
   const learnt = await learn(renewed.accessToken).catch(() => undefined);
-  if (current && learnt) keep({ ...current, ...learnt });
-  return true;
+  if (learnt && isStill(next)) keep({ ...next, ...learnt });
+  return current !== undefined;
 }
 
 /** @param {Session} next */

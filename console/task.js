@@ -1,7 +1,7 @@
 // Tasks: what is asked of the API about them. One that is over may have very many accesses, and its answer begins with what
 // it is; the rest isn't read where nobody needs it.
 
-import { get, getAll, getPage, path, problemOf, send } from './api.js';
+import { get, getAll, getPage, path, problemOf, send, whole } from './api.js';
 import { SignedOut } from './problem.js';
 
 /**
@@ -31,7 +31,7 @@ export async function readTask(tenant, id, signal) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { signal });
   if (!answer.ok || !answer.body) throw await problemOf(answer);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  const [state, kind] = await readBase(reader);
+  const [state, kind] = await whole(readBase(reader), signal);
   reader.cancel().catch(() => {});
   const passwordsUntil = answer.headers.get('x-passwords-until') ?? undefined;
   return { id, state, kind, passwordsUntil };
@@ -109,12 +109,12 @@ export async function readAllProgress(tenant, ids, signal) {
  * @param {string} tenant
  * @param {{page: number, size: number}} which
  * @param {AbortSignal} signal
- * @returns {Promise<{tasks: Task[], total: number}>}
+ * @returns {Promise<{tasks: Task[], total: number, size: number}>}
  */
 export async function listTasks(tenant, which, signal) {
-  const { items, total } = await getPage(path(tenant, 'access', 'batch'), { ...which, signal });
+  const { items, total, size } = await getPage(path(tenant, 'access', 'batch'), { ...which, signal });
   const tasks = items.map(({ id, state, '@type': kind }) => ({ id, state, kind }));
-  return { tasks, total };
+  return { tasks, total, size };
 }
 
 /**

@@ -47,25 +47,42 @@ export function batchDownload({ tenant, signal }, task) {
       replace(trouble, problemPanel(cause));
     }
   };
-  return h(
-    'section',
-    { class: passwordsUntil ? 'panel secret' : 'panel', 'aria-labelledby': 'download-title' },
-    h('h2', { id: 'download-title' }, passwordsUntil ? 'Credentials' : 'The accesses as a file'),
-    passwordsUntil
-      ? h(
-          'p',
-          { id: 'passwords-until' },
-          'The passwords can be had here until ',
-          timeElement(passwordsUntil),
-          ' (',
-          remaining(signal, passwordsUntil),
-          '). Then they are destroyed; nobody can bring them back.',
-        )
-      : h('p', {}, 'There are no passwords here: the batch set none, or their time is over.'),
-    h('p', { class: 'buttons' }, button('Download CSV', CSV, 'csv'), button('Download JSON', JSON_TYPE, 'json')),
-    trouble,
+  const buttons = h(
+    'p',
+    { class: 'buttons' },
+    button('Download CSV', CSV, 'csv'),
+    button('Download JSON', JSON_TYPE, 'json'),
   );
+  const words = h('div', {});
+  const section = h('section', { 'aria-labelledby': 'download-title' }, words, buttons, trouble);
+  /** As time goes on. Whether it is worth looking again. */
+  const tell = async () => {
+    const hasPasswords = passwordsUntil !== undefined && new Date(passwordsUntil) > new Date();
+    section.className = hasPasswords ? 'panel secret' : 'panel';
+    replace(words, hasPasswords ? untilWhen(passwordsUntil) : withoutPasswords());
+    return hasPasswords;
+  };
+  tell();
+  repeat(signal, 10, tell);
+  return section;
 }
+
+/** @param {string} until */
+const untilWhen = (until) => [
+  h('h2', { id: 'download-title' }, 'Credentials'),
+  h(
+    'p',
+    { id: 'passwords-until' },
+    'The passwords can be had here until ',
+    timeElement(until),
+    ` (${relative(until)}). Then they are destroyed; nobody can bring them back.`,
+  ),
+];
+
+const withoutPasswords = () => [
+  h('h2', { id: 'download-title' }, 'The accesses as a file'),
+  h('p', {}, 'There are no passwords here: the batch set none, or their time is over.'),
+];
 
 /**
  * @param {string} tenant
@@ -76,15 +93,6 @@ async function asItIs(tenant, id, type) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { headers: { accept: type } });
   if (!answer.ok) throw await problemOf(answer);
   return whole(answer.blob());
-}
-
-/** How long it is until then, as time goes on. @param {AbortSignal} signal @param {string} until */
-function remaining(signal, until) {
-  const words = h('span', {}, relative(until));
-  repeat(signal, 10, async () => {
-    words.textContent = relative(until);
-  });
-  return words;
 }
 
 /**

@@ -17,13 +17,13 @@ import { table } from './table.js';
  * @param {Task} task
  * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-export async function batchFailures({ tenant, signal, link }, task, { page, size, linkTo }) {
+export async function batchFailures({ tenant, signal, link }, task, { page, size: wanted, linkTo }) {
   return h(
     'section',
     { class: 'panel', 'aria-labelledby': 'failed-title' },
     h('h2', { id: 'failed-title' }, 'What failed'),
     await filled(signal, async () => {
-      const { items, total } = await listItems(tenant, task.id, 'failed', { page, size }, signal);
+      const { items, total, size } = await listItems(tenant, task.id, 'failed', { page, size: wanted }, signal);
       return [
         table({
           caption: 'Items that failed, in the order of the batch',

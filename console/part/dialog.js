@@ -18,7 +18,7 @@ export function confirm({ title, consequence, yes, isGrave = false, form }, sign
     const no = h('button', { type: 'button', onclick: () => dialog.close('no') }, 'Cancel');
     const dialog = h(
       'dialog',
-      { 'aria-labelledby': 'dialog-title' },
+      { class: 'question', 'aria-labelledby': 'dialog-title' },
       h(
         'form',
         { method: 'dialog' },
@@ -52,10 +52,19 @@ export function confirm({ title, consequence, yes, isGrave = false, form }, sign
  */
 export function insist(content, done) {
   const close = h('button', { type: 'button', class: 'main', onclick: () => dialog.close() }, done);
-  const dialog = h('dialog', {}, content, h('p', { class: 'buttons' }, close));
-  // A press of Escape isn't reading.
+  const dialog = h('dialog', { closedby: 'none' }, content, h('p', { class: 'buttons' }, close));
+  // A press of Escape isn't reading; browsers that don't know `closedby` let a second one through.
   dialog.addEventListener('cancel', (event) => event.preventDefault());
+  dialog.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') event.preventDefault();
+  });
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+}
+
+/** Whoever is asked something while all else ends has said no. What is told stays. */
+export function dropQuestions() {
+  for (const dialog of document.querySelectorAll('dialog'))
+    if (dialog.classList.contains('question')) dialog.close('no');
 }

@@ -82,26 +82,28 @@ export function showFaults(form, faults, ids) {
   return left;
 }
 
+/** What goes through the choices of a list that is closed: a letter, or one of these. */
+const PASSING = /^(.|Arrow.*|Home|End|Page.*)$/u;
+
 /**
- * Goes where a choice leads, when it is made: by the pointer at once, by the keyboard with Enter. Whoever only passes through
- * the choices with the arrows goes nowhere.
+ * Goes where a choice leads, when it is made: at once, or with Enter for whoever passes through the choices of the closed list
+ * by keyboard.
  * @param {HTMLSelectElement} select
  * @param {(value: string) => void} act
  */
 export function onChosen(select, act) {
   const before = select.value;
-  let isPointed = false;
+  let isPassing = false;
   select.addEventListener('pointerdown', () => {
-    isPointed = true;
+    isPassing = false;
   });
-  select.addEventListener('keydown', (event) => {
-    isPointed = false;
-    if (event.key !== 'Enter' || select.value === before) return;
-    event.preventDefault();
-    act(select.value);
+  select.addEventListener('keydown', ({ key, altKey }) => {
+    // A space, and an arrow with Alt, open the list.
+    isPassing = PASSING.test(key) && key !== ' ' && !altKey;
+    if (key === 'Enter' && select.value !== before) act(select.value);
   });
   select.addEventListener('change', () => {
-    if (isPointed) act(select.value);
+    if (!isPassing) act(select.value);
   });
   select.addEventListener('blur', () => {
     select.value = before;

@@ -113,6 +113,11 @@ export async function repeat(signal, seconds, look, fail) {
       wait = seconds;
     } catch (cause) {
       if (signal.aborted) return;
+      if (cause instanceof SignedOut) {
+        await untilBack(signal);
+        wait = 0;
+        continue;
+      }
       const wanted = cause instanceof Problem ? cause.retryAfter : 0;
       wait = Math.max(wanted, Math.min(2 * wait, LONGEST));
       fail?.(cause);
@@ -126,13 +131,24 @@ export async function repeat(signal, seconds, look, fail) {
  * @param {number} seconds
  * @returns {Promise<boolean>}
  */
-export function pause(signal, seconds) {
+function pause(signal, seconds) {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(false);
-    const timer = setTimeout(() => resolve(true), seconds * 1000);
-    signal.addEventListener('abort', () => {
+    const timer = setTimeout(() => end(true), seconds * 1000);
+    const leave = () => end(false);
+    const end = (/** @type {boolean} */ hasWaited) => {
       clearTimeout(timer);
-      resolve(false);
-    });
+      signal.removeEventListener('abort', leave);
+      resolve(hasWaited);
+    };
+    signal.addEventListener('abort', leave);
+  });
+}
+
+/** Waits until somebody is signed in again, unless somebody goes elsewhere. @param {AbortSignal} signal */
+function untilBack(signal) {
+  return new Promise((resolve) => {
+    addEventListener('gatehouse:session', resolve, { once: true, signal });
+    signal.addEventListener('abort', resolve, { once: true });
   });
 }

@@ -1,11 +1,12 @@
 // Going through the pages of a list, to any of them.
 
 import { go } from '../address.js';
+import { largestPage } from '../api.js';
 import { h } from '../element.js';
 import { onChosen } from './form.js';
 import { count, counted } from './number.js';
 
-export const SIZES = [25, 50, 100, 250];
+const SIZES = [25, 50, 100, 250];
 
 /** The API knows no page behind this one. */
 const PAGE_MAX = 10_000_000;
@@ -55,7 +56,8 @@ export function pager({ id = 'page', page, size, total, isLast = false, noun, li
     value: page,
     'aria-label': last === undefined ? 'Page' : `Page, of ${count(last)}`,
   });
-  const sizes = SIZES.includes(size) ? SIZES : [...SIZES, size].sort((a, b) => a - b);
+  const possible = SIZES.filter((it) => it <= largestPage());
+  const sizes = possible.includes(size) ? possible : [...possible, size].sort((a, b) => a - b);
   const choice = h(
     'select',
     { id: `${id}-size`, 'aria-label': 'Rows on a page' },

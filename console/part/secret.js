@@ -50,8 +50,9 @@ export function credentials({ id, username, password, name }, { isUnsure = false
 /**
  * Shows credentials to somebody who has left the view that they belong to before the answer came.
  * @param {Credentials} access
+ * @param {{isUnsure?: boolean}} [how]
  */
-export const showAnyway = (access) => insist(credentials(access), 'I have it');
+export const showAnyway = (access, how) => insist(credentials(access, how), 'I have it');
 
 /**
  * @param {string} what

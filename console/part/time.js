@@ -40,7 +40,7 @@ export function relative(time) {
 export const day = (date) => DAY.format(new Date(date));
 
 /** @param {string} text */
-export const utc = (text) => `${text.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
+const utc = (text) => `${text.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
 
 /**
  * When something was made whose ID begins with the time (UUIDv7), with or without a word in front.

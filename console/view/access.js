@@ -140,9 +140,11 @@ export async function show({ tenant, params: [id], signal, link }) {
     };
     if (!(await confirm(question, signal))) return;
     const password = own.value || newPassword();
-    const body = await patch({ password }, () =>
-      replace(secret, credentials({ ...access, password }, { isUnsure: true })),
-    );
+    const body = await patch({ password }, () => {
+      const given = { ...access, password };
+      if (signal.aborted) showAnyway(given, { isUnsure: true });
+      else replace(secret, credentials(given, { isUnsure: true }));
+    });
     if (!body) return;
     if (signal.aborted) return showAnyway(body);
     draw(body);

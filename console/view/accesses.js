@@ -55,7 +55,7 @@ export async function show(context) {
       suggestions: { contractId: contracts.map((it) => it.id), productOfferingId: offerings },
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
-    'items' in list ? results(context, list, { page, size, text, linkTo }) : list.panel,
+    'items' in list ? results(context, list, { page, size: list.size, text, linkTo }) : list.panel,
   );
 }
 

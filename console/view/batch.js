@@ -38,7 +38,9 @@ export async function show(context) {
     params: [id],
     signal,
   } = context;
-  let [task, progress] = await Promise.all([readTask(tenant, id, signal), readProgress(tenant, id, signal)]);
+  let task = await readTask(tenant, id, signal);
+  // Read after it, the numbers of one that is over are its last.
+  let progress = await readProgress(tenant, id, signal);
   const state = h('dd', {}, taskMark(task, progress));
   const far = h('dd', {});
   const stop = h('p', { class: 'buttons' });
@@ -57,7 +59,8 @@ export async function show(context) {
   /** Looks how far it is. Whether it is worth looking again. */
   async function look() {
     try {
-      [progress, task] = [await readProgress(tenant, id, signal), await readTask(tenant, id, signal)];
+      task = await readTask(tenant, id, signal);
+      progress = await readProgress(tenant, id, signal);
     } catch (cause) {
       const isGone = cause instanceof Problem && [403, 404].includes(cause.status);
       if (!isGone) throw cause;
@@ -68,9 +71,6 @@ export async function show(context) {
     replace(state, taskMark(task, progress));
     showProgress(far, progress);
     if (!isOver(task)) return true;
-    // The last numbers are read after the end: then they are the last.
-    progress = await readProgress(tenant, id, signal);
-    showProgress(far, progress);
     await finish();
     announce(`The batch is over: ${counted(progress.succeeded, 'item')} succeeded, ${count(progress.failed)} failed.`);
     return false;
@@ -165,13 +165,13 @@ async function outcomeOf(context, task, progress) {
  * @param {Task} task
  * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-async function succeededItems({ tenant, signal, link }, task, { page, size, linkTo }) {
+async function succeededItems({ tenant, signal, link }, task, { page, size: wanted, linkTo }) {
   return h(
     'section',
     { class: 'panel', 'aria-labelledby': 'succeeded-title' },
     h('h2', { id: 'succeeded-title' }, 'What succeeded'),
     await filled(signal, async () => {
-      const { items, total } = await listItems(tenant, task.id, 'succeeded', { page, size }, signal);
+      const { items, total, size } = await listItems(tenant, task.id, 'succeeded', { page, size: wanted }, signal);
       const hasPasswords = items.some((it) => it.access.password !== undefined);
       return [
         table({

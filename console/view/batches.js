@@ -1,6 +1,6 @@
 // The batches: newest first, each with how far it is.
 
-import { h, replace } from '../element.js';
+import { h, redraw, replace } from '../element.js';
 import { keepUp } from '../part/later.js';
 import { pageIn, pager } from '../part/pages.js';
 import { progressBar } from '../part/progress.js';
@@ -20,12 +20,12 @@ export const needs = ['access:read', 'access:write'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {
-  const { page, size } = pageIn(query, 25);
+  const { page, size: wanted } = pageIn(query, 25);
   const place = h('div', {});
   /** How far those are that are over: that never changes. @type {Map<string, import('../part/progress.js').Progress>} */
   const known = new Map();
   const read = async () => {
-    const { tasks, total } = await listTasks(tenant, { page, size }, signal);
+    const { tasks, total, size } = await listTasks(tenant, { page, size: wanted }, signal);
     const asked = tasks.filter(({ id }) => !known.has(id)).map(({ id }) => id);
     const far = await readAllProgress(tenant, asked, signal);
     for (const { id, state } of tasks) {
@@ -33,12 +33,20 @@ export async function show({ tenant, query, signal, link }) {
       if (progress && isOver({ state })) known.set(id, progress);
     }
     const rows = tasks.map((task) => ({ ...task, progress: known.get(task.id) ?? far.get(task.id) }));
-    const draw = () => (total === 0 ? noBatches(link) : list(rows, total));
-    return { text: JSON.stringify([rows, total]), draw };
+    turnPages(total, size);
+    return { text: JSON.stringify([rows, total === 0]), draw: () => (total === 0 ? noBatches(link) : list(rows)) };
+  };
+  /** The pager stands by itself: it is not taken from under somebody's hands while batches go on. */
+  const pages = h('div', {});
+  let shownTotal = -1;
+  const turnPages = (/** @type {number} */ total, /** @type {number} */ size) => {
+    if (total === shownTotal) return;
+    shownTotal = total;
+    const linkTo = (/** @type {{page: number, size: number}} */ to) => link(['batches'], to);
+    redraw(pages, total > 0 && pager({ page, size, total, noun: ['batch', 'batches'], linkTo }));
   };
   const list = (
     /** @type {(import('../task.js').Task & {progress?: import('../part/progress.js').Progress})[]} */ rows,
-    /** @type {number} */ total,
   ) =>
     h(
       'section',
@@ -57,7 +65,6 @@ export async function show({ tenant, query, signal, link }) {
         ],
         rows,
       }),
-      pager({ page, size, total, noun: ['batch', 'batches'], linkTo: (to) => link(['batches'], to) }),
     );
   if (may('access:read')) await keepUp(signal, place, 'Looking for batches …', AGAIN, read);
   else replace(place, h('p', { class: 'panel' }, 'This sign-in sends batches, but may not follow them.'));
@@ -72,6 +79,7 @@ export async function show({ tenant, query, signal, link }) {
         h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch')),
     ),
     place,
+    pages,
   );
 }
 

@@ -1,7 +1,7 @@
 // The connections at all platforms as one list, with the accounts' problems beside it.
 
 import { go } from '../address.js';
-import { get, getAll, path } from '../api.js';
+import { getAll, getPart, path } from '../api.js';
 import { h } from '../element.js';
 import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter.js';
 import { accountProblems } from '../part/account_problems.js';
@@ -75,10 +75,9 @@ async function list(context, which) {
 }
 
 /** @param {Context} context @param {Which} which */
-async function results({ tenant, signal, link }, { text, page, size, linkTo }) {
+async function results({ tenant, signal, link }, { text, page, size: wanted, linkTo }) {
   const query = toQuery(readFilter(text, PRODUCT_FIELDS));
-  const address = `${path(tenant, 'product')}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
-  const { body } = await get(address, { signal, headers: { prefer: 'handling=strict' } });
+  const { body, size } = await getPart(path(tenant, 'product'), { query, page, size: wanted, signal });
   const { entities, errors } = body;
   // By properties a page in the middle may be empty, and what failed may have had something.
   const isLast = entities.length === 0 && errors.length === 0 && !query.includes('customProperty');

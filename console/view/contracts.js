@@ -19,8 +19,8 @@ export const needs = ['access:read'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {
-  const { page, size } = pageIn(query);
-  const { items, total } = await getPage(path(tenant, 'contract'), { page, size, signal });
+  const { page, size: wanted } = pageIn(query);
+  const { items, total, size } = await getPage(path(tenant, 'contract'), { page, size: wanted, signal });
   if (total === 0) {
     return h(
       'div',

@@ -2,7 +2,7 @@
 
 import { h, replace } from '../element.js';
 import { announce } from '../frame.js';
-import { KINDS, recognise, split } from '../identifier.js';
+import { join, KINDS, recognise, split } from '../identifier.js';
 import { accountProblems } from '../part/account_problems.js';
 import { field, whilePressed } from '../part/form.js';
 import { count, counted } from '../part/number.js';
@@ -26,7 +26,7 @@ export async function show(context) {
     id: 'numbers',
     rows: 6,
     spellcheck: 'false',
-    value: query.get('numbers')?.replaceAll(' ', '\n') ?? '',
+    value: join(split(query.get('numbers') ?? '')),
   });
   const results = h('div', { 'aria-live': 'polite' });
   const button = h('button', { type: 'submit', class: 'main' }, 'Find');
@@ -55,7 +55,7 @@ export async function show(context) {
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
         // The address can be shared, and leads to the same search; or to none, where it would be too long.
-        const numbers = split(input.value).join(' ');
+        const numbers = join(split(input.value)).replaceAll('\n', ' ');
         const isShort = numbers.length <= SHARED_MAX;
         history.replaceState(null, '', link(['connections', 'find'], isShort ? { numbers } : {}));
         tooLong.hidden = isShort;
@@ -65,7 +65,7 @@ export async function show(context) {
     field({
       label: 'Numbers',
       control: input,
-      hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, with lines, spaces or commas between. What each is, is told by its form.',
+      hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, with lines, spaces or commas between; one that has these in it stands in quotes. What each is, is told by its form.',
     }),
     tooLong,
     h('p', { class: 'buttons' }, button),

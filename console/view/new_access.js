@@ -50,6 +50,7 @@ export async function show({ tenant, query, link, signal }) {
     if (sent !== '' && sent !== JSON.stringify(body)) key = newKey();
     sent = JSON.stringify(body);
     replace(trouble);
+    showFaults(form, [], CONTROLS);
     try {
       const { body: access } = await ask('POST', path(tenant, 'access'), { body, headers: { 'idempotency-key': key } });
       if (signal.aborted) showAnyway(access);

@@ -1,6 +1,7 @@
 // An address that leads nowhere.
 
 import { h } from '../element.js';
+import { firstView } from '../views.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -18,7 +19,7 @@ export function show({ link }) {
       'div',
       { class: 'panel empty' },
       h('p', {}, 'This address leads to no view. Perhaps a part of it was lost.'),
-      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['overview']) }, 'To the overview')),
+      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link([firstView()]) }, 'To the overview')),
     ),
   );
 }

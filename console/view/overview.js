@@ -177,7 +177,11 @@ async function readRunning({ tenant, signal, link }) {
       return h(
         'p',
         { class: 'waiting' },
-        total === 0 ? 'None, and there has been none yet. ' : 'None just now. ',
+        total === 0
+          ? 'None, and there has been none yet. '
+          : total > tasks.length
+            ? `None among the newest ${count(tasks.length)}. `
+            : 'None just now. ',
         total > 0 && h('a', { href: link(['batches']) }, 'What came of the others'),
       );
     }
@@ -202,12 +206,6 @@ async function readRunning({ tenant, signal, link }) {
     ];
   };
   return { text: JSON.stringify([running, [...far], total]), draw };
-}
-
-/** @param {number | undefined} milliseconds */
-function latency(milliseconds) {
-  if (milliseconds === undefined) return '—';
-  return milliseconds < 1 ? '< 1 ms' : `${count(milliseconds)} ms`;
 }
 
 /** @param {Context} context */
@@ -237,7 +235,7 @@ async function readAccounts({ tenant, signal, link }) {
           {
             name: 'Answers in',
             kind: 'number',
-            cell: (it) => latency(it.latencyMilliseconds),
+            cell: (it) => (it.latencyMilliseconds === undefined ? '—' : `${count(it.latencyMilliseconds)} ms`),
           },
           { name: 'Beside the others', cell: (it) => plainBar(it.latencyMilliseconds ?? 0, slowest) },
         ],

@@ -4,6 +4,7 @@ import { go, link } from '../address.js';
 import { h } from '../element.js';
 import { field } from '../part/form.js';
 import { tenants } from '../tenant.js';
+import { firstView } from '../views.js';
 
 export const title = () => 'Choose a tenant';
 /** @type {string[]} */
@@ -30,7 +31,7 @@ export async function show() {
         class: 'panel fields',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          go(link(name.value, ['overview']));
+          go(link(name.value, [firstView()]));
         },
       },
       field({ label: 'Tenant', control: name, hint: 'Your sign-in covers all of them.' }),
@@ -43,7 +44,7 @@ export async function show() {
         h(
           'ul',
           { class: 'tokens' },
-          names.slice(0, 50).map((it) => h('li', {}, h('a', { href: link(it, ['overview']) }, it))),
+          names.slice(0, 50).map((it) => h('li', {}, h('a', { href: link(it, [firstView()]) }, it))),
         ),
       h('p', { class: 'buttons' }, h('button', { type: 'submit', class: 'main' }, 'Open')),
     ),

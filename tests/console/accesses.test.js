@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { inBrowser } from './browser.js';
 import { startDemo } from './server.js';
-import { cellsOf, choose, factsOf, leadsTo, openView, untilReady } from './views.js';
+import { cellsOf, factsOf, leadsTo, openView, untilReady } from './views.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -162,7 +162,7 @@ inBrowser('every page of a list can be gone to, and shared', server, async ({ pa
   });
   assert.deepEqual(await namesIn(page), names.slice(50));
   // The first row that is seen stays on the page.
-  await leadsTo(page, 'accesses', () => choose(page.getByRole('combobox', { name: 'Rows on a page' }), '50'));
+  await leadsTo(page, 'accesses', () => page.getByRole('combobox', { name: 'Rows on a page' }).selectOption('50'));
   assert.deepEqual(await namesIn(page), names.slice(50));
   await page.getByText('60 accesses').waitFor();
 
@@ -335,6 +335,64 @@ inBrowser('a new password lets in, and the old one no longer', server, async ({ 
   await page.reload();
   await untilReady(page, 'accesses/id');
   assert.equal((await page.content()).includes('wind in the trees'), false);
+});
+
+inBrowser('a password that is set while somebody leaves is not lost', server, async ({ page }) => {
+  const access = await api.createAccess({ deviceName: 'left' });
+  let release = () => {};
+  const isLeft = new Promise((resolve) => {
+    release = () => resolve(undefined);
+  });
+  await openAccess(page, access.id);
+  await page.route(`**/demo/access/${access.id}`, async (route) => {
+    const response = await route.fetch();
+    await isLeft;
+    await route.fulfill({ response });
+  });
+  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  await page.getByRole('link', { name: 'Contracts' }).click();
+  await untilReady(page, 'contracts');
+  release();
+  const dialog = page.getByRole('dialog');
+  const password = await dialog.locator('#secret-password').innerText();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  assert.equal(await dialog.isVisible(), true);
+  assert.equal(await api.letsIn({ ...access, password }), true);
+  await dialog.getByRole('button', { name: 'I have it' }).click();
+  await dialog.waitFor({ state: 'detached' });
+});
+
+inBrowser('a password whose answer is lost is shown as one that may be set', server, async ({ page, watch }) => {
+  const access = await api.createAccess({ deviceName: 'unsure' });
+  watch.announce('no answer', `/demo/access/${access.id}`);
+  await openAccess(page, access.id);
+  await page.route(`**/demo/access/${access.id}`, async (route) => {
+    if (route.request().method() !== 'PATCH') return route.continue();
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  await page.getByRole('alert').filter({ hasText: 'It may have been done, or not' }).waitFor();
+  await page.getByRole('heading', { name: 'This password may be set, or not' }).waitFor();
+  const { password } = await shownCredentials(page);
+  assert.equal(await api.letsIn({ ...access, password }), true);
+  // What is done beside it doesn't take it away.
+  await page.unroute(`**/demo/access/${access.id}`);
+  await answerTo(page, 'Suspend', /can’t connect/, 'Suspend');
+  await page.getByText('is suspended').first().waitFor();
+  assert.equal((await shownCredentials(page)).password, password);
+});
+
+inBrowser('a question is over when its view is left', server, async ({ page }) => {
+  const { id } = await api.createAccess({ deviceName: 'asked' });
+  await openView(page, 'demo/contracts', 'contracts');
+  await openAccess(page, id);
+  await page.getByRole('button', { name: 'Terminate' }).click();
+  await page.getByRole('dialog').waitFor();
+  await leadsTo(page, 'contracts', () => page.goBack());
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  assert.equal((await api.get(`/demo/access/${id}`)).status, 'ACTIVE');
 });
 
 inBrowser('what somebody else has changed meanwhile is seen before it is changed again', server, async (visit) => {

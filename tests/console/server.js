@@ -45,11 +45,15 @@ tenants:
 /**
  * Starts a server with the demo's tenant and simulated platforms.
  *
+ * @param {string} settings Where they differ from what they are anyway.
  * @returns {Promise<Server>}
  */
-export async function startDemo() {
+export async function startDemo(settings = '') {
   const said = /^listening on (\S+)$.*GATEHOUSE_TOKEN=(\S+)\n/ms;
-  return serve(['--demo'], said, await makeDirectory());
+  const directory = await makeDirectory();
+  const config = join(directory, 'gatehouse.toml');
+  await writeFile(config, settings);
+  return serve(['--demo', '--config', config], said, directory);
 }
 
 /**

@@ -6,7 +6,7 @@ import { before } from 'node:test';
 import { Api } from './api.js';
 import { inBrowser } from './browser.js';
 import { startDemo } from './server.js';
-import { cellsOf, choose, leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
+import { cellsOf, leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -110,14 +110,14 @@ inBrowser('a token for several tenants goes from one to the other', server, asyn
   const choice = page.getByRole('combobox', { name: 'Tenant' });
   await choice.waitFor();
   assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
-  await leadsTo(page, 'contracts', () => choose(choice, 'acme'));
+  await leadsTo(page, 'contracts', () => choice.selectOption('acme'));
   assert.equal(fragmentOf(page), '#/acme/contracts');
   assert.deepEqual(
     (await cellsOf(page, /Contracts/)).map(([id]) => id),
     ['C-ACME'],
   );
   await openView(page, 'acme/accesses/new', 'accesses/new');
-  await leadsTo(page, 'accesses/new', () => choose(choice, 'demo'));
+  await leadsTo(page, 'accesses/new', () => choice.selectOption('demo'));
   assert.equal(fragmentOf(page), '#/demo/accesses/new');
   // Whoever comes again begins where they were.
   await page.goto('/-/console/');
@@ -133,7 +133,7 @@ inBrowser('a token for all tenants chooses one', server, async ({ page }) => {
   const choice = page.getByRole('combobox', { name: 'Tenant' });
   await choice.waitFor();
   assert.deepEqual(await choice.getByRole('option').allInnerTexts(), ['acme', 'demo']);
-  await leadsTo(page, 'overview', () => choose(choice, 'demo'));
+  await leadsTo(page, 'overview', () => choice.selectOption('demo'));
   assert.equal(fragmentOf(page), '#/demo/overview');
 });
 
@@ -206,6 +206,31 @@ inBrowser(
     await signInAgain(page, token, 'overview');
   },
 );
+
+inBrowser('what was put in is there again for whoever signs in, and for nobody else', server, async (visit) => {
+  const { page, watch } = visit;
+  const scope = 'access:read access:write';
+  watch.announce(401, '/demo/access');
+  await signInWith(page, await server.makeToken(['demo'], scope), 'demo/accesses/new', 'accesses/new');
+  const name = page.getByLabel('Device’s name (optional)');
+  const losing = async () => {
+    await page.getByLabel('Contract').selectOption('C-PAYG');
+    await name.fill('half-written');
+    await spoilToken(page);
+    await page.getByRole('button', { name: 'Create' }).click();
+  };
+  await losing();
+  await signInAgain(page, await server.makeToken(['demo'], scope), 'accesses/new');
+  assert.equal(await name.inputValue(), 'half-written');
+  await page.getByRole('heading', { name: 'Your sign-in had ended' }).waitFor();
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('heading', { name: 'The password is shown only now' }).waitFor();
+
+  await page.getByRole('button', { name: 'Create another' }).click();
+  await losing();
+  await signInAgain(page, await server.makeToken(['demo'], `${scope} product:read`), 'accesses/new');
+  assert.equal(await name.inputValue(), '');
+});
 
 inBrowser('the demo lets people in again by itself', server, async ({ page, watch }) => {
   await page.goto('/-/console/');

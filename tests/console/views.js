@@ -83,17 +83,6 @@ export async function signOut(page) {
 }
 
 /**
- * Makes a choice that leads elsewhere, as somebody does with the keyboard: passing through the others does nothing.
- *
- * @param {import('playwright-core').Locator} select
- * @param {string} value
- */
-export async function choose(select, value) {
-  await select.selectOption(value);
-  await select.press('Enter');
-}
-
-/**
  * What the rows of a table say, cell by cell.
  *
  * @param {Page} page

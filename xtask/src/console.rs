@@ -52,7 +52,9 @@ pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
     }
     match tested {
         Some(Tested { n_passed: 1.., n_failed: 0 }) => Ok(screenshots),
-        _ => Err(Failure::Trouble("the tests of the console ended well, but none has run".into())),
+        _ => Err(Failure::Trouble(
+            "the tests of the console ended well, but none has run, or some were left out".into(),
+        )),
     }
 }
 
@@ -127,8 +129,10 @@ impl Tested {
             let start = format!("# {what} ");
             summary.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse::<u32>().ok()
         };
-        // What was still running when the time was up has failed too.
-        Some(Self { n_passed: count("pass")?, n_failed: count("fail")? + count("cancelled")? })
+        // What was still running when the time was up has failed too, and so has what was left out.
+        let failed = ["fail", "cancelled", "skipped", "todo"].map(count);
+        let n_failed = failed.into_iter().sum::<Option<u32>>()?;
+        Some(Self { n_passed: count("pass")?, n_failed })
     }
 }
 
@@ -137,10 +141,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_cancelled_has_failed() {
+    fn what_was_cancelled_or_left_out_has_failed() {
         let summary = "ok 3 - the first view is small\n1..3\n# tests 6\n# suites 0\n# pass 3\n# fail 2\n\
-                       # cancelled 1\n# skipped 0\n# todo 0\n# duration_ms 6150.719134\n";
-        assert_eq!(Tested::read(summary), Some(Tested { n_passed: 3, n_failed: 3 }));
+                       # cancelled 1\n# skipped 1\n# todo 0\n# duration_ms 6150.719134\n";
+        assert_eq!(Tested::read(summary), Some(Tested { n_passed: 3, n_failed: 4 }));
         assert_eq!(Tested::read("TAP version 13\n1..0\n"), None);
     }
 }

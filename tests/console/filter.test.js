@@ -1,0 +1,62 @@
+// The language of filters: what people write and what they put together is the same. The module runs without a browser.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+const directory = process.env.TEST_CONSOLE;
+if (!directory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
+const filter = await import(pathToFileURL(join(directory, 'filter.js')).href);
+const { ACCESS_FIELDS, BadFilter, having, readFilter, toQuery, writeFilter } = filter;
+
+const read = (/** @type {string} */ text) => readFilter(text, ACCESS_FIELDS);
+const name = (/** @type {string} */ value) => [[{ name: 'name', operator: '=', value }]];
+
+test('what is written is read again as the same', () => {
+  for (const value of ['pump-7', 'a & b; c', '100%', '%26', ' edge ', 'é "x" <y> = z', '+', 'a\nb']) {
+    assert.deepEqual(read(writeFilter(name(value))), name(value), value);
+    assert.deepEqual(read(having('name', value)), name(value), value);
+  }
+});
+
+test('a filter may be written as it stands in an address', () => {
+  const since = [[{ name: 'createdAt', operator: '>=', value: '2026-11-01' }]];
+  for (const text of [
+    'createdAt>=2026-11-01',
+    'createdAt%3E=2026-11-01',
+    'createdAt%3e%3d2026-11-01',
+    'filter=createdAt>=2026-11-01',
+  ]) {
+    assert.deepEqual(read(text), since, text);
+  }
+  const both = read('filter=contractId%3DA%26productOfferingId%3DB');
+  assert.deepEqual(both, read('contractId=A&productOfferingId=B'));
+});
+
+test('alternatives and conditions keep their order in a request', () => {
+  assert.equal(
+    toQuery(read('contractId=A & createdAt>2026-11-01; name=x y')),
+    'contractId=A&createdAt%3E2026-11-01;name=x%20y',
+  );
+});
+
+test('what can’t be read is explained', () => {
+  /** @type {[string, RegExp][]} */
+  const faults = [
+    ['status=ACTIVE', /“status” can't be asked for\. These can: contractId/],
+    ['contractId>A', /“contractId” has no “>”/],
+    ['contractId=', /“contractId” has no value/],
+    ['contractId=A&&name=x', /nothing between two signs/],
+    ['hello', /“hello” is no condition/],
+    ['createdAt>=yesterday', /“yesterday” is no time/],
+  ];
+  for (const [text, why] of faults) {
+    assert.throws(
+      () => read(text),
+      (cause) => cause instanceof BadFilter && why.test(/** @type {Error} */ (cause).message),
+      text,
+    );
+  }
+  assert.deepEqual(read('  '), []);
+});

@@ -1,0 +1,64 @@
+// What a search tells apart: found, surely nowhere, and unknown. The modules are pure, and run without a browser.
+
+import assert from 'node:assert/strict';
+import { join as joinPath } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+const directory = process.env.TEST_CONSOLE;
+if (!directory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
+const load = (/** @type {string} */ name) => import(pathToFileURL(joinPath(directory, name)).href);
+const { judge, parts } = await load('finding.js');
+const { join, recognise, split } = await load('identifier.js');
+
+const ICCID = '8948692690826143258';
+const SIM = { id: 'ALPHA-1', productCharacteristic: [{ name: 'ICCID', value: ICCID }] };
+const missing = (/** @type {string} */ value) => ({ status: 404, detail: `no connection has \`${value}\`` });
+
+test('what an answer has is found, whatever else failed', () => {
+  const { result, found } = judge(recognise(ICCID), ['iccid'], [SIM], [], true);
+  assert.equal(result, 'found');
+  assert.equal(found[0].product, SIM);
+});
+
+test('what nobody has is missing only where everybody was asked', () => {
+  const sought = recognise(ICCID);
+  assert.equal(judge(sought, ['iccid'], [], [], false).result, 'missing');
+  assert.equal(judge(sought, ['iccid'], [], [], true).result, 'unknown');
+});
+
+test('what the answer names as missing is so, even where an account failed', () => {
+  const sought = recognise(ICCID);
+  assert.equal(judge(sought, ['iccid'], [], [missing(ICCID)], true).result, 'missing');
+  assert.equal(judge(sought, ['iccid'], [], [missing('8900000000000000001')], true).result, 'unknown');
+  // Named as one thing, it may still be the other.
+  assert.equal(judge(sought, ['iccid', 'serial'], [], [missing(ICCID)], true).result, 'unknown');
+});
+
+test('a search has no more items than it may have', () => {
+  const items = Array.from({ length: 1500 }, () => ({ kinds: ['imsi', 'msisdn'] }));
+  const sizes = parts(items).map((/** @type {{kinds: string[]}[]} */ part) => part.flatMap((it) => it.kinds).length);
+  assert.deepEqual(sizes, [1000, 1000, 1000]);
+  assert.deepEqual(parts([]), []);
+});
+
+test('what is pasted is taken apart, and what stands in quotes is not', () => {
+  const given = [ICCID, '+48794298061999', 'ALPHA-a b', 'x'];
+  const pasted = `${ICCID},+48794298061999;\n  "ALPHA-a b"\tx\r\n`;
+  assert.deepEqual(split(pasted), given);
+  assert.deepEqual(split(join(given)), given);
+  assert.deepEqual(split(join(given).replaceAll('\n', ' ')), given);
+  assert.deepEqual(split(' , ;; \n'), []);
+});
+
+test('an identifier is recognised by its form', () => {
+  const kinds = (/** @type {string} */ text) => recognise(text)?.likely;
+  assert.deepEqual(kinds(ICCID), ['iccid']);
+  assert.equal(recognise('8948692690826143258F').value, ICCID);
+  assert.deepEqual(kinds('+48794298061999'), ['msisdn']);
+  assert.equal(recognise('+48794298061999').value, '48794298061999');
+  assert.deepEqual(kinds('260496931700685'), ['imsi', 'msisdn']);
+  assert.deepEqual(kinds('SL-DF-3043766-98743-73'), ['serial']);
+  assert.deepEqual(kinds('ALPHA-0283b07ba8'), ['id']);
+  assert.equal(kinds('nonsense!'), undefined);
+});

@@ -1,0 +1,31 @@
+// A server that allows smaller pages than most: the console asks for what it may have.
+
+import assert from 'node:assert/strict';
+
+import { inBrowser } from './browser.js';
+import { startDemo } from './server.js';
+import { cellsOf, openView } from './views.js';
+
+const server = await startDemo('[limits]\npage_size_max = 10\n');
+const { api } = server;
+
+inBrowser('lists are read by pages that the server allows', server, async ({ page, watch }) => {
+  // By being refused, it learns what it may have.
+  watch.announce(400, /^\/demo\//);
+  const batch = await api.createMany({ numberOfAccesses: 24 });
+  await openView(page, 'demo/overview', 'overview');
+  await page.getByRole('heading', { name: '24 accesses' }).waitFor();
+  assert.equal((await cellsOf(page, /^Accounts at platforms/)).length, 4);
+  await openView(page, 'demo/accesses?page=3', 'accesses');
+  assert.equal((await cellsOf(page, /^Accesses/)).length, 4);
+  const sizes = await page.getByRole('combobox', { name: 'Rows on a page' }).locator('option').allInnerTexts();
+  assert.deepEqual(sizes, ['10 a page']);
+  await openView(page, 'demo/batches', 'batches');
+  assert.equal((await cellsOf(page, /^Batches/)).length, 1);
+  await openView(page, `demo/batches/${batch.id}`, 'batches/id');
+  assert.equal((await cellsOf(page, /^Accesses that the batch made/)).length, 10);
+  await openView(page, 'demo/connections', 'connections');
+  assert.ok((await cellsOf(page, /^Connections/)).length > 0);
+  await openView(page, 'demo/batches/new', 'batches/new');
+  assert.ok((await page.getByLabel('Contract').locator('option').count()) > 1);
+});
