@@ -7,7 +7,7 @@ import { comeBack, isBack } from './oidc.js';
 import { dropQuestions } from './part/dialog.js';
 import { problemPanel } from './part/problem.js';
 import { SignedOut, unreachable } from './problem.js';
-import { begin, expire, isForAll, isSame, may, resume, session } from './session.js';
+import { begin, expire, isSame, may, resume, session } from './session.js';
 import { lastTenant, rememberTenant } from './tenant.js';
 import { applyTheme } from './theme.js';
 import { findView, firstView, signInView, tenantView } from './views.js';
@@ -98,6 +98,7 @@ async function show() {
   delete document.documentElement.dataset.ready;
   setBusy(true);
   let title = 'gatehouse';
+  let isWell = tenant !== '';
   let retry = () => {
     show();
   };
@@ -114,9 +115,11 @@ async function show() {
     content = missing ? notAllowed(title, loaded.needs) : await loaded.show(context);
   } catch (cause) {
     if (signal.aborted || cause instanceof SignedOut) return;
+    isWell = false;
     content = h('div', {}, h('h1', {}, title), problemPanel(cause, { retry }));
   }
   if (signal.aborted) return;
+  if (isWell && session()) rememberTenant(tenant);
   replace(main, content);
   arrive({ key, name, title, tenant }, focused);
 }
@@ -156,7 +159,6 @@ function choose({ tenant, path, query }) {
     goInstead(link(first, [firstView()]));
     return undefined;
   }
-  if (isForAll() || signedIn.tenants.includes(tenant)) rememberTenant(tenant);
   if (path.length === 0) {
     goInstead(link(tenant, [firstView()], Object.fromEntries(query)));
     return undefined;

@@ -77,7 +77,7 @@ export async function comeBack() {
   }
   if (query.has('error')) {
     const why = query.get('error_description') ?? query.get('error');
-    throw new SignInFailed(`${kept.at.issuer} says: ${why}`);
+    throw new SignInFailed(`the issuer ${kept.at.issuer} says: ${why}`);
   }
   return exchange(kept.at, {
     grant_type: 'authorization_code',
@@ -128,12 +128,12 @@ async function exchange(at, form) {
   const answer = await fetch(/** @type {string} */ (at.tokenEndpoint), { method: 'POST', body }).catch(() => undefined);
   if (!answer) {
     throw new SignInFailed(
-      `${at.issuer} can't be asked for a token: is it up, and does it let ${location.origin} ask (CORS)?`,
+      `the issuer ${at.issuer} can't be asked for a token: is it up, and does it let ${location.origin} ask (CORS)?`,
     );
   }
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok || !said.access_token) {
-    const why = `${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`;
+    const why = `the issuer ${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`;
     throw Object.assign(new SignInFailed(why), { isFinal: typeof said.error === 'string' && answer.status < 500 });
   }
   return {

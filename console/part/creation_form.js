@@ -121,7 +121,10 @@ export function creationForm(contracts, { retry, contract }) {
       h(
         'h3',
         {},
-        `${counted(rows.length, 'access', 'accesses')}${rows.length > SHOWN_MAX ? `, the first ${SHOWN_MAX}` : ''}`,
+        faulty.length > 0
+          ? `${counted(rows.length, 'row')}, of which ${count(rows.length - faulty.length)} can be sent`
+          : counted(rows.length, 'access', 'accesses'),
+        rows.length > SHOWN_MAX && `, the first ${SHOWN_MAX}`,
       ),
       table({
         caption: 'What would be created',
@@ -191,7 +194,7 @@ export function creationForm(contracts, { retry, contract }) {
         field({
           label: 'The file',
           control: file,
-          hint: 'Its first line names its columns: username, password, deviceName, any of them. Commas, semicolons or tabs. What is left empty is generated.',
+          hint: 'Its first line names its columns: username, password, deviceName, any of them. Commas, semicolons or tabs. A username or password that is left empty is generated.',
         }),
         preview,
       ],

@@ -233,7 +233,8 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
       h(
         'p',
         { class: 'fine', id: 'filter-hint' },
-        '& joins conditions, ; separates alternatives. Times without an offset are in UTC.',
+        '& joins conditions, ; separates alternatives.',
+        fields.some((it) => it.kind === 'time') && ' Times without an offset are in UTC.',
       ),
     ),
     h(

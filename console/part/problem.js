@@ -13,7 +13,7 @@ const ADVICE = {
   429: 'The tenant sends more requests than it may. Wait a moment, then try again.',
   500: 'This is a fault of the server. Tell whoever runs it, with the number below.',
   502: 'Something between this page and the server does not reach it. Wait a moment, then try again.',
-  503: 'The server has too much to do, or can not reach its store. Wait a moment, then try again.',
+  503: 'Wait a moment, then try again.',
 };
 
 /**

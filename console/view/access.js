@@ -60,7 +60,7 @@ export async function show({ tenant, params: [id], signal, link }) {
   }) {
     /** @type {[string, Child][]} */
     const rows = [
-      ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, EXPLAINED[status])]],
+      ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, explained(status, endDateTime))]],
       ['Username', [h('code', {}, username), copyButton('username', username)]],
       ['Device’s name', deviceName ?? h('span', { class: 'none' }, 'none')],
       [
@@ -78,7 +78,9 @@ export async function show({ tenant, params: [id], signal, link }) {
       ['Starts', timeElement(startDateTime, { isPrecise: true })],
       [
         'Ends',
-        endDateTime ? timeElement(endDateTime, { isPrecise: true }) : h('span', { class: 'none' }, 'without end'),
+        endDateTime
+          ? timeElement(endDateTime, { isPrecise: true })
+          : h('span', { class: 'none' }, status === 'PENDING_ACTIVE' ? 'not known before it connects' : 'without end'),
       ],
       ['Made by', createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'no batch: one by one'],
       ['ID', [h('code', {}, id), copyButton('ID', id)]],
@@ -190,18 +192,33 @@ const EXPLAINED = {
   TERMINATED: 'Its device may never connect again.',
 };
 
+/** @param {string} status @param {string | undefined} endDateTime */
+function explained(status, endDateTime) {
+  const isEnding = status === 'SUSPENDED' && endDateTime;
+  return isEnding ? 'Its device is kept out; it is activated again before its end, or never.' : EXPLAINED[status];
+}
+
 /** A question about a name, whose letters can't turn the rest around. @param {string} what @param {string} name */
 const asking = (what, name) => [what, ' ', h('bdi', {}, name), '?'];
 
-const SUSPEND = (/** @type {any} */ { name }) => ({
+const SUSPEND = (/** @type {any} */ { name, endDateTime }) => ({
   status: 'SUSPENDED',
   title: asking('Suspend', name),
-  consequence: ['From the next check on, its device can’t connect. It can be activated again at any time.'],
+  consequence: [
+    endDateTime
+      ? 'From the next check on, its device can’t connect. Its end stays as it is: until then, it can be activated again.'
+      : 'From the next check on, its device can’t connect. It can be activated again at any time.',
+  ],
   yes: 'Suspend',
   done: 'is suspended: the next check refuses it.',
 });
 
-const ACTIVATE = (/** @type {any} */ { name, status, endDateTime }, /** @type {boolean} */ isPlanned) => ({
+const CALLS_OFF = 'If an end was planned for it, that is called off.';
+
+/** What a suspended access doesn't tell: whether it has ever connected. */
+const BEGINS_NOW = 'If it is prepaid and has never connected, its validity begins now.';
+
+const ACTIVATE = (/** @type {any} */ { name, status }, /** @type {boolean} */ isPlanned) => ({
   status: 'ACTIVE',
   title: asking(status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate', name),
   consequence: [
@@ -210,9 +227,7 @@ const ACTIVATE = (/** @type {any} */ { name, status, endDateTime }, /** @type {b
       : status === 'PENDING_TERMINATE'
         ? 'The planned end is called off, and it lives on as its contract says.'
         : 'From the next check on, its device may connect again.',
-    ...(isPlanned && status === 'SUSPENDED' && endDateTime
-      ? ['If an end was planned for it, that is called off.']
-      : []),
+    ...(status === 'SUSPENDED' ? [isPlanned ? CALLS_OFF : BEGINS_NOW] : []),
   ],
   yes: status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate',
   done: 'is active.',

@@ -98,6 +98,7 @@ export async function show({ tenant, query, signal, link }) {
         rows: items,
       }),
       pager({ page, size, total, noun: ['contract', 'contracts'], linkTo: (to) => link(['contracts'], to) }),
+      h('p', { class: 'fine' }, 'Accesses that are terminated are not counted here.'),
     ),
   );
 }

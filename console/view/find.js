@@ -117,7 +117,7 @@ async function resultsOf({ tenant, signal, link }, given) {
           `Not found (${count(missing.length)})`,
           numbers(missing),
           '',
-          'No account has these, and every account that might have them was asked.',
+          'Taken for what stands beside each, no account has these, and every account that might have them was asked. IMEIs can’t be looked for.',
         ),
       unknown.length > 0 &&
         group(

@@ -72,9 +72,7 @@ export function show({ signal, trouble }) {
         class: 'panel fields',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          whilePressed(button, () =>
-            attempt(() => begin(token.value.trim().replace(/^Bearer\s+/i, ''), { from: 'token' })),
-          );
+          whilePressed(button, () => attempt(async () => begin(tokenIn(token.value), { from: 'token' })));
         },
       },
       h('h2', {}, 'With a token'),
@@ -88,6 +86,16 @@ export function show({ signal, trouble }) {
       h('p', { class: 'buttons' }, button),
     ),
   );
+}
+
+/** The token in what somebody has pasted: a terminal may have broken it into lines. @param {string} text */
+function tokenIn(text) {
+  const token = text
+    .trim()
+    .replace(/^Bearer\s+/i, '')
+    .replace(/\s+/g, '');
+  if (!/^[\w.~+/=-]+$/.test(token)) throw new Error('this is no token: one has letters, digits, “-”, “_” and “.” only');
+  return token;
 }
 
 /**

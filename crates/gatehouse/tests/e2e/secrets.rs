@@ -276,7 +276,7 @@ fn a_start_that_fails_does_not_repeat_the_password() {
     let place = Place::sqlite();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ann:{OF_DATABASE}@{closed}/fleet?options=-c%20x%3D{OF_DATABASE}");
-    let mut command = place.command(&["serve", "--database-url", &url]);
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--database-url", &url]);
     command.env("GATEHOUSE_LOG__LEVEL", "trace").env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
     let output = command.output().unwrap();
     assert!(!output.status.success());
