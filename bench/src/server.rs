@@ -1,9 +1,11 @@
 //! Starting the product as people run it, and ending it.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, OFFERINGS, TENANT, offering_of};
@@ -131,8 +133,8 @@ impl Server {
 
     /// Asks it to end, and waits until it has.
     pub(crate) fn stop(mut self) -> Result<(), Failure> {
-        let id = self.child.id().to_string();
-        let asked = Command::new("kill").args(["-TERM", &id]).status();
+        let asked =
+            kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(io::Error::from);
         let ended = asked.and_then(|_| self.child.wait());
         match ended {
             Ok(status) if status.success() => Ok(()),

@@ -2,9 +2,11 @@
 
 mod cable;
 mod dice;
+mod signal;
 
 pub use cable::Cable;
 pub use dice::Dice;
+pub use signal::{Signal, signal};
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
 ///

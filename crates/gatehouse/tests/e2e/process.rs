@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
+use gatehouse_testing::{Signal, signal};
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
@@ -194,8 +195,7 @@ impl Server {
 
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        signal(&self.child, Signal::TERM);
     }
 
     pub(crate) fn wait(mut self) -> ExitStatus {

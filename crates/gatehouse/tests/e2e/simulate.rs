@@ -1,8 +1,9 @@
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use super::process::*;
+use gatehouse_testing::{Signal, signal};
 use reqwest::Client;
 use serde_json::Value;
 
@@ -40,9 +41,8 @@ impl Simulation {
         (url, data)
     }
 
-    fn end(mut self, signal: &str) -> Option<i32> {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    fn end(mut self, with: Signal) -> Option<i32> {
+        signal(&self.child, with);
         self.child.wait().unwrap().code()
     }
 }
@@ -86,8 +86,8 @@ async fn three_platforms_run_until_they_are_asked_to_end() {
     }
     assert_eq!(seen.len(), 36);
     assert!(!place.path("gatehouse-data").exists(), "platforms keep nothing");
-    assert_eq!(simulation.end("-TERM"), Some(0));
-    assert_eq!(Simulation::start(&place, &[]).end("-INT"), Some(0));
+    assert_eq!(simulation.end(Signal::TERM), Some(0));
+    assert_eq!(Simulation::start(&place, &[]).end(Signal::INT), Some(0));
 }
 
 #[tokio::test]

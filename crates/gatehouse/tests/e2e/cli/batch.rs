@@ -1,4 +1,5 @@
 use super::*;
+use gatehouse_testing::{Signal, signal};
 use std::os::unix::fs::PermissionsExt;
 
 fn mode(desk: &Desk, name: &str) -> u32 {
@@ -302,8 +303,7 @@ fn a_second_ctrl_c_leaves_at_once_and_a_script_is_not_asked() {
         line.clear();
         assert!(std::io::BufRead::read_line(&mut stderr, &mut line).unwrap() > 0);
     }
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    signal(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let stopped = desk.ok(&["batch", "stop", &task]);
     assert!(stopped.contains("TERMINATED"), "{stopped}");
