@@ -13,10 +13,12 @@ mod lane;
 mod postgres;
 mod row;
 mod sqlite;
+mod work;
 
 pub(crate) use postgres::Session;
 pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
+pub(crate) use work::TxFailed;
 
 use std::path::Path;
 use std::pin::pin;
@@ -28,6 +30,7 @@ use gatehouse_core::Timestamp;
 use crate::clock::Clock;
 use crate::error::{Failure, StoreError};
 use crate::meter::{Kind, StoreMeter};
+use work::{ReadRow, StartWork};
 
 /// How long a request may look at many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
@@ -94,29 +97,49 @@ impl Db {
     }
 
     /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
-    pub(crate) async fn rows<T>(
+    pub(crate) async fn rows<T: Send>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = pin!(async {
-            match &self.engine {
+        let mut found = Vec::new();
+        let mut each = |row: &Row<'_>| {
+            found.push(read(row)?);
+            Ok(())
+        };
+        self.read(sql, values, &mut each).await?;
+        Ok(found)
+    }
+
+    async fn read(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
+        let read = pin!(async {
+            let read = match &self.engine {
                 Engine::Sqlite(db) => {
-                    db.read(|connection| sqlite::rows(connection, sql, values, &mut read))
+                    db.read(|connection| sqlite::rows(connection, sql, values, each))
                 }
-                Engine::Postgres(db) => db.read(sql, values, &mut read).await,
-            }
+                Engine::Postgres(db) => db.read(sql, values, each).await,
+            };
+            Ok(read?)
         });
-        self.meter.watch(Kind::Read, rows).await
+        match self.meter.watch(Kind::Read, read).await {
+            Ok(()) => Ok(()),
+            Err(TxFailed::Store(error)) => Err(error),
+            Err(TxFailed::Work(_)) => unreachable!("a read is no transaction"),
+        }
     }
 
     /// The one row that a statement finds, if it finds one.
-    pub(crate) async fn row<T>(
+    pub(crate) async fn row<T: Send>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Option<T>, StoreError> {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
@@ -157,18 +180,8 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let tx = self.tx();
-        let written = pin!(async {
-            match &self.engine {
-                Engine::Sqlite(db) => {
-                    db.write(Length::Short, move |link| work(tx(Link::Sqlite(link)))).await
-                }
-                Engine::Postgres(db) => {
-                    db.write(line, move |link| work(tx(Link::Postgres(link)))).await
-                }
-            }
-        });
-        self.meter.watch(Kind::Write, written).await
+        let (start, result) = work::erase(self.tx(), work);
+        result.take(self.transact(Limit::Short(line), start).await)
     }
 
     /// Runs one write that may take long, and asks for [`Tx::company`] where it can stop early. It is run once, and
@@ -201,15 +214,17 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let tx = self.tx();
+        let (start, result) = work::erase_once(self.tx(), work);
+        result.take(self.transact(Limit::Long(limit), start).await)
+    }
+
+    async fn transact(&self, limit: Limit, start: StartWork) -> Result<(), TxFailed> {
         let written = pin!(async {
-            match &self.engine {
-                Engine::Sqlite(db) => {
-                    db.write(Length::Long, move |link| work(tx(Link::Sqlite(link)))).await
-                }
-                Engine::Postgres(db) => {
-                    db.write_once(limit, move |link| work(tx(Link::Postgres(link)))).await
-                }
+            match (&self.engine, limit) {
+                (Engine::Sqlite(db), Limit::Short(_)) => db.write(Length::Short, start).await,
+                (Engine::Sqlite(db), Limit::Long(_)) => db.write(Length::Long, start).await,
+                (Engine::Postgres(db), Limit::Short(line)) => db.write(line, start).await,
+                (Engine::Postgres(db), Limit::Long(limit)) => db.write_once(limit, start).await,
             }
         });
         self.meter.watch(Kind::Write, written).await
@@ -227,15 +242,15 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let tx = self.tx();
+        let (start, result) = work::erase(self.tx(), work);
+        result.take(self.look(limit, start).await)
+    }
+
+    async fn look(&self, limit: Option<Duration>, start: StartWork) -> Result<(), TxFailed> {
         let read = pin!(async {
             match &self.engine {
-                Engine::Sqlite(db) => {
-                    db.snapshot(limit, move |link| work(tx(Link::Sqlite(link)))).await
-                }
-                Engine::Postgres(db) => {
-                    db.snapshot(limit, move |link| work(tx(Link::Postgres(link)))).await
-                }
+                Engine::Sqlite(db) => db.snapshot(limit, start).await,
+                Engine::Postgres(db) => db.snapshot(limit, start).await,
             }
         });
         self.meter.watch(Kind::Snapshot, read).await
@@ -298,6 +313,14 @@ pub(crate) enum Line {
     Beats,
 }
 
+/// How long a write may take, and where it waits.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Short(Line),
+    /// On PostgreSQL, this long.
+    Long(Duration),
+}
+
 /// Whether a write may take long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
@@ -340,54 +363,90 @@ impl Tx {
     }
 
     /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
-    pub(crate) async fn rows<T>(
+    pub(crate) async fn rows<T: Send>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        let mut each = |row: &Row<'_>| {
+            found.push(read(row)?);
+            Ok(())
+        };
+        self.read(sql, values, &mut each).await?;
+        Ok(found)
+    }
+
+    async fn read(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &mut read),
-            Link::Postgres(session) => session.rows(sql, values, &mut read).await,
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, each),
+            Link::Postgres(session) => session.rows(sql, values, each).await,
         }
     }
 
     /// The one row that a statement finds, if it finds one.
-    pub(crate) async fn row<T>(
+    pub(crate) async fn row<T: Send>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Option<T>, StoreError> {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
     /// The rows that a statement finds which is made for this one time.
-    pub(crate) async fn rows_once<T>(
+    pub(crate) async fn rows_once<T: Send>(
         &self,
         sql: &str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        let mut each = |row: &Row<'_>| {
+            found.push(read(row)?);
+            Ok(())
+        };
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &mut read),
-            Link::Postgres(session) => session.rows_once(sql, values, &mut read).await,
-        }
+            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &mut each),
+            Link::Postgres(session) => session.rows_once(sql, values, &mut each).await,
+        }?;
+        Ok(found)
     }
 
     /// The one row that a statement finds, and nobody else changes or locks it until the transaction ends.
-    pub(crate) async fn lock_row<T>(
+    pub(crate) async fn lock_row<T: Send>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Option<T>, StoreError> {
-        let rows = match &self.link {
-            // SQLite's writer is alone from the start.
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, &mut read),
-            Link::Postgres(session) => session.locked_rows(sql, values, &mut read).await,
+        let mut found = None;
+        let mut each = |row: &Row<'_>| {
+            let value = read(row)?;
+            found.get_or_insert(value);
+            Ok(())
         };
-        rows.map(|rows| rows.into_iter().next())
+        self.lock(sql, values, &mut each).await?;
+        Ok(found)
+    }
+
+    async fn lock(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
+        match &self.link {
+            // SQLite's writer is alone from the start.
+            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, each),
+            Link::Postgres(session) => session.locked_rows(sql, values, each).await,
+        }
     }
 
     /// Runs a statement and tells how many rows it touched.

@@ -58,27 +58,67 @@ impl Failure for StoreError {
     }
 }
 
+/// A [`StoreError`] without its cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    Unavailable,
+    Unsure,
+    Locked,
+    Unexpected,
+    Taken,
+    TooSlow,
+    Busy,
+    NewerSchema,
+    Address,
+    Unfinished,
+}
+
+impl ErrorKind {
+    /// The kinds that an open store can have.
+    pub(crate) const OF_OPEN_STORE: [Self; 7] = [
+        Self::Unavailable,
+        Self::Unsure,
+        Self::Locked,
+        Self::Unexpected,
+        Self::Taken,
+        Self::TooSlow,
+        Self::Busy,
+    ];
+
+    /// The kind as metrics show it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Unsure => "unsure",
+            Self::Locked => "locked",
+            Self::Unexpected => "unexpected",
+            Self::Taken => "taken",
+            Self::TooSlow => "too_slow",
+            Self::Busy => "busy",
+            Self::NewerSchema => "newer_schema",
+            Self::Address => "address",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
 /// Whatever the driver said.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
-    /// What [`StoreError::kind`] may say of a store that is open.
-    pub(crate) const KINDS: [&str; 7] =
-        ["unavailable", "unsure", "locked", "unexpected", "taken", "too_slow", "busy"];
-
-    /// What went wrong, in a word.
-    pub(crate) fn kind(&self) -> &'static str {
+    /// What went wrong, without its cause.
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unavailable(_) => "unavailable",
-            Self::Unsure(_) => "unsure",
-            Self::Locked(_) => "locked",
-            Self::Unexpected(_) => "unexpected",
-            Self::Taken(_) => "taken",
-            Self::TooSlow => "too_slow",
-            Self::Busy => "busy",
-            Self::NewerSchema { .. } => "newer_schema",
-            Self::Address(_) => "address",
-            Self::Unfinished => "unfinished",
+            Self::Unavailable(_) => ErrorKind::Unavailable,
+            Self::Unsure(_) => ErrorKind::Unsure,
+            Self::Locked(_) => ErrorKind::Locked,
+            Self::Unexpected(_) => ErrorKind::Unexpected,
+            Self::Taken(_) => ErrorKind::Taken,
+            Self::TooSlow => ErrorKind::TooSlow,
+            Self::Busy => ErrorKind::Busy,
+            Self::NewerSchema { .. } => ErrorKind::NewerSchema,
+            Self::Address(_) => ErrorKind::Address,
+            Self::Unfinished => ErrorKind::Unfinished,
         }
     }
 

@@ -120,13 +120,13 @@ impl Store {
 
     /// The accesses that a Task made, by their number in it: those after `after`, up to `to`. What `take` makes of each
     /// comes back: there may be very many, so none is copied that needn't be. It may have seen some when an error comes.
-    pub async fn accesses_of_task<T>(
+    pub async fn accesses_of_task<T: Send>(
         &self,
         tenant: &TenantName,
         task: TaskId,
         after: u32,
         to: u32,
-        mut take: impl FnMut(MadeAccess<'_>) -> T,
+        mut take: impl FnMut(MadeAccess<'_>) -> T + Send,
     ) -> Result<Vec<T>, StoreError> {
         let read = |row: &Row<'_>| read_made(row, task).map(&mut take);
         if let Some((first, last)) = self.side_by_side(tenant, task, after, to).await? {

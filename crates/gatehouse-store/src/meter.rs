@@ -12,7 +12,8 @@ use prometheus::{
 };
 use tracing::{Instrument, Span};
 
-use crate::error::{Failure, StoreError};
+use crate::db::TxFailed;
+use crate::error::ErrorKind;
 
 /// From what a cached page costs to what a request may take, in seconds.
 const SECONDS: [f64; 16] = [
@@ -64,9 +65,9 @@ impl StoreMeter {
             &["kind"],
         )
         .expect(SOUND);
-        for kind in StoreError::KINDS {
+        for kind in ErrorKind::OF_OPEN_STORE {
             // Nothing is a figure too.
-            errors.with_label_values(&[kind]);
+            errors.with_label_values(&[kind.name()]);
         }
         Self {
             reads: durations.with_label_values(&["read"]),
@@ -119,12 +120,12 @@ impl StoreMeter {
         all.into_iter().try_for_each(|one| registry.register(one))
     }
 
-    /// Sees some work through, with a stopwatch and a span of the trace that it is part of.
-    pub(crate) async fn watch<T, E: Failure>(
+    /// Measures a read, a write or a snapshot, and gives it a span of the trace that it is part of.
+    pub(crate) async fn watch(
         &self,
         kind: Kind,
-        work: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, E> {
+        work: impl Future<Output = Result<(), TxFailed>>,
+    ) -> Result<(), TxFailed> {
         let began = Instant::now();
         let result = work.instrument(kind.span()).await;
         let durations = match kind {
@@ -133,8 +134,8 @@ impl StoreMeter {
             Kind::Snapshot => &self.snapshots,
         };
         durations.observe(began.elapsed().as_secs_f64());
-        if let Some(error) = result.as_ref().err().and_then(Failure::of_store) {
-            self.errors.with_label_values(&[error.kind()]).inc();
+        if let Some(kind) = result.as_ref().err().and_then(TxFailed::kind) {
+            self.errors.with_label_values(&[kind.name()]).inc();
         }
         result
     }

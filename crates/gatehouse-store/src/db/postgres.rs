@@ -25,10 +25,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Line;
 use super::lane::Lane;
 use super::row::{Row, Value};
-use crate::error::{Failure, StoreError};
+use super::work::{ReadRow, StartWork, TxFailed};
+use super::{Line, Link};
+use crate::error::{ErrorKind, StoreError};
 use crate::guard::guard;
 use crate::meter::StoreMeter;
 use way::Way;
@@ -126,17 +127,17 @@ impl Postgres {
         }
     }
 
-    pub(crate) async fn read<T>(
+    pub(crate) async fn read(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
         let (reader, _under_way) = self.choose_reader();
         let mut tries = Tries::begin();
         loop {
             let session = reader.session(&self.way, tries.until, &self.meter).await?;
-            let error = match timeout(READ_MAX, session.rows(sql, values, read)).await {
+            let error = match timeout(READ_MAX, session.rows(sql, values, each)).await {
                 Ok(Err(StoreError::TooSlow)) => cancelled(),
                 Ok(Err(error @ StoreError::Unavailable(_))) => error,
                 Ok(result) => return result,
@@ -151,49 +152,36 @@ impl Postgres {
     }
 
     /// Runs a write, and runs it again where it has surely not happened and may happen now.
-    pub(crate) async fn write<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
-    where
-        E: Failure,
-        Work: FnOnce(Arc<Session>) -> Run + Clone,
-        Run: Future<Output = Result<T, E>>,
-    {
+    pub(crate) async fn write(&self, line: Line, mut start: StartWork) -> Result<(), TxFailed> {
         let turns = match line {
             Line::Requests => &self.writers_free,
             Line::Beats => &self.beats_free,
         };
         let mut tries = Tries::begin();
         loop {
-            match self.transact(turns, tries.until, WRITE_MAX, work.clone()).await {
-                Err(error) if is_passing(&error) => tries.again(error, &self.meter)?,
+            match self.transact(turns, tries.until, WRITE_MAX, &mut start).await {
+                Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
                 result => return result,
             }
         }
     }
 
-    /// Runs a write that may take so long, once: whoever wants it comes again by itself.
-    pub(crate) async fn write_once<T, E, Run>(
+    /// Runs a write with its own deadline, without retrying: the worker retries on its next round.
+    pub(crate) async fn write_once(
         &self,
         limit: Duration,
-        work: impl FnOnce(Arc<Session>) -> Run,
-    ) -> Result<T, E>
-    where
-        E: Failure,
-        Run: Future<Output = Result<T, E>>,
-    {
-        self.transact(&self.writers_free, Instant::now() + PATIENCE, limit, work).await
+        mut start: StartWork,
+    ) -> Result<(), TxFailed> {
+        self.transact(&self.writers_free, Instant::now() + PATIENCE, limit, &mut start).await
     }
 
-    async fn transact<T, E, Run>(
+    async fn transact(
         &self,
         turns: &Semaphore,
         until: Instant,
         limit: Duration,
-        work: impl FnOnce(Arc<Session>) -> Run,
-    ) -> Result<T, E>
-    where
-        E: Failure,
-        Run: Future<Output = Result<T, E>>,
-    {
+        start: &mut StartWork,
+    ) -> Result<(), TxFailed> {
         let slow = |what: &str| StoreError::Unavailable(what.into());
         let turn = timeout_at(until, turns.acquire()).await;
         let _turn = turn
@@ -202,36 +190,33 @@ impl Postgres {
         // Out of the pool until it is known to be clean: dropped half-way, it is closed.
         let session = self.idle(&self.writers, until).await?;
         // BEGIN and the first statement travel together.
+        let work = start(Link::Postgres(Arc::clone(&session)));
         let run = async {
-            let (begun, result) =
-                futures_util::join!(session.script(BEGIN), work(Arc::clone(&session)));
+            let (begun, result) = futures_util::join!(session.script(BEGIN), work);
             begun?;
-            result
+            Ok::<(), TxFailed>(result?)
         };
         let result = timeout(limit, run).await.map_err(|_| {
             session.give_up();
             self.doubt();
             slow("a transaction took longer than it may")
         });
-        let value = match result? {
-            Ok(value) => value,
-            Err(error) => {
-                if session.is_given_up() {
-                    // The others may lead to the same server.
-                    self.doubt();
-                } else if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
-                    guard(&self.writers).push(session);
-                }
-                return Err(match error.of_store() {
-                    Some(StoreError::TooSlow) => cancelled().into(),
-                    _ => error,
-                });
+        if let Err(failed) = result? {
+            if session.is_given_up() {
+                // The others may lead to the same server.
+                self.doubt();
+            } else if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
+                guard(&self.writers).push(session);
             }
-        };
+            return Err(match failed.kind() {
+                Some(ErrorKind::TooSlow) => cancelled().into(),
+                _ => failed,
+            });
+        }
         match timeout(COMMIT_MAX, session.commit()).await {
             Ok(Ok(())) => {
                 guard(&self.writers).push(session);
-                Ok(value)
+                Ok(())
             }
             Ok(Err(cause)) if fault::is_undone(&cause) => {
                 guard(&self.writers).push(session);
@@ -247,33 +232,27 @@ impl Postgres {
     }
 
     /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
-    pub(crate) async fn snapshot<T, Run>(
+    pub(crate) async fn snapshot(
         &self,
         limit: Option<Duration>,
-        work: impl FnOnce(Arc<Session>) -> Run + Clone,
-    ) -> Result<T, StoreError>
-    where
-        Run: Future<Output = Result<T, StoreError>>,
-    {
+        mut start: StartWork,
+    ) -> Result<(), TxFailed> {
         let _turn = self.snapshots.enter(limit).await?;
         let mut tries = Tries::begin();
         loop {
-            match self.look(limit, tries.until, work.clone()).await {
-                Err(error @ StoreError::Unavailable(_)) => tries.again(error, &self.meter)?,
+            match self.look(limit, tries.until, &mut start).await {
+                Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
                 result => return result,
             }
         }
     }
 
-    async fn look<T, Run>(
+    async fn look(
         &self,
         limit: Option<Duration>,
         until: Instant,
-        work: impl FnOnce(Arc<Session>) -> Run,
-    ) -> Result<T, StoreError>
-    where
-        Run: Future<Output = Result<T, StoreError>>,
-    {
+        start: &mut StartWork,
+    ) -> Result<(), TxFailed> {
         let session = self.idle(&self.lookers, until).await?;
         // The server gives up when we do: zero is no limit.
         let milliseconds = limit.map_or(0, |limit| limit.as_millis());
@@ -282,7 +261,7 @@ impl Postgres {
             format!("{BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = {milliseconds}; {cores}");
         let read = async {
             session.script(&begin).await?;
-            work(Arc::clone(&session)).await
+            Ok(start(Link::Postgres(Arc::clone(&session))).await?)
         };
         let result = match limit {
             Some(limit) => match timeout(limit, read).await {
@@ -290,7 +269,7 @@ impl Postgres {
                 Err(_) => {
                     // The server would work on for nothing, and for longer than its turn.
                     session.give_up();
-                    return Err(StoreError::TooSlow);
+                    return Err(StoreError::TooSlow.into());
                 }
             },
             None => read.await,
@@ -306,10 +285,14 @@ impl Postgres {
         let until = Instant::now() + limit;
         loop {
             let session = self.pinged.session(&self.way, until, &self.meter).await?;
-            let mut read = |row: &Row<'_>| row.integer(0);
-            match timeout_at(until, session.rows(TAKES_WRITES, &[], &mut read)).await {
-                Ok(Ok(rows)) if rows.first() == Some(&1) => return Ok(()),
-                Ok(Ok(_)) => {
+            let mut takes_writes = false;
+            let mut each = |row: &Row<'_>| {
+                takes_writes = row.integer(0)? == 1;
+                Ok(())
+            };
+            match timeout_at(until, session.rows(TAKES_WRITES, &[], &mut each)).await {
+                Ok(Ok(())) if takes_writes => return Ok(()),
+                Ok(Ok(())) => {
                     // Another host may.
                     session.give_up();
                     self.doubt();
@@ -458,6 +441,6 @@ fn cancelled() -> StoreError {
     StoreError::Unavailable("the database has cancelled it".into())
 }
 
-fn is_passing(error: &impl Failure) -> bool {
-    matches!(error.of_store(), Some(StoreError::Unavailable(_)))
+fn is_passing(failed: &TxFailed) -> bool {
+    failed.kind() == Some(ErrorKind::Unavailable)
 }

@@ -23,6 +23,7 @@ use super::Length;
 use super::checkpoint;
 use super::lane::Lane;
 use super::row::{Row, Value};
+use super::work::{ReadRow, StartWork, TxFailed};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
@@ -187,25 +188,22 @@ impl Sqlite {
     }
 
     /// Reads several things at one moment, on a thread where that may take long.
-    pub(crate) async fn snapshot<T, Run>(
+    pub(crate) async fn snapshot(
         &self,
         limit: Option<Duration>,
-        work: impl FnOnce(Link) -> Run + Send + 'static,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        Run: Future<Output = Result<T, StoreError>>,
-    {
+        mut start: StartWork,
+    ) -> Result<(), TxFailed> {
         let turn = self.snapshots.enter(limit).await?;
         let mut connection = self.take_reader()?;
         let read = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             let deadline = limit.map(|limit| Instant::now() + limit);
             let stop = deadline.map(|deadline| move || Instant::now() > deadline);
-            connection.progress_handler(STEPS_BETWEEN_LOOKS, stop)?;
-            connection.execute_batch("BEGIN")?;
+            let begun = connection.progress_handler(STEPS_BETWEEN_LOOKS, stop);
+            begun.and_then(|()| connection.execute_batch("BEGIN")).map_err(StoreError::from)?;
             let link = Arc::new(Mutex::new(connection));
-            let result = work(Arc::clone(&link)).now_or_never().expect("nothing on SQLite waits");
+            let work = start(super::Link::Sqlite(Arc::clone(&link)));
+            let result = work.now_or_never().expect("nothing on SQLite waits");
             // One that somebody kept, or that doesn't come out of its transaction, is let go.
             let connection = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
             let connection = connection.and_then(|mut connection| {
@@ -213,14 +211,14 @@ impl Sqlite {
                 connection.execute_batch("ROLLBACK").ok()?;
                 Some(connection)
             });
-            result.map(|value| (value, connection))
+            result?;
+            Ok::<_, TxFailed>(connection)
         });
         let read = read.await.map_err(|_| StoreError::Unexpected("a read panicked".into()))?;
-        let (value, connection) = read?;
-        if let Some(connection) = connection {
+        if let Some(connection) = read? {
             self.put_back(connection);
         }
-        Ok(value)
+        Ok(())
     }
 
     /// Copies the whole database, as it is at one moment, into an empty file.
@@ -237,16 +235,7 @@ impl Sqlite {
     }
 
     /// Runs a write. A long one begins a transaction: nobody who has written waits for it.
-    pub(crate) async fn write<T, E, Run>(
-        &self,
-        length: Length,
-        work: impl FnOnce(Link) -> Run + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
+    pub(crate) async fn write(&self, length: Length, mut start: StartWork) -> Result<(), TxFailed> {
         let (answer, answered) = oneshot::channel();
         let waiting = (
             (length == Length::Long).then(|| Held::new(&self.meter.batches_waiting)),
@@ -254,23 +243,23 @@ impl Sqlite {
         );
         let job: Job = Box::new(move |room| {
             drop(waiting);
-            let run = |link: &Link| {
-                let run = || work(Arc::clone(link)).now_or_never();
-                catch_unwind(AssertUnwindSafe(|| run().expect("nothing on SQLite ever waits")))
-                    .unwrap_or_else(|_| {
-                        Err(E::from(StoreError::Unexpected("a write panicked".into())))
-                    })
+            let mut run = |link: &Link| {
+                let run = || start(super::Link::Sqlite(Arc::clone(link))).now_or_never();
+                match catch_unwind(AssertUnwindSafe(run)) {
+                    Ok(result) => Ok(result.expect("nothing on SQLite ever waits")?),
+                    Err(_) => Err(StoreError::Unexpected("a write panicked".into()).into()),
+                }
             };
             let result = match room {
                 Ok(Room::Fresh(link)) => in_transaction(link, || run(link)),
                 Ok(Room::Shared(link)) => in_savepoint(link, || run(link)),
-                Err(why) => Err(E::from(why.repeated())),
+                Err(why) => Err(why.repeated().into()),
             };
             Box::new(move |committed| {
                 // Whoever asked may have gone away; the write stands all the same.
                 let _ = answer.send(match committed {
                     Ok(()) => result,
-                    Err(cause) => Err(E::from(cause.repeated())),
+                    Err(cause) => Err(cause.repeated().into()),
                 });
             })
         });
@@ -383,10 +372,10 @@ fn commit(link: &Link) -> Result<(), StoreError> {
     })?)
 }
 
-fn in_transaction<T, E: From<StoreError>>(
+fn in_transaction(
     link: &Link,
-    work: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
+    work: impl FnOnce() -> Result<(), TxFailed>,
+) -> Result<(), TxFailed> {
     let result = work();
     if result.is_err() {
         // It may have ended by itself already. Should there be no new one, the commit will say so.
@@ -396,14 +385,11 @@ fn in_transaction<T, E: From<StoreError>>(
     result
 }
 
-fn in_savepoint<T, E: From<StoreError>>(
-    link: &Link,
-    work: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
+fn in_savepoint(link: &Link, work: impl FnOnce() -> Result<(), TxFailed>) -> Result<(), TxFailed> {
     lock(link)
         .prepare_cached("SAVEPOINT request")
         .and_then(|mut it| it.execute([]))
-        .map_err(|cause| E::from(StoreError::from(cause)))?;
+        .map_err(StoreError::from)?;
     let result = work();
     let end = if result.is_ok() {
         "RELEASE request"
@@ -417,41 +403,39 @@ fn in_savepoint<T, E: From<StoreError>>(
         let _ = lock(link).execute_batch("ROLLBACK");
     }
     match (result, ended) {
-        (Ok(value), Ok(())) => Ok(value),
-        (Ok(_), Err(cause)) => Err(E::from(StoreError::from(cause))),
-        (Err(error), _) => Err(error),
+        (Ok(()), Err(cause)) => Err(StoreError::from(cause).into()),
+        (result, _) => result,
     }
 }
 
-pub(super) fn rows<T>(
+pub(super) fn rows(
     connection: &Connection,
     sql: &'static str,
     values: &[Value<'_>],
-    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    collect(&mut *connection.prepare_cached(sql)?, values, read)
+    each: &mut ReadRow<'_>,
+) -> Result<(), StoreError> {
+    read_all(&mut *connection.prepare_cached(sql)?, values, each)
 }
 
-fn collect<T>(
-    statement: &mut rusqlite::Statement<'_>,
-    values: &[Value<'_>],
-    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    let mut found = statement.query(rusqlite::params_from_iter(values))?;
-    let mut rows = Vec::new();
-    while let Some(row) = found.next()? {
-        rows.push(read(&Row::Sqlite(row))?);
-    }
-    Ok(rows)
-}
-
-pub(super) fn rows_once<T>(
+pub(super) fn rows_once(
     connection: &Connection,
     sql: &str,
     values: &[Value<'_>],
-    read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
-    collect(&mut connection.prepare(sql)?, values, read)
+    each: &mut ReadRow<'_>,
+) -> Result<(), StoreError> {
+    read_all(&mut connection.prepare(sql)?, values, each)
+}
+
+fn read_all(
+    statement: &mut rusqlite::Statement<'_>,
+    values: &[Value<'_>],
+    each: &mut ReadRow<'_>,
+) -> Result<(), StoreError> {
+    let mut found = statement.query(rusqlite::params_from_iter(values))?;
+    while let Some(row) = found.next()? {
+        each(&Row::Sqlite(row))?;
+    }
+    Ok(())
 }
 
 pub(super) fn execute(

@@ -20,6 +20,7 @@ use super::carrier::Carrier;
 use super::encryption::Encryption;
 use super::{NOW, fault};
 use crate::db::row::{Cell, Row, Sent, Value};
+use crate::db::work::ReadRow;
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
@@ -133,36 +134,36 @@ impl Session {
         self.prepared.is_some()
     }
 
-    pub(crate) async fn rows<T>(
+    pub(crate) async fn rows(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
         // All of them come before the first is read: what is tried again has shown nobody anything.
         let rows = self.query(sql, Locking::No, &sent(values)).await?;
-        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
     }
 
-    pub(crate) async fn locked_rows<T>(
+    pub(crate) async fn locked_rows(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
         let rows = self.query(sql, Locking::Yes, &sent(values)).await?;
-        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
     }
 
-    pub(crate) async fn rows_once<T>(
+    pub(crate) async fn rows_once(
         &self,
         sql: &str,
         values: &[Value<'_>],
-        read: &mut impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        each: &mut ReadRow<'_>,
+    ) -> Result<(), StoreError> {
         let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
         let rows = rows.map_err(|cause| self.told(cause))?;
-        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
     }
 
     /// Runs a bulk statement, whose values are whole columns.
@@ -252,8 +253,9 @@ impl Session {
     pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
         let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
                    AND NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid";
-        let rows = self.rows(sql, &[], &mut |row: &Row<'_>| row.count(0)).await?;
-        Ok(rows.first().is_some_and(|n| *n > 0))
+        let rows = self.query(sql, Locking::No, &[]).await?;
+        let n_waiting = rows.first().map(|row| Row::Postgres(row).count(0)).transpose()?;
+        Ok(n_waiting.is_some_and(|n| n > 0))
     }
 
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
@@ -266,8 +268,9 @@ impl Session {
     }
 
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
-        let rows = self.rows(NOW, &[], &mut |row: &Row<'_>| row.time(0)).await?;
-        rows.into_iter().next().ok_or_else(|| StoreError::corrupt("the server has no clock"))
+        let rows = self.query(NOW, Locking::No, &[]).await?;
+        let now = rows.first().map(|row| Row::Postgres(row).time(0)).transpose()?;
+        now.ok_or_else(|| StoreError::corrupt("the server has no clock"))
     }
 
     async fn statement(
