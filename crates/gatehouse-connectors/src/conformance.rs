@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use gatehouse_core::account::Credentials;
 
 use crate::catalog::Settings;
@@ -72,45 +73,47 @@ impl Suite {
     }
 
     /// Makes all checks, or says why none can be made.
-    pub async fn run(&self) -> Result<Vec<Check>, String> {
-        let mut checks = Checks::default();
-        match &self.subject {
-            Subject::Recording(recording) => {
-                let wrong = replay(&self.manifest, recording).await;
-                checks.add("the recorded answers give the recorded products", verdict(wrong));
-                checks.add(
-                    "look-ups that are said to be exact were exact",
-                    finding::exactness(&self.manifest, recording),
-                );
-                match Bench::start(&self.manifest, recording).await {
-                    Ok(bench) => {
-                        paging::check(&mut checks, &bench, recording).await;
-                        finding::check(&mut checks, &bench).await;
-                        failing::check(&mut checks, &bench, recording).await;
-                        let refused = bench.stand_in.refused();
-                        let told = refused.first().map(|it| format!("refused: {it}"));
-                        checks.add(
-                            "nothing is asked otherwise than the manifest says",
-                            verdict(told.into_iter().collect()),
-                        );
-                    }
-                    Err(why) => {
-                        checks.add("a stand-in can play the platform", Verdict::Failed(why))
+    pub fn run<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Check>, String>> {
+        Box::pin(async move {
+            let mut checks = Checks::default();
+            match &self.subject {
+                Subject::Recording(recording) => {
+                    let wrong = replay(&self.manifest, recording).await;
+                    checks.add("the recorded answers give the recorded products", verdict(wrong));
+                    checks.add(
+                        "look-ups that are said to be exact were exact",
+                        finding::exactness(&self.manifest, recording),
+                    );
+                    match Bench::start(&self.manifest, recording).await {
+                        Ok(bench) => {
+                            paging::check(&mut checks, &bench, recording).await;
+                            finding::check(&mut checks, &bench).await;
+                            failing::check(&mut checks, &bench, recording).await;
+                            let refused = bench.stand_in.refused();
+                            let told = refused.first().map(|it| format!("refused: {it}"));
+                            checks.add(
+                                "nothing is asked otherwise than the manifest says",
+                                verdict(told.into_iter().collect()),
+                            );
+                        }
+                        Err(why) => {
+                            checks.add("a stand-in can play the platform", Verdict::Failed(why))
+                        }
                     }
                 }
+                Subject::Account(access) => {
+                    let account = OneAccount::open(&self.manifest, access, PATIENCE_LIVE, None)?;
+                    paging::check_live(&mut checks, &self.manifest, &account).await;
+                    finding::check_live(&mut checks, &self.manifest, &account).await;
+                    let why = "needs a platform that fails on demand: test with a recording";
+                    checks.add(
+                        "throttling, ended sessions and errors",
+                        Verdict::DoesNotApply(why.into()),
+                    );
+                }
             }
-            Subject::Account(access) => {
-                let account = OneAccount::open(&self.manifest, access, PATIENCE_LIVE, None)?;
-                paging::check_live(&mut checks, &self.manifest, &account).await;
-                finding::check_live(&mut checks, &self.manifest, &account).await;
-                let why = "needs a platform that fails on demand: test with a recording";
-                checks.add(
-                    "throttling, ended sessions and errors",
-                    Verdict::DoesNotApply(why.into()),
-                );
-            }
-        }
-        Ok(checks.0)
+            Ok(checks.0)
+        })
     }
 }
 

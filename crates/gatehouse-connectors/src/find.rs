@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use gatehouse_core::{Product, ProductId};
 use tokio::time::{Instant, sleep_until};
@@ -16,46 +17,61 @@ use crate::seek::{Sighting, Target, seek};
 
 impl Platforms {
     /// Looks for many products at once. `accounts` are all that could have them, in their order.
-    pub async fn find(&self, accounts: &[Arc<LiveAccount>], wanted: &Wanted, ask: Ask) -> Finding {
-        let roster = self.memory.roster(accounts);
-        let search = Search::new(wanted, &roster);
-        let hints = search.recall(self);
-        let is_hint = |n: usize, at: usize| hints[n].as_ref().is_none_or(|hint| hint.contains(&at));
-        let mut found = Found::new(&search);
-        let first = search.plan(is_hint).into_iter();
-        let mut asking: FuturesUnordered<_> = first.map(|it| search.ask(ask, it)).collect();
-        // Who isn't where it was seen last may be anywhere. Whoever is slow to say so isn't waited for.
-        let patience =
-            sleep_until(Instant::now() + ask.deadline.duration_since(Instant::now()) / 10);
-        tokio::pin!(patience);
-        loop {
-            tokio::select! {
-                biased;
-                Some((at, sighting)) = asking.next(), if !asking.is_empty() => found.take(at, sighting),
-                () = &mut patience, if !asking.is_empty() => break,
-                else => break,
+    pub fn find<'a>(
+        &'a self,
+        accounts: &'a [Arc<LiveAccount>],
+        wanted: &'a Wanted,
+        ask: Ask,
+    ) -> BoxFuture<'a, Finding> {
+        Box::pin(async move {
+            let roster = self.memory.roster(accounts);
+            let search = Search::new(wanted, &roster);
+            let hints = search.recall(self);
+            let is_hint =
+                |n: usize, at: usize| hints[n].as_ref().is_none_or(|hint| hint.contains(&at));
+            let mut found = Found::new(&search);
+            let first = search.plan(is_hint).into_iter();
+            let mut asking: FuturesUnordered<_> = first.map(|it| search.ask(ask, it)).collect();
+            // Who isn't where it was seen last may be anywhere. Whoever is slow to say so isn't waited for.
+            let patience =
+                sleep_until(Instant::now() + ask.deadline.duration_since(Instant::now()) / 10);
+            tokio::pin!(patience);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some((at, sighting)) = asking.next(), if !asking.is_empty() => found.take(at, sighting),
+                    () = &mut patience, if !asking.is_empty() => break,
+                    else => break,
+                }
             }
-        }
-        let lost: Vec<bool> = hints
-            .iter()
-            .zip(&found.holders)
-            .map(|(hint, holders)| hint.is_some() && holders.is_empty())
-            .collect();
-        let others = search.plan(|n, at| lost[n] && !is_hint(n, at)).into_iter();
-        asking.extend(others.map(|it| search.ask(ask, it)));
-        while let Some((at, sighting)) = asking.next().await {
-            found.take(at, sighting);
-        }
-        let is_complete = |n: usize| hints[n].is_none() || lost[n];
-        found.teach(self, &search, is_complete);
-        found.finish(&search)
+            let lost: Vec<bool> = hints
+                .iter()
+                .zip(&found.holders)
+                .map(|(hint, holders)| hint.is_some() && holders.is_empty())
+                .collect();
+            let others = search.plan(|n, at| lost[n] && !is_hint(n, at)).into_iter();
+            asking.extend(others.map(|it| search.ask(ask, it)));
+            while let Some((at, sighting)) = asking.next().await {
+                found.take(at, sighting);
+            }
+            let is_complete = |n: usize| hints[n].is_none() || lost[n];
+            found.teach(self, &search, is_complete);
+            found.finish(&search)
+        })
     }
 
     /// Asks for one product. `accounts` are all that could have it, in their order.
-    pub async fn read(&self, accounts: &[Arc<LiveAccount>], id: &ProductId, ask: Ask) -> Reading {
-        let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
-        let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
-        Reading { product: products.into_iter().next(), troubles }
+    pub fn read<'a>(
+        &'a self,
+        accounts: &'a [Arc<LiveAccount>],
+        id: &'a ProductId,
+        ask: Ask,
+    ) -> BoxFuture<'a, Reading> {
+        Box::pin(async move {
+            let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
+            let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
+            Reading { product: products.into_iter().next(), troubles }
+        })
     }
 }
 

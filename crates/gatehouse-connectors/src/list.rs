@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::page;
@@ -18,46 +19,49 @@ use crate::window::{Got, window};
 impl Platforms {
     /// One page over all accounts that match, each asked for its share of it. `accounts` are in
     /// their order.
-    pub async fn list(
-        &self,
-        accounts: &[Arc<LiveAccount>],
-        filter: &ProductFilter,
+    pub fn list<'a>(
+        &'a self,
+        accounts: &'a [Arc<LiveAccount>],
+        filter: &'a ProductFilter,
         page: PageRequest,
         ask: Ask,
-    ) -> Listing {
-        let scopes = accounts.iter().map(|account| filter.scope(account.account()));
-        let matching: Vec<_> = accounts
-            .iter()
-            .enumerate()
-            .zip(scopes)
-            .filter(|(_, scope)| *scope != Scope::Nothing)
-            .collect();
-        let share = page::share(page.size, matching.len() as u64);
-        let part = Window::of(PageRequest { number: page.number, size: share.size });
-        let asking =
-            matching.iter().map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
-        // An answer concerns its own account: the others are not looked at again for it.
-        let answers: Vec<Got> = asking.collect::<FuturesOrdered<_>>().collect().await;
+    ) -> BoxFuture<'a, Listing> {
+        Box::pin(async move {
+            let scopes = accounts.iter().map(|account| filter.scope(account.account()));
+            let matching: Vec<_> = accounts
+                .iter()
+                .enumerate()
+                .zip(scopes)
+                .filter(|(_, scope)| *scope != Scope::Nothing)
+                .collect();
+            let share = page::share(page.size, matching.len() as u64);
+            let part = Window::of(PageRequest { number: page.number, size: share.size });
+            let asking = matching
+                .iter()
+                .map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
+            // An answer concerns its own account: the others are not looked at again for it.
+            let answers: Vec<Got> = asking.collect::<FuturesOrdered<_>>().collect().await;
 
-        let roster = self.memory.roster(accounts);
-        let mut listing = Listing {
-            too_many_accounts: share.is_small.then_some(matching.len()),
-            ..Listing::default()
-        };
-        // Of two accounts that show the same product, the first in order is remembered.
-        for (((n, _), _), got) in matching.iter().zip(&answers).rev() {
-            let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
-            self.memory.learn_products(&roster, *n, local_ids);
-        }
-        for (((_, account), _), got) in matching.iter().zip(answers) {
-            let account = account.account();
-            let product = |connection| Product { account: Arc::clone(account), connection };
-            listing.products.extend(got.connections.into_iter().map(product));
-            let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
-            listing.troubles.extend(got.failures.into_iter().map(trouble));
-        }
-        listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
-        listing
+            let roster = self.memory.roster(accounts);
+            let mut listing = Listing {
+                too_many_accounts: share.is_small.then_some(matching.len()),
+                ..Listing::default()
+            };
+            // Of two accounts that show the same product, the first in order is remembered.
+            for (((n, _), _), got) in matching.iter().zip(&answers).rev() {
+                let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
+                self.memory.learn_products(&roster, *n, local_ids);
+            }
+            for (((_, account), _), got) in matching.iter().zip(answers) {
+                let account = account.account();
+                let product = |connection| Product { account: Arc::clone(account), connection };
+                listing.products.extend(got.connections.into_iter().map(product));
+                let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
+                listing.troubles.extend(got.failures.into_iter().map(trouble));
+            }
+            listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
+            listing
+        })
     }
 }
 

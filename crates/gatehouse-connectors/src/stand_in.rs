@@ -11,6 +11,7 @@ mod spot;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::BoxFuture;
 use gatehouse_core::account::Credentials;
 use serde_json::{Value, json};
 
@@ -111,22 +112,27 @@ pub(crate) fn account_for(
 
 impl StandIn {
     /// Begins to stand in for a platform, or says why nobody can.
-    pub async fn start(manifest: Arc<Manifest>, recording: &Recording) -> Result<Self, String> {
-        let fleet = Fleet::of(&manifest, recording)?;
-        writable(&manifest)?;
-        let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });
-        let answering = Arc::clone(&desk);
-        let serving = Serving::start(Arc::new(move |asked| answering.reply(&asked))).await;
-        let serving = serving.map_err(|cause| format!("nobody can listen here: {cause}"))?;
-        let url = format!("http://{}", serving.address());
-        let access = account_for(&desk.manifest, recording, &url)?;
-        {
-            let mut state = desk.state();
-            state.url.clone_from(&url);
-            state.settings.clone_from(&access.settings);
-            state.credentials.clone_from(&access.credentials);
-        }
-        Ok(Self { url, access, desk, _serving: serving })
+    pub fn start<'a>(
+        manifest: Arc<Manifest>,
+        recording: &'a Recording,
+    ) -> BoxFuture<'a, Result<Self, String>> {
+        Box::pin(async move {
+            let fleet = Fleet::of(&manifest, recording)?;
+            writable(&manifest)?;
+            let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });
+            let answering = Arc::clone(&desk);
+            let serving = Serving::start(Arc::new(move |asked| answering.reply(&asked))).await;
+            let serving = serving.map_err(|cause| format!("nobody can listen here: {cause}"))?;
+            let url = format!("http://{}", serving.address());
+            let access = account_for(&desk.manifest, recording, &url)?;
+            {
+                let mut state = desk.state();
+                state.url.clone_from(&url);
+                state.settings.clone_from(&access.settings);
+                state.credentials.clone_from(&access.credentials);
+            }
+            Ok(Self { url, access, desk, _serving: serving })
+        })
     }
 
     /// Where it is.

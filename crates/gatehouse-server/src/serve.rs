@@ -1,5 +1,7 @@
 //! Starting the server and stopping it again.
 //!
+//! The futures of [`Server`] are boxed: so all that answers requests is compiled and optimised here, not in the binary.
+//!
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
 //! the bytes of each, `tls` encrypts them, `own_turn` runs them, and `open_files` says how many the system allows.
 
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use gatehouse_connectors::{BadManifests, NoClient, Options, OwnManifest, Platforms};
 use gatehouse_store::{Clock, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -121,60 +124,62 @@ pub struct Server {
 
 impl Server {
     /// Opens store and keys, applies the estate, and begins to listen.
-    pub async fn start(
-        config: &Config,
-        estate: Option<&Estate>,
+    pub fn start<'a>(
+        config: &'a Config,
+        estate: Option<&'a Estate>,
         offer: Offer,
-    ) -> Result<Self, StartError> {
-        // What can fail without touching anything comes first: a start that fails leaves no trace.
-        let given = keys::given_master_keys(config)?;
-        let issuers = Issuer::all(&config.auth)?;
-        let open_files = OpenFiles::now();
-        let (manifests, own) = config.platforms.manifests()?;
-        own.iter().for_each(tell_of);
-        let calls_at_once = open_files.calls_at_once();
-        let options = Options { calls_at_once, ..config.platforms.options(manifests) };
-        let platforms = Arc::new(Platforms::new(options)?);
-        let tls = Tls::load(&config.tls)?.map(Arc::new);
-        let socket = listener::listen(config.listen);
-        let socket = socket.map_err(|cause| StartError::Listen(config.listen, cause))?;
-        let operator_socket = match config.operator_listen {
-            Some(address) => {
-                let socket = listener::listen(address);
-                Some(socket.map_err(|cause| StartError::OperatorListen(address, cause))?)
+    ) -> BoxFuture<'a, Result<Self, StartError>> {
+        Box::pin(async move {
+            // What can fail without touching anything comes first: a start that fails leaves no trace.
+            let given = keys::given_master_keys(config)?;
+            let issuers = Issuer::all(&config.auth)?;
+            let open_files = OpenFiles::now();
+            let (manifests, own) = config.platforms.manifests()?;
+            own.iter().for_each(tell_of);
+            let calls_at_once = open_files.calls_at_once();
+            let options = Options { calls_at_once, ..config.platforms.options(manifests) };
+            let platforms = Arc::new(Platforms::new(options)?);
+            let tls = Tls::load(&config.tls)?.map(Arc::new);
+            let socket = listener::listen(config.listen);
+            let socket = socket.map_err(|cause| StartError::Listen(config.listen, cause))?;
+            let operator_socket = match config.operator_listen {
+                Some(address) => {
+                    let socket = listener::listen(address);
+                    Some(socket.map_err(|cause| StartError::OperatorListen(address, cause))?)
+                }
+                None => None,
+            };
+            let clock = Clock::machine();
+            let (store, lock) = open_store(config, clock.clone()).await?;
+            let keys = keys::open(config, &store, given).await?;
+            let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms);
+            if let Some(estate) = estate {
+                app.apply_estate(estate).await?;
             }
-            None => None,
-        };
-        let clock = Clock::machine();
-        let (store, lock) = open_store(config, clock.clone()).await?;
-        let keys = keys::open(config, &store, given).await?;
-        let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms);
-        if let Some(estate) = estate {
-            app.apply_estate(estate).await?;
-        }
-        // On the embedded store nobody else can be at work: what was taken up before is free.
-        app.store.forget_leases().await?;
-        let auth = Auth::new(keys.token, config.auth.audience.clone())
-            .trusting(issuers)
-            .looking_in(keys.token_place, app.clock.clone());
-        let gate = Gate::new(app.clone(), auth, config, offer);
-        let setup = |door, capacity, tls| Setup {
-            gate: gate.clone(),
-            clock: app.clock.clone(),
-            door,
-            capacity,
-            limits: config.limits.clone(),
-            tls,
-        };
-        let capacity = open_files.capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
-        let listener = Listener::new(socket, setup(Door::Main, capacity, tls.clone()));
-        let operator_listener = operator_socket.map(|socket| {
-            Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
-        });
-        // Before anybody is answered, so that nobody is let through by the whole of a limit that is shared.
-        let listen = listener.address().unwrap_or(config.listen);
-        let presence = Presence::begin(&app, listen).await?;
-        Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })
+            // On the embedded store nobody else can be at work: what was taken up before is free.
+            app.store.forget_leases().await?;
+            let auth = Auth::new(keys.token, config.auth.audience.clone())
+                .trusting(issuers)
+                .looking_in(keys.token_place, app.clock.clone());
+            let gate = Gate::new(app.clone(), auth, config, offer);
+            let setup = |door, capacity, tls| Setup {
+                gate: gate.clone(),
+                clock: app.clock.clone(),
+                door,
+                capacity,
+                limits: config.limits.clone(),
+                tls,
+            };
+            let capacity = open_files.capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
+            let listener = Listener::new(socket, setup(Door::Main, capacity, tls.clone()));
+            let operator_listener = operator_socket.map(|socket| {
+                Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
+            });
+            // Before anybody is answered, so that nobody is let through by the whole of a limit that is shared.
+            let listen = listener.address().unwrap_or(config.listen);
+            let presence = Presence::begin(&app, listen).await?;
+            Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })
+        })
     }
 
     /// Where it listens.
@@ -203,7 +208,11 @@ impl Server {
     }
 
     /// Answers requests until `stop`, then finishes those that are under way.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    pub fn run(self, stop: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        Box::pin(self.run_until(stop))
+    }
+
+    async fn run_until(self, stop: BoxFuture<'static, ()>) {
         let (stopping, drained) = (CancellationToken::new(), CancellationToken::new());
         let stop = async {
             stop.await;

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use futures_util::future::BoxFuture;
 use gatehouse_store::{Clock, DatabaseUrl, Moved, NotMoved, Progress, Store, StoreError};
 
 use crate::config::Config;
@@ -63,32 +64,35 @@ pub fn refuse_left(config: &Config) -> Result<(), Left> {
 /// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
 /// Nothing changes in the store, but a schema that is older is brought up to date; when all is moved, a file beside it
 /// says so.
-pub async fn move_estate(
-    config: &Config,
-    target: &DatabaseUrl,
+pub fn move_estate<'a>(
+    config: &'a Config,
+    target: &'a DatabaseUrl,
     clock: Clock,
-    tell: &(dyn Fn(Progress) + Send + Sync),
-) -> Result<Moved, TransferError> {
-    let (dir, file) = (&config.data_dir, config.database_file());
-    let no_store = || TransferError::NoStore(dir.clone());
-    if !file.is_file() {
-        return Err(no_store());
-    }
-    let held = hold(dir).map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
-    let _lock = held.ok_or_else(|| TransferError::InUse(dir.clone()))?;
-    let store = Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store)?;
-    let (found, newest) = store.schema_versions().await?;
-    if found < newest {
-        Store::open_sqlite(&file, clock.clone()).await?.close().await;
-    }
-    let keys = keys::to_be_moved(config, &store).await?;
-    let moved = store.move_to(target, clock, keys, tell).await;
-    store.close().await;
-    let moved = moved?;
-    if !matches!(moved, Moved::Differs(_)) {
-        let (path, text) = (dir.join(MOVED_FILE), format!("moved to {target}\n"));
-        let written = std::fs::write(&path, text);
-        written.map_err(|cause| TransferError::DataDir { path, cause })?;
-    }
-    Ok(moved)
+    tell: &'a (dyn Fn(Progress) + Send + Sync),
+) -> BoxFuture<'a, Result<Moved, TransferError>> {
+    Box::pin(async move {
+        let (dir, file) = (&config.data_dir, config.database_file());
+        let no_store = || TransferError::NoStore(dir.clone());
+        if !file.is_file() {
+            return Err(no_store());
+        }
+        let held =
+            hold(dir).map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
+        let _lock = held.ok_or_else(|| TransferError::InUse(dir.clone()))?;
+        let store = Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store)?;
+        let (found, newest) = store.schema_versions().await?;
+        if found < newest {
+            Store::open_sqlite(&file, clock.clone()).await?.close().await;
+        }
+        let keys = keys::to_be_moved(config, &store).await?;
+        let moved = store.move_to(target, clock, keys, tell).await;
+        store.close().await;
+        let moved = moved?;
+        if !matches!(moved, Moved::Differs(_)) {
+            let (path, text) = (dir.join(MOVED_FILE), format!("moved to {target}\n"));
+            let written = std::fs::write(&path, text);
+            written.map_err(|cause| TransferError::DataDir { path, cause })?;
+        }
+        Ok(moved)
+    })
 }

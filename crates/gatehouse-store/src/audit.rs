@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::BoxFuture;
 use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
@@ -38,31 +39,40 @@ impl Store {
     }
 
     /// Counts a tenant's accesses anew and compares.
-    pub async fn audit(&self, tenant: &TenantName) -> Result<Audit, StoreError> {
-        let tenant = tenant.clone();
-        self.db
-            .snapshot(None, async move |tx| {
-                let mut audit = Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
-                audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
-                audit.compare(tallies(&tx, &tenant).await?, counted_tallies(&tx, &tenant).await?);
-                audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
-                audit.compare(reserved(&tx, &tenant).await?, counted_reserved(&tx, &tenant).await?);
-                let of_contracts = rows_of_contracts(&tx, &tenant).await?;
-                audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
-                for (sql, what) in RULES {
-                    let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
-                    let n = n.into_iter().next().unwrap_or_default();
-                    audit.n_figures += 1;
-                    if n > 0 {
-                        audit.discrepancies.push(format!("{n} accesses {what}"));
+    pub fn audit<'a>(&'a self, tenant: &'a TenantName) -> BoxFuture<'a, Result<Audit, StoreError>> {
+        Box::pin(async move {
+            let tenant = tenant.clone();
+            self.db
+                .snapshot(None, async move |tx| {
+                    let mut audit =
+                        Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
+                    audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
+                    audit.compare(
+                        tallies(&tx, &tenant).await?,
+                        counted_tallies(&tx, &tenant).await?,
+                    );
+                    audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
+                    audit.compare(
+                        reserved(&tx, &tenant).await?,
+                        counted_reserved(&tx, &tenant).await?,
+                    );
+                    let of_contracts = rows_of_contracts(&tx, &tenant).await?;
+                    audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
+                    for (sql, what) in RULES {
+                        let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+                        let n = n.into_iter().next().unwrap_or_default();
+                        audit.n_figures += 1;
+                        if n > 0 {
+                            audit.discrepancies.push(format!("{n} accesses {what}"));
+                        }
                     }
-                }
-                let sql = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
-                let n = tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
-                audit.n_accesses = n.unwrap_or_default();
-                Ok(audit)
-            })
-            .await
+                    let sql = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
+                    let n = tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+                    audit.n_accesses = n.unwrap_or_default();
+                    Ok(audit)
+                })
+                .await
+        })
     }
 }
 

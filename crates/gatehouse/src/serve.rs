@@ -1,7 +1,7 @@
 //! `gatehouse serve`.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -92,8 +92,8 @@ impl Serve {
         raise_open_files();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
-        let asked = OnceLock::new();
-        let served = runtime.block_on(self.serve(&config, &asked));
+        let asked = Arc::new(OnceLock::new());
+        let served = runtime.block_on(self.serve(&config, Arc::clone(&asked)));
         // What is left of the time that stopping may take.
         let passed = asked.get().map_or(Duration::ZERO, Instant::elapsed);
         telemetry.finish(STOP_TIMEOUT.saturating_sub(passed));
@@ -103,7 +103,7 @@ impl Serve {
     }
 
     /// Serves until the process is asked to end, and tells when that was.
-    async fn serve(self, config: &Config, asked: &OnceLock<Instant>) -> Result<(), String> {
+    async fn serve(self, config: &Config, asked: Arc<OnceLock<Instant>>) -> Result<(), String> {
         let mut estate = match &self.estate {
             Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
             None => None,
@@ -135,11 +135,11 @@ impl Serve {
             let url = format!("{scheme}://{reached}{}", config.base_path.as_str());
             println!("{}", demo.invitation(&server, &url));
         }
-        let stop = async {
+        let stop = async move {
             stop.await;
             let _ = asked.set(Instant::now());
         };
-        server.run(stop).await;
+        server.run(Box::pin(stop)).await;
         if let Some(demo) = demo {
             demo.stop().await;
         }

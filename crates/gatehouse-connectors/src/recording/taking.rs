@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use http::HeaderMap;
@@ -81,52 +82,54 @@ impl Ear {
 
 /// Asks an account for some pages, and for one hit and one miss of each way to look connections up, and keeps what
 /// was said.
-pub async fn record(
-    manifest: &Arc<Manifest>,
-    settings: &Settings,
-    credentials: &Credentials,
+pub fn record<'a>(
+    manifest: &'a Arc<Manifest>,
+    settings: &'a Settings,
+    credentials: &'a Credentials,
     options: RecordOptions,
-) -> Result<Recording, String> {
-    if !(1..=PAGES_MAX).contains(&options.pages) {
-        return Err(format!("pages must be 1 to {PAGES_MAX}, not {}", options.pages));
-    }
-    let access = Access {
-        settings: settings.clone(),
-        credentials: credentials.clone(),
-        allow_insecure_urls: options.allow_insecure_urls,
-    };
-    let ear = Arc::new(Ear::default());
-    let witness: Arc<dyn Witness> = Arc::clone(&ear) as Arc<dyn Witness>;
-    let account = OneAccount::open(manifest, &access, PATIENCE, Some(witness))?;
-    let cleaner = Cleaner::new(manifest, &access);
-    let mut conversation = Vec::new();
-    let question = Question::Pages(options.pages);
-    let listed = answered(&question, ask(&account, manifest, &question).await)?;
-    if listed.is_empty() {
-        return Err("the account has no connections: there is nothing to record".into());
-    }
-    conversation.push(cleaner.scene(question, &listed, ear.take()));
-    for by in By::ALL {
-        if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
-            continue;
+) -> BoxFuture<'a, Result<Recording, String>> {
+    Box::pin(async move {
+        if !(1..=PAGES_MAX).contains(&options.pages) {
+            return Err(format!("pages must be 1 to {PAGES_MAX}, not {}", options.pages));
         }
-        let Some(value) = listed.iter().find_map(|it| value_of(it, by)) else { continue };
-        for question in [value.clone(), miss(by, &value)].map(|it| Question::of(by, it)) {
-            let found = answered(&question, ask(&account, manifest, &question).await)?;
-            conversation.push(cleaner.scene(question, &found, ear.take()));
+        let access = Access {
+            settings: settings.clone(),
+            credentials: credentials.clone(),
+            allow_insecure_urls: options.allow_insecure_urls,
+        };
+        let ear = Arc::new(Ear::default());
+        let witness: Arc<dyn Witness> = Arc::clone(&ear) as Arc<dyn Witness>;
+        let account = OneAccount::open(manifest, &access, PATIENCE, Some(witness))?;
+        let cleaner = Cleaner::new(manifest, &access);
+        let mut conversation = Vec::new();
+        let question = Question::Pages(options.pages);
+        let listed = answered(&question, ask(&account, manifest, &question).await)?;
+        if listed.is_empty() {
+            return Err("the account has no connections: there is nothing to record".into());
         }
-    }
-    let mut recording = Recording {
-        recording: VERSION,
-        connector: manifest.name().to_string(),
-        settings: cleaner.own_settings(),
-        conversation,
-    };
-    if !options.keep_numbers {
-        disguise(&mut recording);
-    }
-    cleaner.check(&recording)?;
-    Ok(recording)
+        conversation.push(cleaner.scene(question, &listed, ear.take()));
+        for by in By::ALL {
+            if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
+                continue;
+            }
+            let Some(value) = listed.iter().find_map(|it| value_of(it, by)) else { continue };
+            for question in [value.clone(), miss(by, &value)].map(|it| Question::of(by, it)) {
+                let found = answered(&question, ask(&account, manifest, &question).await)?;
+                conversation.push(cleaner.scene(question, &found, ear.take()));
+            }
+        }
+        let mut recording = Recording {
+            recording: VERSION,
+            connector: manifest.name().to_string(),
+            settings: cleaner.own_settings(),
+            conversation,
+        };
+        if !options.keep_numbers {
+            disguise(&mut recording);
+        }
+        cleaner.check(&recording)?;
+        Ok(recording)
+    })
 }
 
 /// Asks what was or is to be recorded.
