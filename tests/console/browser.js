@@ -19,6 +19,8 @@ const OPTIONS = [
   // There is no sandbox for root, and nothing is opened here but our own pages.
   '--no-sandbox',
   '--disable-gpu',
+  // Containers have little of it.
+  '--disable-dev-shm-usage',
   // What a browser asks for on its own account.
   '--disable-background-networking',
   '--disable-component-update',

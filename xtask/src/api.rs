@@ -1,4 +1,4 @@
-//! Testing the server by its own OpenAPI document, on both stores: spectral lints the document, and schemathesis
+//! Testing the server by its own OpenAPI document: spectral lints the document, and schemathesis
 //! makes requests from it, good ones and bad ones, and holds every answer against it.
 //!
 //! What each of them is told lies in `tests/api`.
@@ -8,25 +8,53 @@ use std::process::Command;
 
 use crate::api_server::ApiServer;
 use crate::failure::Failure;
+use crate::node::Node;
 use crate::test_tools::{ApiTools, settings_directory};
 
-/// Runs these tests with a built server and a PostgreSQL whose maintenance database is free.
-pub(crate) fn test(binary: &Path, postgres_url: &str) -> Result<(), Failure> {
-    let tools = ApiTools::find_or_install()?;
-    for (store, database_url) in [("SQLite", None), ("PostgreSQL", Some(postgres_url))] {
-        let server = ApiServer::start(binary, store, database_url)?;
-        lint(&tools, &server)?;
-        let Tested { n_operations, n_requests } = probe(&tools, &server)?;
-        println!(
-            "api: {n_operations} operations, {n_requests} requests, all checks passed, on {store}"
-        );
+/// A store that the API is tested on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TestedStore<'p> {
+    Sqlite,
+    /// A server whose maintenance database is free.
+    Postgres {
+        url: &'p str,
+    },
+}
+
+impl TestedStore<'_> {
+    fn name(self) -> &'static str {
+        match self {
+            TestedStore::Sqlite => "SQLite",
+            TestedStore::Postgres { .. } => "PostgreSQL",
+        }
     }
+}
+
+/// Runs these tests with a built server on one store.
+pub(crate) fn test(
+    tools: &ApiTools,
+    node: &Node,
+    binary: &Path,
+    store: TestedStore,
+) -> Result<(), Failure> {
+    let database_url = match store {
+        TestedStore::Sqlite => None,
+        TestedStore::Postgres { url } => Some(url),
+    };
+    let server = ApiServer::start(binary, store.name(), database_url)?;
+    lint(tools, node, &server)?;
+    let Tested { n_operations, n_requests } = probe(tools, &server)?;
+    let store = store.name();
+    println!(
+        "api: {n_operations} operations, {n_requests} requests, all checks passed, on {store}"
+    );
     Ok(())
 }
 
-fn lint(tools: &ApiTools, server: &ApiServer) -> Result<(), Failure> {
+fn lint(tools: &ApiTools, node: &Node, server: &ApiServer) -> Result<(), Failure> {
     let ruleset = settings_directory().join("spectral.yaml");
     let mut spectral = Command::new(&tools.spectral);
+    spectral.env("PATH", node.path());
     spectral.args(["lint", "--fail-severity", "hint", "--ruleset"]).arg(ruleset);
     spectral.arg(server.document());
     finish(&mut spectral, "spectral lint", server).map(|_| ())

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::keeper::{Keeper, find_free_ports, wait_until};
-use crate::packages::{self, is_in_path};
 use crate::postgres_binaries::PostgresBinaries;
 
 const KEEPER: &str = include_str!("cluster/keeper.sh");
@@ -45,7 +44,6 @@ pub(crate) struct Node {
 impl Cluster {
     /// Starts a cluster and returns when it has a primary and two standbys, one of them synchronous.
     pub(crate) fn start(binaries: &PostgresBinaries) -> Result<Cluster, Failure> {
-        find_or_install()?;
         let programs = find_programs(binaries)?;
         let [etcd, peer, proxy, ports @ ..] = find_free_ports::<{ 3 + 2 * N_NODES }>()?;
         let nodes = ports.chunks(2).map(|it| Node { postgres: it[0], patroni: it[1] }).collect();
@@ -98,20 +96,6 @@ impl Cluster {
             eprintln!("xtask: the end of {name}:\n{end}");
         }
     }
-}
-
-fn find_or_install() -> Result<(), Failure> {
-    // HAProxy lies where not everyone looks; the keeper does.
-    let is_there = |it| is_in_path(it) || Path::new("/usr/sbin").join(it).is_file();
-    if ["patroni", "etcd", "haproxy"].into_iter().all(is_there) {
-        return Ok(());
-    }
-    packages::install(
-        "Patroni, etcd and HAProxy",
-        &["patroni", "python3-etcd", "etcd-server", "haproxy"],
-        "install them by hand (the programs patroni, with its etcd3 module, etcd and haproxy) and \
-         put their directories into PATH",
-    )
 }
 
 /// The directory with all of PostgreSQL's programs: a cluster needs more of them than somebody may have linked to.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::failure::Failure;
+use crate::fresh::{Debian, Fresh, FreshUser};
 
 /// The text that `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
@@ -26,16 +27,19 @@ Commands:
                            store, --rows N lists among so many accesses
   fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
                            needs `cargo install cargo-fuzz`
+  fresh [12|13] [--user]   make a bare Debian of this release (12 unless said otherwise), put the last commit
+                           and the Rust toolchain into it, and run both commands of the README there, and
+                           the commands that the demo prints; --user runs them as a user without rights;
+                           needs root, and takes most of an hour
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   screenshots              run the tests of the console, and put its pictures into docs/images
   lint                     check formatting, clippy and the documentation; and the console's source
   ci                       lint, then test
   help                     print this text
 
-PostgreSQL 15 or later is needed for test, postgres, ci and bench, but for bench --store sqlite; test,
-postgres and ci also need PgBouncer, test and ci Node.js, Python 3.10 or later, Chromium and curl,
-lint Node.js, test --failover Patroni, etcd and HAProxy. What is missing is installed with apt-get, and what the tests
-take from npm and PyPI goes below target/.
+Tools that a chore needs (PostgreSQL 15, PgBouncer, npm, Python 3.10, Chromium 123, curl; Patroni, etcd and
+HAProxy for test --failover; debootstrap and git for fresh) are installed with apt-get where they are missing or
+too old; what the tests take from npm and PyPI, a newer Node.js included, goes below target/.
 ";
 
 /// One command, completely read.
@@ -48,6 +52,7 @@ pub(crate) enum Chore {
     TestFailover,
     Bench { with_postgres: bool, arguments: Vec<String> },
     Fuzz { seconds: u32 },
+    Fresh(Fresh),
     Postgres,
     Screenshots,
     Lint,
@@ -70,13 +75,14 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
         "test" => return parse_test(rest),
         "bench" => return parse_bench(rest),
         "fuzz" => return parse_fuzz(rest),
+        "fresh" => return parse_fresh(rest),
         "postgres" => Chore::Postgres,
         "screenshots" => Chore::Screenshots,
         "lint" => Chore::Lint,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, bench, fuzz, postgres, screenshots, lint, ci or help"
+                "no command `{unknown}`; use test, bench, fuzz, fresh, postgres, screenshots, lint, ci or help"
             )));
         }
     };
@@ -171,6 +177,22 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
 /// The cases of the bench that are measured without PostgreSQL.
 const CASES_OF_SQLITE: [u8; 2] = [7, 11];
 
+fn parse_fresh(words: &[String]) -> Result<Chore, Failure> {
+    let mut fresh = Fresh { debian: Debian::Bookworm, user: FreshUser::Root };
+    for word in words {
+        match (word.as_str(), Debian::parse(word)) {
+            ("--user", _) => fresh.user = FreshUser::Ordinary,
+            (_, Some(debian)) => fresh.debian = debian,
+            (unknown, None) => {
+                return Err(Failure::Usage(format!(
+                    "`fresh` knows no `{unknown}`; it takes 12 or 13, and --user: cargo xtask fresh 13 --user"
+                )));
+            }
+        }
+    }
+    Ok(Chore::Fresh(fresh))
+}
+
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
     let seconds = match words {
         [] => Some(60),
@@ -245,6 +267,18 @@ mod tests {
             let arguments = line.split(' ').skip(1).map(String::from).collect();
             assert_eq!(parse_line(line), Ok(Chore::Bench { with_postgres, arguments }), "{line}");
         }
+    }
+
+    #[test]
+    fn a_fresh_machine_is_debian_12_and_root_unless_said_otherwise() {
+        for (line, debian, user) in [
+            ("fresh", Debian::Bookworm, FreshUser::Root),
+            ("fresh 13", Debian::Trixie, FreshUser::Root),
+            ("fresh --user 12", Debian::Bookworm, FreshUser::Ordinary),
+        ] {
+            assert_eq!(parse_line(line), Ok(Chore::Fresh(Fresh { debian, user })), "{line}");
+        }
+        assert!(parse_line("fresh 11").is_err_and(|what| what.contains("12 or 13")));
     }
 
     #[test]

@@ -10,16 +10,18 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::cargo;
 use crate::failure::Failure;
+use crate::node::Node;
 use crate::test_tools::{self, ConsoleTools};
 
 /// The screenshots that the README shows, a name on each line.
 const README_IMAGES: &str = "tests/console/readme_images.txt";
 
 /// Runs these tests with a built server. They leave a screenshot of each view in the directory that is returned.
-pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
     let tools = ConsoleTools::find_or_install()?;
     let issuer = test_tools::find_or_install_issuer()?;
-    let chromium = test_tools::find_or_install_chromium()?;
+    let chromium = test_tools::find_chromium()
+        .ok_or_else(|| Failure::Trouble("Chromium is not in PATH".to_owned()))?;
     let screenshots = cargo::target_directory().join("screenshots");
     cargo::make_anew(&screenshots).map_err(|cause| {
         Failure::Trouble(format!("{} can't be made anew: {cause}", screenshots.display()))
@@ -28,19 +30,21 @@ pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
     let mut summary_option = OsString::from("--test-reporter-destination=");
     summary_option.push(&summary);
 
-    let mut node = Command::new("node");
-    node.args(["--test", "--test-concurrency=2"])
+    let mut runner = Command::new("node");
+    runner
+        .args(["--test", "--test-concurrency=2"])
         .args(["--test-reporter=spec", "--test-reporter-destination=stdout"])
         .arg("--test-reporter=tap")
         .arg(summary_option)
         .args(tools.tests()?)
+        .env("PATH", node.path())
         .env("TEST_GATEHOUSE_BINARY", binary)
         .env("TEST_ISSUER", issuer)
         .env("TEST_CONSOLE", cargo::workspace_root().join("console"))
         .env("TEST_SCREENSHOTS", &screenshots)
         .env("CHROMIUM", chromium);
     let name = "node --test tests/console";
-    let status = run(&mut node, name)?;
+    let status = run(&mut runner, name)?;
 
     let tested = fs::read_to_string(&summary).ok().and_then(|text| Tested::read(&text));
     if let Some(Tested { n_passed, n_failed }) = tested {
@@ -59,8 +63,8 @@ pub(crate) fn test(binary: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Runs the tests, and gives the README the screenshots that it shows.
-pub(crate) fn take_screenshots(binary: &Path) -> Result<(), Failure> {
-    let screenshots = test(binary)?;
+pub(crate) fn take_screenshots(node: &Node, binary: &Path) -> Result<(), Failure> {
+    let screenshots = test(node, binary)?;
     let images = "docs/images";
     cargo::make_directory(images)?;
     let trouble = |what: &str, cause| {
@@ -78,12 +82,13 @@ pub(crate) fn take_screenshots(binary: &Path) -> Result<(), Failure> {
 }
 
 /// Checks how the console, its tests and the test issuer are written.
-pub(crate) fn lint() -> Result<(), Failure> {
+pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     let tools = ConsoleTools::find_or_install()?;
     let settings = cargo::workspace_root().join("tests/console");
     let (biome, rules) = (tools.program("biome"), settings.join("lint.jsonc"));
     let sources = ["console", "tests/console", "tests/oidc"];
     let mut ci = Command::new(&biome);
+    ci.env("PATH", node.path());
     ci.args(["ci", "--colors=off", "--error-on-warnings", "--config-path"]).arg(&rules);
     succeed(ci.args(sources), "biome ci").inspect_err(|_| {
         let (biome, rules, sources) = (biome.display(), rules.display(), sources.join(" "));
@@ -94,7 +99,7 @@ pub(crate) fn lint() -> Result<(), Failure> {
     let tests = tools.tests_directory().join("tsconfig.tests.json");
     for project in [settings.join("tsconfig.json"), tests] {
         let mut tsc = Command::new(tools.program("tsc"));
-        tsc.arg("--project").arg(&project);
+        tsc.env("PATH", node.path()).arg("--project").arg(&project);
         succeed(&mut tsc, &format!("tsc --project {}", project.display()))?;
     }
     Ok(())

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::postgres_binaries::PostgresBinaries;
 
 /// Starts a cluster, tells the test where it is, and lets it kill what it likes there.
-pub(crate) fn test(binary: &Path) -> Result<(), Failure> {
-    let cluster = Cluster::start(&PostgresBinaries::find_or_install()?)?;
+pub(crate) fn test(binary: &Path, postgres_binaries: &PostgresBinaries) -> Result<(), Failure> {
+    let cluster = Cluster::start(postgres_binaries)?;
     let list = |of: &mut dyn Iterator<Item = SocketAddr>| {
         of.map(|it| it.to_string()).collect::<Vec<_>>().join(",")
     };

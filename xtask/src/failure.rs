@@ -15,23 +15,24 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Tells the person what happened and gives the exit code for it: 2 for a wrong command
-    /// line, a failed program's own code, 1 for the rest.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Prints what happened, and what to do about it.
+    pub(crate) fn print(&self) {
         match self {
             Failure::Usage(what) => {
                 eprintln!("xtask: {what}");
                 eprintln!("xtask: `cargo xtask help` explains the commands");
-                ExitCode::from(2)
             }
-            Failure::Trouble(what) => {
-                eprintln!("xtask: {what}");
-                ExitCode::FAILURE
-            }
-            Failure::Program { name, status } => {
-                eprintln!("xtask: {name} failed ({status})");
-                ExitCode::from(translate(*status))
-            }
+            Failure::Trouble(what) => eprintln!("xtask: {what}"),
+            Failure::Program { name, status } => eprintln!("xtask: {name} failed ({status})"),
+        }
+    }
+
+    /// The exit code: 2 for a wrong command line, a failed program's own code, 1 for the rest.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Usage(_) => ExitCode::from(2),
+            Failure::Trouble(_) => ExitCode::FAILURE,
+            Failure::Program { status, .. } => ExitCode::from(translate(*status)),
         }
     }
 }

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::packages::is_root;
+use crate::program::is_root;
 
 /// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown; a busy machine gets longer.
 const STOP_LIMIT: Duration = Duration::from_secs(60);

@@ -11,21 +11,36 @@ mod command_line;
 mod console;
 mod failover;
 mod failure;
+mod fresh;
 mod keeper;
+mod node;
 mod packages;
 mod postgres_binaries;
+mod program;
+mod requirement;
+mod suites;
 mod test_tools;
 mod throwaway_pgbouncer;
 mod throwaway_postgres;
+mod version;
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
 
+use api::TestedStore;
 use command_line::{Chore, USAGE};
 use failure::Failure;
+use node::Node;
 use postgres_binaries::PostgresBinaries;
+use requirement::{
+    CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, HAPROXY, NPM, PATRONI, PGBOUNCER, POSTGRES, PROCPS,
+    PYTHON,
+};
+use suites::Suites;
+use test_tools::ApiTools;
 use throwaway_pgbouncer::ThrowawayPgBouncer;
 use throwaway_postgres::{Commits, ThrowawayPostgres};
 
@@ -33,7 +48,10 @@ fn main() -> ExitCode {
     let outcome = command_line::parse(std::env::args_os().skip(1)).and_then(do_chore);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => {
+            failure.print();
+            failure.exit_code()
+        }
     }
 }
 
@@ -45,29 +63,43 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         }
         Chore::Test { long, cargo_arguments } => test(long, &cargo_arguments),
         Chore::TestApi => test_api(),
-        Chore::TestConsole => console::test(&build_tested()?).map(|_| ()),
-        Chore::TestFailover => failover::test(&build_shipped()?),
+        Chore::TestConsole => test_console(),
+        Chore::TestFailover => test_failover(),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz { seconds } => fuzz(seconds),
         Chore::Postgres => offer_postgres(),
-        Chore::Screenshots => console::take_screenshots(&build_tested()?),
+        Chore::Screenshots => take_screenshots(),
+        Chore::Fresh(fresh) => fresh::run(&fresh),
         Chore::Lint => lint(),
         Chore::Ci => {
-            lint()?;
-            test(false, &[])
+            let mut suites = Suites::default();
+            suites.run("lint", lint);
+            suites.run("test", || test(false, &[]));
+            suites.finish()
         }
     }
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    let binaries = PostgresBinaries::find_or_install()?;
+    requirement::ensure(&[
+        &CERTIFICATES,
+        &POSTGRES,
+        &PGBOUNCER,
+        &NPM,
+        &PYTHON,
+        &CHROMIUM,
+        &FONT,
+        &CURL,
+    ])?;
+    let node = Node::find_or_install()?;
+    let binaries = find_postgres()?;
     let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
 
     let issuer = test_tools::find_or_install_issuer()?;
-    test_tools::find_or_install_curl()?;
-    let (url, pooled_url) = (postgres.url(), pooler.url());
+    let (path, url, pooled_url) = (node.path(), postgres.url(), pooler.url());
     let mut environment = vec![
+        ("PATH", path.as_os_str()),
         ("TEST_ISSUER", issuer.as_os_str()),
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
         ("TEST_PGBOUNCER_URL", OsStr::new(&pooled_url)),
@@ -79,22 +111,62 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
         environment.push(("TEST_GATEHOUSE_BINARY", shipped.as_os_str()));
     }
     let mut arguments = vec!["test", "--workspace"];
-    arguments.extend(cargo_arguments.iter().map(String::as_str));
-    cargo::run(&arguments, &environment)?;
-    if cargo_arguments.is_empty() {
-        // The tests of the program have built it.
-        let binary = cargo::find_binary("debug", "gatehouse")?;
-        api::test(&binary, &url)?;
-        console::test(&binary)?;
-        let version = binaries.version();
-        eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
+    if !cargo_arguments.is_empty() {
+        arguments.extend(cargo_arguments.iter().map(String::as_str));
+        return cargo::run(&arguments, &environment);
     }
+    // Without a program there is nothing to test, so this alone ends the chore.
+    cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
+    let binary = cargo::find_binary("debug", "gatehouse")?;
+    arguments.push("--no-fail-fast");
+    let mut suites = Suites::default();
+    suites.run("Rust tests, on both stores", || cargo::run(&arguments, &environment));
+    suites.run("the API by its document", || test_api_with(&node, &binary, &url));
+    suites.run("the console in a browser", || console::test(&node, &binary).map(|_| ()));
+    suites.finish()?;
+    let version = binaries.version();
+    eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     Ok(())
 }
 
 fn test_api() -> Result<(), Failure> {
-    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
-    api::test(&build_tested()?, &postgres.url())
+    requirement::ensure(&[&CERTIFICATES, &POSTGRES, &NPM, &PYTHON])?;
+    let node = Node::find_or_install()?;
+    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Hasty)?;
+    test_api_with(&node, &build_tested()?, &postgres.url())
+}
+
+/// Tests the API on both stores at once: each test keeps a server and its tester busy in turns.
+fn test_api_with(node: &Node, binary: &Path, postgres_url: &str) -> Result<(), Failure> {
+    let tools = ApiTools::find_or_install()?;
+    let on = |store| api::test(&tools, node, binary, store);
+    thread::scope(|scope| {
+        let on_postgres = scope.spawn(|| on(TestedStore::Postgres { url: postgres_url }));
+        let on_sqlite = on(TestedStore::Sqlite);
+        let on_postgres = on_postgres.join().expect("a test of the API does not panic");
+        on_sqlite.inspect_err(Failure::print).and(on_postgres)
+    })
+}
+
+fn test_console() -> Result<(), Failure> {
+    requirement::ensure(&[&CERTIFICATES, &NPM, &CHROMIUM, &FONT])?;
+    console::test(&Node::find_or_install()?, &build_tested()?).map(|_| ())
+}
+
+fn take_screenshots() -> Result<(), Failure> {
+    requirement::ensure(&[&CERTIFICATES, &NPM, &CHROMIUM, &FONT])?;
+    console::take_screenshots(&Node::find_or_install()?, &build_tested()?)
+}
+
+fn test_failover() -> Result<(), Failure> {
+    requirement::ensure(&[&POSTGRES, &PATRONI, &ETCD, &HAPROXY, &PROCPS])?;
+    failover::test(&build_shipped()?, &find_postgres()?)
+}
+
+/// PostgreSQL's programs. Needs [`POSTGRES`].
+fn find_postgres() -> Result<PostgresBinaries, Failure> {
+    let found = PostgresBinaries::find();
+    found.ok_or_else(|| Failure::Trouble("PostgreSQL's server is not on this machine".to_owned()))
 }
 
 /// Builds the program that `cargo test` would make.
@@ -116,8 +188,8 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&[&["build", "--release"], &packages[..]].concat(), &[])?;
 
     let postgres = if with_postgres {
-        let binaries = PostgresBinaries::find_or_install()?;
-        Some(ThrowawayPostgres::start(&binaries, Commits::Flushed)?)
+        requirement::ensure(&[&POSTGRES])?;
+        Some(ThrowawayPostgres::start(&find_postgres()?, Commits::Flushed)?)
     } else {
         None
     };
@@ -156,10 +228,13 @@ const FUZZ_TARGETS: [FuzzTarget; 2] = [
 ];
 
 fn offer_postgres() -> Result<(), Failure> {
-    let postgres = ThrowawayPostgres::start(&PostgresBinaries::find_or_install()?, Commits::Hasty)?;
+    requirement::ensure(&[&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM])?;
+    let node = Node::find_or_install()?;
+    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Hasty)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
     println!("export TEST_PGBOUNCER_URL={}", pooler.url());
+    println!("export PATH={:?}", node.path());
     println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
@@ -168,6 +243,8 @@ fn offer_postgres() -> Result<(), Failure> {
 }
 
 fn lint() -> Result<(), Failure> {
+    requirement::ensure(&[&CERTIFICATES, &NPM])?;
+    let node = Node::find_or_install()?;
     cargo::run(&["fmt", "--all", "--", "--check"], &[])?;
     // The test of failover is none of all targets, so that nothing but its own chore runs it.
     let everything = ["clippy", "--workspace", "--all-targets", "--test", "failover"];
@@ -176,5 +253,5 @@ fn lint() -> Result<(), Failure> {
         &["doc", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", OsStr::new("-D warnings"))],
     )?;
-    console::lint()
+    console::lint(&node)
 }

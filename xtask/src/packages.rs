@@ -1,49 +1,55 @@
-//! What is installed on this machine, and installing the distribution's packages where something is missing, so that
-//! the tests run on a fresh machine without preparation.
+//! Installing the distribution's packages, so that chores run on a fresh machine without preparation.
 
-use std::env;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
+use crate::program::{self, is_root};
 
-/// Installs the distribution's packages. `what` names what is missing, `by_hand` says what to do where that is not
-/// possible.
-pub(crate) fn install(what: &str, packages: &[&str], by_hand: &str) -> Result<(), Failure> {
-    let refuse = |obstacle: &str| {
-        Failure::Trouble(format!("the tests need {what}, and {obstacle}; {by_hand}"))
-    };
-    if !is_in_path("apt-get") {
-        return Err(refuse("there is no apt-get to install it with"));
+/// Begins the line of a command that root has to run. `fresh` looks for it.
+pub(crate) const BY_HAND: &str = "    apt-get update && ";
+
+/// Installs packages with apt-get, as root or by sudo. `why` says what is missing.
+pub(crate) fn install(why: &str, packages: &[&str]) -> Result<(), Failure> {
+    if program::find("apt-get").is_none() {
+        let names = packages.join(", ");
+        return Err(Failure::Trouble(format!(
+            "{why}; there is no apt-get here, so install by hand what Debian has as {names}"
+        )));
     }
-    let as_root: &[&str] = match (is_root(), is_in_path("sudo")) {
+    let as_root: &[&str] = match (is_root(), program::find("sudo")) {
         (true, _) => &[],
-        (false, true) => &["sudo"],
-        (false, false) => return Err(refuse("installing it takes root or sudo")),
+        (false, Some(_)) => &["sudo"],
+        (false, None) => return Err(left_to_root(why, packages)),
     };
 
-    let names = packages.join("`, `");
-    eprintln!(
-        "xtask: {what} is not installed; the tests need it, so the distribution's `{names}` is \
-         installed now"
-    );
+    eprintln!("xtask: {why}");
     let apt_get = [as_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
     if let Err(failure) = run_aloud(&[&apt_get, &["update"][..]].concat()) {
         // One unreachable package source fails the whole update, and need not matter here.
-        failure.report();
+        failure.print();
         eprintln!("xtask: going on with the package lists that are there");
     }
-    let install = ["install", "--yes", "--no-install-recommends"];
-    let quietly = [as_root, &["sh", "-c", QUIETLY, "install"]].concat();
-    run_aloud(&[&quietly, &apt_get, &install[..], packages].concat())
+    let without_services = [as_root, &["sh", "-c", WITHOUT_SERVICES, "install"]].concat();
+    let installed = run_aloud(&[&without_services, &apt_get, &INSTALL[..], packages].concat());
+    installed.map_err(|failure| {
+        failure.print();
+        left_to_root(why, packages)
+    })
 }
 
-/// Runs what it is given, and lets no package start a service of its own meanwhile: the tests start what they need,
-/// and nobody asked for more.
-const QUIETLY: &str = "p=/usr/sbin/policy-rc.d; [ -e $p ] || { trap 'rm -f $p' EXIT; \
-                       printf '#!/bin/sh\\nexit 101\\n' >$p; chmod 755 $p; }; \"$@\"";
+const INSTALL: [&str; 3] = ["install", "--yes", "--no-install-recommends"];
 
-/// Says a command before running it: it changes the machine outside of the workspace.
+/// The one command that installs everything, for a user who can't.
+fn left_to_root(why: &str, packages: &[&str]) -> Failure {
+    let command = format!("{BY_HAND}apt-get {} {}", INSTALL.join(" "), packages.join(" "));
+    Failure::Trouble(format!("{why}; run this as root, then the same chore again:\n\n{command}\n"))
+}
+
+/// Runs a command, and keeps packages from starting their services meanwhile: the tests start their own.
+const WITHOUT_SERVICES: &str = "p=/usr/sbin/policy-rc.d; [ -e $p ] || { trap 'rm -f $p' EXIT; \
+                                printf '#!/bin/sh\\nexit 101\\n' >$p; chmod 755 $p; }; \"$@\"";
+
+/// Prints a command before running it: it changes the machine outside of the workspace.
 fn run_aloud(words: &[&str]) -> Result<(), Failure> {
     let line = words.join(" ");
     eprintln!("xtask: {line}");
@@ -58,23 +64,20 @@ fn run_aloud(words: &[&str]) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::Program { name: line, status }) }
 }
 
-/// Whether this process runs as root, as it does in many containers.
-pub(crate) fn is_root() -> bool {
-    read_output(Command::new("id").arg("-u")).is_some_and(|user| user.trim() == "0")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Whether there is a program of this name.
-pub(crate) fn is_in_path(program: &str) -> bool {
-    search_directories().iter().any(|directory| directory.join(program).is_file())
-}
-
-/// Where programs are looked for.
-pub(crate) fn search_directories() -> Vec<PathBuf> {
-    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
-}
-
-/// What a program prints, if it is there and succeeds.
-pub(crate) fn read_output(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    #[test]
+    fn a_user_without_rights_gets_one_command_for_everything() {
+        let Failure::Trouble(text) =
+            left_to_root("curl is missing; npm is missing", &["curl", "nodejs", "npm"])
+        else {
+            panic!("another failure");
+        };
+        let command = text.lines().find(|line| line.starts_with(BY_HAND));
+        let expected =
+            "    apt-get update && apt-get install --yes --no-install-recommends curl nodejs npm";
+        assert_eq!(command, Some(expected), "{text}");
+    }
 }

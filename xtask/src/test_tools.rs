@@ -1,6 +1,5 @@
-//! What the tests need from npm and PyPI: exact versions, each in a directory of its own below `target`, got once and again
-//! when the versions change. Spectral and schemathesis test the API, an issuer gives out tokens, and playwright drives a
-//! browser, which is the distribution's.
+//! Tools that the tests take from npm and PyPI: exact versions, each tool in a directory of its own below `target`,
+//! installed once and again when the versions change.
 
 use std::fs;
 use std::io;
@@ -9,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::packages::{self, is_in_path, read_output, search_directories};
+use crate::program;
 
-/// The programs.
+/// What tests the API by its OpenAPI document. Needs npm and Python.
 #[derive(Debug)]
 pub(crate) struct ApiTools {
     /// Lints an OpenAPI document.
@@ -23,12 +22,12 @@ pub(crate) struct ApiTools {
 impl ApiTools {
     /// Finds what was installed before, or installs it.
     pub(crate) fn find_or_install() -> Result<Self, Failure> {
-        let spectral = place("spectral");
+        let spectral = tool_directory("spectral");
         let settings = settings_directory();
         install_once(&spectral, &settings.join("package-lock.json"), |directory| {
             install_from_npm(&settings, directory)
         })?;
-        let schemathesis = place("schemathesis");
+        let schemathesis = tool_directory("schemathesis");
         let list = settings.join("requirements.txt");
         install_once(&schemathesis, &list, install_schemathesis)?;
         Ok(Self {
@@ -38,7 +37,7 @@ impl ApiTools {
     }
 }
 
-/// What the console is tested and linted with.
+/// What the console is tested and linted with. Needs npm.
 #[derive(Debug)]
 pub(crate) struct ConsoleTools {
     directory: PathBuf,
@@ -48,11 +47,11 @@ impl ConsoleTools {
     /// Finds what was installed before, or installs it, and puts the tests of today beside it.
     pub(crate) fn find_or_install() -> Result<Self, Failure> {
         let source = cargo::workspace_root().join("tests/console");
-        let tools = Self { directory: place("console") };
+        let tools = Self { directory: tool_directory("console") };
         install_once(&tools.directory, &source.join("package-lock.json"), |directory| {
             install_from_npm(&source, directory)
         })?;
-        // In a directory of their own, where none is left that is no longer among them.
+        // In an empty directory, so that no deleted test stays.
         let tests = tools.tests_directory();
         cargo::make_anew(&tests).map_err(|cause| trouble(&tests, cause))?;
         for file in list(&source)? {
@@ -82,25 +81,14 @@ impl ConsoleTools {
 }
 
 /// The browser that drives the console: the one that CHROMIUM names, or the distribution's.
-pub(crate) fn find_or_install_chromium() -> Result<PathBuf, Failure> {
-    if let Some(named) = std::env::var_os("CHROMIUM") {
-        return Ok(named.into());
-    }
-    let find = || {
-        let mut places = search_directories().into_iter().map(|it| it.join("chromium"));
-        places.find(|it| it.is_file())
-    };
-    if find().is_none() {
-        let by_hand = "install Chromium, and put it into PATH or its path into CHROMIUM";
-        // A fresh machine has no font either.
-        packages::install("Chromium", &["chromium", "fonts-dejavu-core"], by_hand)?;
-    }
-    find().ok_or_else(|| Failure::Trouble("Chromium is not where it was installed".into()))
+pub(crate) fn find_chromium() -> Option<PathBuf> {
+    std::env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| program::find("chromium"))
 }
 
-/// The test issuer's script, with its packages beside it.
+/// The test issuer's script, with its packages beside it. Needs npm.
 pub(crate) fn find_or_install_issuer() -> Result<PathBuf, Failure> {
-    let (source, directory) = (cargo::workspace_root().join("tests/oidc"), place("issuer"));
+    let (source, directory) =
+        (cargo::workspace_root().join("tests/oidc"), tool_directory("issuer"));
     install_once(&directory, &source.join("package-lock.json"), |directory| {
         install_from_npm(&source, directory)
     })?;
@@ -108,26 +96,19 @@ pub(crate) fn find_or_install_issuer() -> Result<PathBuf, Failure> {
     Ok(directory.join("issuer.js"))
 }
 
-/// Sees to it that curl is there: the README's tour is run as it stands.
-pub(crate) fn find_or_install_curl() -> Result<(), Failure> {
-    if is_in_path("curl") {
-        return Ok(());
-    }
-    packages::install("curl", &["curl"], "install curl, and put it into PATH")
-}
-
-/// The rules, the settings and the estate of these tests.
+/// The rules, the settings and the estate of the API's tests.
 pub(crate) fn settings_directory() -> PathBuf {
     cargo::workspace_root().join("tests/api")
 }
 
-fn place(tool: &str) -> PathBuf {
+/// The directory of one tool.
+pub(crate) fn tool_directory(tool: &str) -> PathBuf {
     cargo::target_directory().join("tools").join(tool)
 }
 
 /// Calls `install` with an empty directory unless it was filled by the same list of versions. The list is copied there
-/// last, so what was interrupted is begun again.
-fn install_once(
+/// last, so an interrupted installation begins again.
+pub(crate) fn install_once(
     directory: &Path,
     list: &Path,
     install: impl FnOnce(&Path) -> Result<(), Failure>,
@@ -138,20 +119,13 @@ fn install_once(
     if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    if directory.exists() {
-        fs::remove_dir_all(directory).map_err(trouble)?;
-    }
-    fs::create_dir_all(directory).map_err(trouble)?;
+    cargo::make_anew(directory).map_err(trouble)?;
     install(directory)?;
     fs::write(stamp, wanted).map_err(trouble)
 }
 
-/// Installs what a directory's lock lists.
-fn install_from_npm(source: &Path, directory: &Path) -> Result<(), Failure> {
-    if !is_in_path("node") || !is_in_path("npm") {
-        let by_hand = "install Node.js 20 or later with npm, and put both into PATH";
-        packages::install("Node.js", &["nodejs", "npm"], by_hand)?;
-    }
+/// Installs the packages in the lock of `source`.
+pub(crate) fn install_from_npm(source: &Path, directory: &Path) -> Result<(), Failure> {
     for file in ["package.json", "package-lock.json", ".npmrc"] {
         copy(file, source, directory)?;
     }
@@ -179,13 +153,6 @@ fn copy(file: &str, source: &Path, directory: &Path) -> Result<(), Failure> {
 }
 
 fn install_schemathesis(directory: &Path) -> Result<(), Failure> {
-    // Debian has what makes these directories in a package of its own.
-    let has_venv =
-        || read_output(Command::new("python3").args(["-c", "import venv, ensurepip"])).is_some();
-    if !has_venv() {
-        let by_hand = "install Python 3.10 or later with its module venv";
-        packages::install("Python", &["python3", "python3-venv"], by_hand)?;
-    }
     run(Command::new("python3").args(["-m", "venv"]).arg(directory), "python3 -m venv")?;
     let list = settings_directory().join("requirements.txt");
     let quiet = ["install", "--quiet", "--disable-pip-version-check", "--requirement"];

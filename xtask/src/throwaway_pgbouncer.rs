@@ -3,11 +3,11 @@
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::failure::Failure;
 use crate::keeper::{Keeper, find_free_ports, wait_until};
-use crate::packages::{self, is_in_path};
+use crate::program;
 use crate::throwaway_postgres::{PORT_ATTEMPTS, START_LIMIT};
 
 /// Called with the directory to make, the settings to put there, and the path of PgBouncer.
@@ -39,9 +39,11 @@ pub(crate) struct ThrowawayPgBouncer {
 }
 
 impl ThrowawayPgBouncer {
-    /// Starts one before the server at this address, and returns when it accepts connections.
+    /// Starts one before the server at this address, and returns when it accepts connections. Needs
+    /// [`PGBOUNCER`](crate::requirement::PGBOUNCER).
     pub(crate) fn start(postgres: SocketAddr) -> Result<Self, Failure> {
-        let program = find_or_install()?;
+        let program = program::find("pgbouncer")
+            .ok_or_else(|| Failure::Trouble("PgBouncer is not in PATH".to_owned()))?;
         for _ in 0..PORT_ATTEMPTS {
             let [address] = find_free_ports()?;
             eprintln!("xtask: starting PgBouncer on {address}");
@@ -93,19 +95,4 @@ fn settings(address: SocketAddr, postgres: SocketAddr) -> String {
          server_login_retry = 1\n\
          max_client_conn = 2000"
     )
-}
-
-fn find_or_install() -> Result<PathBuf, Failure> {
-    // Debian keeps it where not everyone looks for programs.
-    let system = PathBuf::from("/usr/sbin/pgbouncer");
-    let find = || match (is_in_path("pgbouncer"), system.is_file()) {
-        (true, _) => Some(PathBuf::from("pgbouncer")),
-        (false, true) => Some(system.clone()),
-        (false, false) => None,
-    };
-    if find().is_none() {
-        let by_hand = "install PgBouncer and put it into PATH";
-        packages::install("PgBouncer", &["pgbouncer"], by_hand)?;
-    }
-    find().ok_or_else(|| Failure::Trouble("PgBouncer is not where it was installed".into()))
 }

@@ -173,7 +173,7 @@ enum Start {
     Ended(ExitStatus),
 }
 
-fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
+fn server_settings(address: SocketAddr, commits: Commits) -> [String; 8] {
     let flushes = if commits == Commits::Flushed { "on" } else { "off" };
     [
         format!("listen_addresses={}", address.ip()),
@@ -183,6 +183,8 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 7] {
         format!("full_page_writes={flushes}"),
         "max_connections=300".to_owned(),
         "shared_buffers=128MB".to_owned(),
+        // In the data directory: `/dev/shm` is small in many containers.
+        "dynamic_shared_memory_type=mmap".to_owned(),
     ]
 }
 

@@ -1,0 +1,124 @@
+//! The README's two commands on a machine that has nothing: a bare Debian with a C compiler, a Rust toolchain and a
+//! checkout of the last commit.
+//!
+//! Each command gets a root of its own, so that neither profits from what the other installs. Crates come from the
+//! registry's cache of this machine; whatever else a command needs, it fetches itself.
+
+mod demo;
+mod enter;
+mod readme;
+mod root;
+
+use std::time::Instant;
+
+use crate::cargo;
+use crate::failure::Failure;
+use crate::packages;
+use crate::program::is_root;
+use crate::requirement::{self, DEBOOTSTRAP, GIT};
+use enter::{Network, User};
+use readme::Readme;
+use root::BareRoot;
+
+/// What to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    pub(crate) debian: Debian,
+    /// The user who runs the commands.
+    pub(crate) user: User,
+}
+
+pub(crate) use enter::User as FreshUser;
+
+/// A release of Debian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Debian {
+    Bookworm,
+    Trixie,
+}
+
+impl Debian {
+    /// Reads the release's number.
+    pub(crate) fn parse(number: &str) -> Option<Self> {
+        match number {
+            "12" => Some(Debian::Bookworm),
+            "13" => Some(Debian::Trixie),
+            _ => None,
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Debian::Bookworm => 12,
+            Debian::Trixie => 13,
+        }
+    }
+
+    /// The name that debootstrap knows.
+    fn suite(self) -> &'static str {
+        match self {
+            Debian::Bookworm => "bookworm",
+            Debian::Trixie => "trixie",
+        }
+    }
+}
+
+/// Runs both commands of the README, and the commands that the demo prints.
+pub(crate) fn run(fresh: &Fresh) -> Result<(), Failure> {
+    if !is_root() {
+        let why = "`cargo xtask fresh` makes a root directory with debootstrap, and only root can; run it as root";
+        return Err(Failure::Trouble(why.to_owned()));
+    }
+    requirement::ensure(&[&DEBOOTSTRAP, &GIT])?;
+    cargo::run(&["fetch", "--locked"], &[])?;
+    let readme = Readme::read()?;
+    let base = BareRoot::make(fresh.debian)?;
+
+    let demo_root = base.copy("demo")?;
+    let start = Instant::now();
+    let demo = demo::run(&demo_root, fresh.user, readme.run_command())?;
+    let demo_seconds = start.elapsed().as_secs();
+    demo_root.remove()?;
+
+    let test_root = base.copy("test")?;
+    let start = Instant::now();
+    let closing = run_tests(&test_root, fresh.user, readme.test_command())?;
+    let test_seconds = start.elapsed().as_secs();
+    test_root.remove()?;
+    base.remove()?;
+
+    let (number, user) = (fresh.debian.number(), fresh.user.name());
+    println!("fresh: Debian {number}, with nothing but a C compiler and Rust, as {user}");
+    println!(
+        "fresh: `{}` listened after {} s; {} commands that it printed did what they say; {demo_seconds} s in all",
+        readme.run_command(),
+        demo.seconds_until_listening,
+        demo.n_commands
+    );
+    println!("fresh: `{}` passed in {test_seconds} s", readme.test_command());
+    for line in closing {
+        println!("fresh: {line}");
+    }
+    Ok(())
+}
+
+/// Runs the README's second command, and returns its closing lines.
+fn run_tests(root: &BareRoot, user: User, command: &str) -> Result<Vec<String>, Failure> {
+    let mut run = root.run(user, Network::Registries, command)?;
+    if user == User::Ordinary {
+        // Nothing is installed, and this user may install nothing: the chore has to say what root must run.
+        let by_hand = run.output.iter().find(|line| line.starts_with(packages::BY_HAND));
+        let (false, Some(by_hand)) = (run.status.success(), by_hand) else {
+            return Err(Failure::Trouble(format!(
+                "`{command}` should have failed with one command for root, on a machine where it can't install"
+            )));
+        };
+        let installed = root.run(User::Root, Network::Registries, by_hand.trim())?;
+        installed.succeeded("the command for root")?;
+        run = root.run(user, Network::Registries, command)?;
+    }
+    run.succeeded(command)?;
+    let closing = ["test result: ", "api: ", "console: ", "xtask: passed", "xtask: every test"];
+    let is_closing = |line: &&String| closing.iter().any(|it| line.starts_with(it));
+    Ok(run.output.iter().filter(is_closing).cloned().collect())
+}

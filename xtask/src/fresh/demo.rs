@@ -1,0 +1,160 @@
+//! The README's first command, and the commands that the demo prints for a visitor to try.
+
+use std::time::Instant;
+
+use super::enter::{Network, Run, User};
+use super::root::BareRoot;
+use crate::failure::Failure;
+
+/// What the demo did.
+#[derive(Debug)]
+pub(super) struct Demo {
+    /// From the start of the command, which builds first, until the server listened.
+    pub(super) seconds_until_listening: u64,
+    /// Commands of the demo that were run.
+    pub(super) n_commands: usize,
+}
+
+/// The demo prints commands that show failures. They end with these codes.
+const EXPECTED_FAILURES: [&str; 2] =
+    ["ended 5: gatehouse product find", "ended 3: gatehouse product list"];
+
+/// What the commands print when they do what they say.
+const EXPECTED_OUTPUT: [&str; 6] = [
+    "password  ",
+    "succeeded  1000",
+    "status    SUSPENDED",
+    "\"accessId\":",
+    "NOT FOUND (1)",
+    "! 502 Platform error",
+];
+
+/// Runs the command, and in a second shell what it prints.
+pub(super) fn run(root: &BareRoot, user: User, command: &str) -> Result<Demo, Failure> {
+    let start = Instant::now();
+    let mut server = root.enter(user, Network::None, command)?;
+    let mut seconds_until_listening = 0;
+    let mut invitation = Vec::new();
+    while !invitation.last().is_some_and(|line: &String| line.ends_with("/-/ready")) {
+        let ended = || Failure::Trouble(format!("`{command}` has ended; its reasons are above"));
+        let line = server.next_line().ok_or_else(ended)?;
+        if line.starts_with("listening on ") {
+            seconds_until_listening = start.elapsed().as_secs();
+        }
+        invitation.push(line);
+    }
+
+    // Some of the printed commands are curl's, which a bare machine lacks.
+    let get_curl = "apt-get update && apt-get install --yes --no-install-recommends curl";
+    root.run(User::Root, Network::Registries, get_curl)?.succeeded(get_curl)?;
+
+    let commands = Commands::read(&invitation);
+    let before = root.run(user, Network::None, &commands.script(&commands.before))?;
+    let after = commands.after_with(&before).ok_or_else(|| {
+        Failure::Trouble("the demo's commands have shown no username and password".to_owned())
+    })?;
+    let after = root.run(user, Network::None, &commands.script(&after))?;
+    let look = root.run(user, Network::None, &look_at(&invitation))?;
+    look.succeeded("the addresses to look at")?;
+
+    let output: Vec<&String> = before.output.iter().chain(&after.output).collect();
+    let unexpected = |line: &&&String| {
+        line.starts_with("ended ") && !EXPECTED_FAILURES.iter().any(|it| line.starts_with(it))
+    };
+    if let Some(line) = output.iter().find(unexpected) {
+        return Err(Failure::Trouble(format!("a command of the demo failed: {line}")));
+    }
+    if let Some(part) =
+        EXPECTED_OUTPUT.iter().find(|part| !output.iter().any(|line| line.contains(**part)))
+    {
+        return Err(Failure::Trouble(format!("the demo's commands have not shown `{part}`")));
+    }
+    let is_command =
+        |line: &&String| line.starts_with("  gatehouse ") || line.starts_with("  curl ");
+    Ok(Demo { seconds_until_listening, n_commands: invitation.iter().filter(is_command).count() })
+}
+
+/// The indented lines of what the demo prints.
+#[derive(Debug)]
+struct Commands {
+    exports: String,
+    /// Up to the one that needs a username and a password from above.
+    before: String,
+    after: String,
+}
+
+impl Commands {
+    fn read(invitation: &[String]) -> Self {
+        let indented = invitation.iter().filter(|line| line.starts_with("  "));
+        let (exports, rest): (Vec<&String>, Vec<&String>) =
+            indented.partition(|line| line.starts_with("  export "));
+        let filled_in =
+            rest.iter().position(|line| line.contains("username and password from above"));
+        let (before, after) = rest.split_at(filled_in.unwrap_or(rest.len()));
+        let text = |lines: &[&String]| lines.iter().map(|line| format!("{line}\n")).collect();
+        Self { exports: text(&exports), before: text(before), after: text(after) }
+    }
+
+    /// The later commands, with the username and the password that the earlier ones have shown.
+    fn after_with(&self, before: &Run) -> Option<String> {
+        let answer = before.output.iter().find(|line| line.contains("\"password\":\""))?;
+        let field = |name: &str| answer.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next();
+        let (username, password) = (field("username")?, field("password")?);
+        let filled = self.after.replacen("…", username, 1);
+        Some(filled.replacen("…", password, 1))
+    }
+
+    /// A command that runs these lines in one shell, as pasted, and names each that fails.
+    fn script(&self, lines: &str) -> String {
+        let trap = r#"trap 'echo; echo "ended $?: $BASH_COMMAND"' ERR"#;
+        let exports = &self.exports;
+        format!("bash <<'END'\n{exports}{trap}\n{lines}echo\nEND")
+    }
+}
+
+/// A command that fetches each address in the demo's last lines.
+fn look_at(invitation: &[String]) -> String {
+    let last = invitation.iter().skip_while(|line| !line.starts_with("To look at: "));
+    let words = last.flat_map(|line| line.split([' ', ',', '(']));
+    let addresses: Vec<&str> = words.filter(|word| word.starts_with("http://")).collect();
+    let fetch = addresses
+        .iter()
+        .map(|it| format!("curl --fail --silent --show-error --output /dev/null {it}"));
+    fetch.collect::<Vec<_>>().join(" && ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(String::from).collect()
+    }
+
+    #[test]
+    fn what_the_demo_prints_becomes_two_scripts() {
+        let printed = lines(
+            "In another terminal:\n  export A=1\n\n  # a thing\n  gatehouse access list\n\n  \
+             # put in the username and password from above\n  curl -d '{\"username\": \"…\", \"password\": \"…\"}'",
+        );
+        let commands = Commands::read(&printed);
+        assert_eq!(commands.exports, "  export A=1\n");
+        assert_eq!(commands.before, "  # a thing\n  gatehouse access list\n");
+        let output = lines("{\"id\":\"1\",\"username\":\"u-7\",\"password\":\"secret\"}");
+        let shown = Run { status: ExitStatus::from_raw(0), output };
+        let after = commands.after_with(&shown).unwrap();
+        assert!(
+            after.ends_with("curl -d '{\"username\": \"u-7\", \"password\": \"secret\"}'\n"),
+            "{after}"
+        );
+    }
+
+    #[test]
+    fn every_address_to_look_at_is_fetched() {
+        let printed = lines("To look at: http://h/a (all of it), http://h/b\nand http://h/-/ready");
+        let command = look_at(&printed);
+        assert_eq!(command.matches("http://h/").count(), 3, "{command}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Running a command inside a bare root, and reading what it prints.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use crate::failure::Failure;
+
+/// Mounts what a machine has, and runs the command.
+const ENTER: &str = include_str!("enter.sh");
+
+/// The user who runs a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum User {
+    Root,
+    /// A user who may not become root.
+    Ordinary,
+}
+
+impl User {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            User::Root => "root",
+            User::Ordinary => "visitor",
+        }
+    }
+
+    pub(super) fn home(self) -> &'static str {
+        match self {
+            User::Root => "/root",
+            User::Ordinary => "/home/visitor",
+        }
+    }
+}
+
+/// What a command is told about the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Network {
+    /// Nothing: it needs none but the loopback interface.
+    None,
+    /// How this machine reaches the registries: its proxies, and the authorities that it trusts.
+    Registries,
+}
+
+/// Variables that name a proxy or a registry.
+const REGISTRY_VARIABLES: [&str; 8] = [
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "NPM_CONFIG_REGISTRY",
+    "PIP_INDEX_URL",
+];
+
+/// Variables that name a file with certificates.
+const CERTIFICATE_VARIABLES: [&str; 3] = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"];
+
+/// A command that runs. Dropping it ends everything that it has started.
+#[derive(Debug)]
+pub(super) struct Enter {
+    process: Child,
+    lines: Receiver<String>,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) status: ExitStatus,
+    /// What it has printed, errors included.
+    pub(super) output: Vec<String>,
+}
+
+impl Run {
+    pub(super) fn succeeded(&self, name: &str) -> Result<(), Failure> {
+        let failed = || Failure::Program { name: name.to_owned(), status: self.status };
+        if self.status.success() { Ok(()) } else { Err(failed()) }
+    }
+}
+
+impl Enter {
+    pub(super) fn start(
+        root: &Path,
+        toolchain: &Path,
+        user: User,
+        network: Network,
+        command: &str,
+    ) -> Result<Self, Failure> {
+        let variables = match network {
+            Network::None => Vec::new(),
+            Network::Registries => registry_variables(root)?,
+        };
+        eprintln!("xtask: in {}, as {}: {command}", root.display(), user.name());
+        let mut process = Command::new("unshare")
+            .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter"])
+            .args([root, toolchain])
+            .args([user.name(), user.home(), command])
+            .args(variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|cause| Failure::Trouble(format!("cannot run unshare: {cause}")))?;
+        let (sender, lines) = channel();
+        show(process.stdout.take(), sender.clone());
+        show(process.stderr.take(), sender);
+        Ok(Self { process, lines })
+    }
+
+    /// The next line that the command prints; `None` when it has ended.
+    pub(super) fn next_line(&mut self) -> Option<String> {
+        self.lines.recv().ok()
+    }
+
+    /// Waits for the end of the command.
+    pub(super) fn finish(mut self) -> Result<Run, Failure> {
+        let output: Vec<String> = std::iter::from_fn(|| self.next_line()).collect();
+        let status = self
+            .process
+            .wait()
+            .map_err(|cause| Failure::Trouble(format!("cannot wait for a command: {cause}")))?;
+        Ok(Run { status, output })
+    }
+}
+
+impl Drop for Enter {
+    fn drop(&mut self) {
+        // The processes below it end with it: it is their namespace.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Passes lines on to whoever reads them, and shows them as they come.
+fn show(pipe: Option<impl Read + Send + 'static>, lines: Sender<String>) {
+    let Some(pipe) = pipe else { return };
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            eprintln!("{line}");
+            // Nobody may want it any more; it is still shown.
+            let _ = lines.send(line);
+        }
+    });
+}
+
+/// Tells a command how this machine reaches the registries. Files are copied to where no package puts any.
+fn registry_variables(root: &Path) -> Result<Vec<String>, Failure> {
+    let given = |name: &&str| env::var(name).is_ok_and(|value| !value.is_empty());
+    let value = |name: &str| env::var(name).unwrap_or_default();
+    let plain = REGISTRY_VARIABLES.into_iter().filter(given);
+    let mut variables: Vec<String> = plain.map(|name| format!("{name}={}", value(name))).collect();
+    for name in CERTIFICATE_VARIABLES.into_iter().filter(given) {
+        let (from, to) = (value(name), PathBuf::from("/opt/registries").join(name));
+        let copy = root.join(to.strip_prefix("/").unwrap_or(&to));
+        let made = fs::create_dir_all(root.join("opt/registries"));
+        made.and_then(|()| fs::copy(&from, copy))
+            .map_err(|cause| Failure::Trouble(format!("{from}, which {name} names: {cause}")))?;
+        variables.push(format!("{name}={}", to.display()));
+    }
+    Ok(variables)
+}

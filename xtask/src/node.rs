@@ -1,0 +1,56 @@
+//! Node.js for the tests: the machine's, or one from npm where the machine's is too old.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::cargo;
+use crate::failure::Failure;
+use crate::program::{find_version, search_directories};
+use crate::test_tools::{install_from_npm, install_once, tool_directory};
+use crate::version::Version;
+
+/// The test issuer's packages call `URL.parse`, which came with this version.
+const LEAST_VERSION: Version = Version::new(22, 1);
+
+/// A Node.js that is new enough.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The directory of a Node.js from npm; `None` where the machine's is in PATH.
+    directory: Option<PathBuf>,
+}
+
+impl Node {
+    /// Finds the machine's Node.js, or gets a newer one from npm. Needs [`NPM`](crate::requirement::NPM).
+    pub(crate) fn find_or_install() -> Result<Self, Failure> {
+        let found = find_version("node");
+        if found.is_some_and(|it| it >= LEAST_VERSION) {
+            return Ok(Self { directory: None });
+        }
+        let source = cargo::workspace_root().join("tests/node");
+        let directory = tool_directory("node");
+        install_once(&directory, &source.join("package-lock.json"), |directory| {
+            let found = found.map_or("none".to_owned(), |it| it.to_string());
+            eprintln!(
+                "xtask: the machine's Node.js is {found}, and the tests need {LEAST_VERSION} or later; one \
+                 from npm goes to {}",
+                directory.display()
+            );
+            install_from_npm(&source, directory)
+        })?;
+        let programs = directory.join("node_modules/.bin");
+        if !programs.join("node").exists() {
+            return Err(Failure::Trouble(format!(
+                "npm has no Node.js for this machine; install Node.js {LEAST_VERSION} or later by hand"
+            )));
+        }
+        Ok(Self { directory: Some(programs) })
+    }
+
+    /// PATH for programs that run on this Node.js.
+    pub(crate) fn path(&self) -> OsString {
+        let directories = self.directory.iter().cloned().chain(search_directories());
+        // Every directory came out of PATH or from below `target`; only a colon in a name can't be joined.
+        env::join_paths(directories).unwrap_or_else(|_| env::var_os("PATH").unwrap_or_default())
+    }
+}

@@ -1,0 +1,76 @@
+//! Suites of tests: each runs whatever becomes of the others, and the end names those that failed.
+
+use std::time::Instant;
+
+use crate::failure::Failure;
+
+/// The suites that have run, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Suites {
+    results: Vec<SuiteResult>,
+}
+
+#[derive(Debug)]
+struct SuiteResult {
+    name: String,
+    seconds: u64,
+    passed: bool,
+}
+
+impl Suites {
+    /// Runs a suite. A failure is reported now, and once more by [`Suites::finish`].
+    pub(crate) fn run(&mut self, name: &str, suite: impl FnOnce() -> Result<(), Failure>) {
+        let start = Instant::now();
+        let passed = suite().inspect_err(Failure::print).is_ok();
+        self.results.push(SuiteResult {
+            name: name.to_owned(),
+            seconds: start.elapsed().as_secs(),
+            passed,
+        });
+    }
+
+    /// Prints a line for each suite; fails if one has failed.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        for SuiteResult { name, seconds, passed } in &self.results {
+            let outcome = if *passed { "passed" } else { "FAILED" };
+            eprintln!("xtask: {outcome} in {seconds} s: {name}");
+        }
+        let failed: Vec<&str> =
+            self.results.iter().filter(|it| !it.passed).map(|it| it.name.as_str()).collect();
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let n_suites = self.results.len();
+        Err(Failure::Trouble(format!(
+            "{} of {n_suites} suites failed: {}; the reasons are above",
+            failed.len(),
+            failed.join(", ")
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_that_fails_hides_no_other() {
+        let mut suites = Suites::default();
+        suites.run("first", || Err(Failure::Trouble("broken".to_owned())));
+        let mut ran = false;
+        suites.run("second", || {
+            ran = true;
+            Ok(())
+        });
+        assert!(ran);
+        let Err(Failure::Trouble(text)) = suites.finish() else { panic!("the first has failed") };
+        assert_eq!(text, "1 of 2 suites failed: first; the reasons are above");
+    }
+
+    #[test]
+    fn suites_that_pass_are_a_success() {
+        let mut suites = Suites::default();
+        suites.run("only", || Ok(()));
+        assert!(suites.finish().is_ok());
+    }
+}
