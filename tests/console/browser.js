@@ -12,8 +12,11 @@ import { Watch } from './watch.js';
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 
-/** A test that takes longer than this hangs. */
-const LIMIT_MILLISECONDS = 300_000;
+/** A test that takes longer than this hangs, however busy the machine is. */
+const LIMIT_MILLISECONDS = 900_000;
+
+/** The same for one thing that a test waits for. */
+const WAIT_LIMIT_MILLISECONDS = 180_000;
 
 const OPTIONS = [
   // There is no sandbox for root, and nothing is opened here but our own pages.
@@ -79,7 +82,8 @@ export function inBrowser(sentence, server, body, origins = []) {
  * @param {import('playwright-core').BrowserContextOptions} options Where it differs from the others.
  */
 export async function openContext(server, options = {}) {
-  browser ??= chromium.launch({ executablePath: environment.chromium, args: OPTIONS });
+  const timeout = WAIT_LIMIT_MILLISECONDS;
+  browser ??= chromium.launch({ executablePath: environment.chromium, args: OPTIONS, timeout });
   const context = await (await browser).newContext({
     baseURL: server.url,
     viewport: { width: 1280, height: 800 },
@@ -89,6 +93,7 @@ export async function openContext(server, options = {}) {
     timezoneId: 'Europe/Berlin',
     ...options,
   });
+  context.setDefaultTimeout(timeout);
   // Chromium tells of most violations itself, but not of all.
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) => {

@@ -245,13 +245,15 @@ fn offer_postgres() -> Result<(), Failure> {
 fn lint() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &NPM])?;
     let node = Node::find_or_install()?;
-    cargo::run(&["fmt", "--all", "--", "--check"], &[])?;
+    let mut suites = Suites::default();
+    suites.run("formatting", || cargo::run(&["fmt", "--all", "--", "--check"], &[]));
     // The test of failover is none of all targets, so that nothing but its own chore runs it.
     let everything = ["clippy", "--workspace", "--all-targets", "--test", "failover"];
-    cargo::run(&[&everything[..], &["--", "-D", "warnings"]].concat(), &[])?;
-    cargo::run(
-        &["doc", "--workspace", "--no-deps", "--document-private-items"],
-        &[("RUSTDOCFLAGS", OsStr::new("-D warnings"))],
-    )?;
-    console::lint(&node)
+    let clippy = [&everything[..], &["--", "-D", "warnings"]].concat();
+    suites.run("clippy", || cargo::run(&clippy, &[]));
+    let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    let strictly = [("RUSTDOCFLAGS", OsStr::new("-D warnings"))];
+    suites.run("documentation", || cargo::run(&doc, &strictly));
+    suites.run("the console's source", || console::lint(&node));
+    suites.finish()
 }

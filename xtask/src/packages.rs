@@ -24,13 +24,14 @@ pub(crate) fn install(why: &str, packages: &[&str]) -> Result<(), Failure> {
 
     eprintln!("xtask: {why}");
     let apt_get = [as_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]].concat();
-    if let Err(failure) = run_aloud(&[&apt_get, &["update"][..]].concat()) {
+    if let Err(failure) = run_aloud(&[&apt_get, &["--quiet=2", "update"][..]].concat()) {
         // One unreachable package source fails the whole update, and need not matter here.
         failure.print();
         eprintln!("xtask: going on with the package lists that are there");
     }
     let without_services = [as_root, &["sh", "-c", WITHOUT_SERVICES, "install"]].concat();
-    let installed = run_aloud(&[&without_services, &apt_get, &INSTALL[..], packages].concat());
+    let install = [&["--quiet=2"], &INSTALL[..], packages].concat();
+    let installed = run_aloud(&[&without_services, &apt_get, &install[..]].concat());
     installed.map_err(|failure| {
         failure.print();
         left_to_root(why, packages)

@@ -4,6 +4,7 @@ mod talk;
 
 pub(crate) use talk::Talk;
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use reqwest::Response;
@@ -39,10 +40,13 @@ pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-    let outcome = runtime.block_on(work);
+    let mut outcome = None;
+    // Erased, so that the runtime's loop is compiled once and not once for each command.
+    let work: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async { outcome = Some(work.await) });
+    runtime.block_on(work);
     // A thread may still wait for somebody to type an answer that is no longer needed.
     runtime.shutdown_background();
-    outcome
+    outcome.expect("work that has ended has left its outcome")
 }
 
 /// How long a server wants to be left alone, if that is worth waiting for.
