@@ -5,6 +5,7 @@
 //! bounded and patient ([`Line`]), and an engine that asks all accounts of a tenant at once and tells
 //! what it got from what failed ([`Platforms`]). A failure is a value beside the good part.
 
+mod authorities;
 mod catalog;
 mod clock;
 pub mod conformance;
@@ -35,6 +36,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use authorities::{NO_AUTHORITIES, has_authorities, trusting};
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
     Ask, Asking, By, CallKind, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging,

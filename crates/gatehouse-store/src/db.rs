@@ -119,19 +119,14 @@ impl Db {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         let read = pin!(async {
-            let read = match &self.engine {
+            match &self.engine {
                 Engine::Sqlite(db) => {
                     db.read(|connection| sqlite::rows(connection, sql, values, each))
                 }
                 Engine::Postgres(db) => db.read(sql, values, each).await,
-            };
-            Ok(read?)
+            }
         });
-        match self.meter.watch(Kind::Read, read).await {
-            Ok(()) => Ok(()),
-            Err(TxFailed::Store(error)) => Err(error),
-            Err(TxFailed::Work(_)) => unreachable!("a read is no transaction"),
-        }
+        self.meter.watch(Kind::Read, read).await
     }
 
     /// The one row that a statement finds, if it finds one.

@@ -13,7 +13,7 @@ use prometheus::{
 use tracing::{Instrument, Span};
 
 use crate::db::TxFailed;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, StoreError};
 
 /// From what a cached page costs to what a request may take, in seconds.
 const SECONDS: [f64; 16] = [
@@ -121,11 +121,11 @@ impl StoreMeter {
     }
 
     /// Measures a read, a write or a snapshot, and gives it a span of the trace that it is part of.
-    pub(crate) async fn watch(
+    pub(crate) async fn watch<E: Measured>(
         &self,
         kind: Kind,
-        work: impl Future<Output = Result<(), TxFailed>>,
-    ) -> Result<(), TxFailed> {
+        work: impl Future<Output = Result<(), E>>,
+    ) -> Result<(), E> {
         let began = Instant::now();
         let result = work.instrument(kind.span()).await;
         let durations = match kind {
@@ -134,10 +134,28 @@ impl StoreMeter {
             Kind::Snapshot => &self.snapshots,
         };
         durations.observe(began.elapsed().as_secs_f64());
-        if let Some(kind) = result.as_ref().err().and_then(TxFailed::kind) {
+        if let Some(kind) = result.as_ref().err().and_then(Measured::kind) {
             self.errors.with_label_values(&[kind.name()]).inc();
         }
         result
+    }
+}
+
+/// An error that may be the store's.
+pub(crate) trait Measured {
+    /// The kind of the store's error, if it is one.
+    fn kind(&self) -> Option<ErrorKind>;
+}
+
+impl Measured for StoreError {
+    fn kind(&self) -> Option<ErrorKind> {
+        Some(StoreError::kind(self))
+    }
+}
+
+impl Measured for TxFailed {
+    fn kind(&self) -> Option<ErrorKind> {
+        TxFailed::kind(self)
     }
 }
 

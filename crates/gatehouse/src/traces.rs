@@ -4,10 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use gatehouse_connectors::has_authorities;
 use gatehouse_server::config::Traces;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{Protocol, WithExportConfig};
+use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{
@@ -43,8 +44,12 @@ type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
 /// Begins to export, where there is somewhere to export to.
 pub(crate) fn start(traces: &Traces) -> Result<Option<(Boxed, Exporting)>, String> {
     let Some(endpoint) = &traces.endpoint else { return Ok(None) };
+    let client = reqwest::blocking::Client::builder().timeout(EXPORT_TIMEOUT);
+    let client = if has_authorities() { client } else { client.tls_certs_only([]) };
+    let client = client.build().map_err(|cause| format!("traces.endpoint: {cause}"))?;
     let exporter = opentelemetry_otlp::SpanExporter::builder()
         .with_http()
+        .with_http_client(client)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{}/v1/traces", endpoint.as_str()))
         .with_timeout(EXPORT_TIMEOUT)

@@ -7,6 +7,7 @@ pub(crate) use talk::Talk;
 use std::pin::Pin;
 use std::time::Duration;
 
+use gatehouse_connectors::{NO_AUTHORITIES, has_authorities, trusting};
 use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
 
@@ -26,7 +27,7 @@ const BUSY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// A client with bounds on how long it waits.
 pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
-    reqwest::Client::builder()
+    trusting(reqwest::Client::builder())
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(SILENCE_TIMEOUT)
         // A token is not for wherever an answer leads.
@@ -42,7 +43,8 @@ pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T
     let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
     let mut outcome = None;
     // Erased, so that the runtime's loop is compiled once and not once for each command.
-    let work: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async { outcome = Some(work.await) });
+    let work: Pin<Box<dyn Future<Output = ()> + '_>> =
+        Box::pin(async { outcome = Some(work.await) });
     runtime.block_on(work);
     // A thread may still wait for somebody to type an answer that is no longer needed.
     runtime.shutdown_background();
@@ -65,5 +67,9 @@ pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     while let Some(source) = why.source() {
         why = source;
     }
-    why.to_string()
+    let why = why.to_string();
+    if why.contains("certificate") && !has_authorities() {
+        return format!("{why}; {NO_AUTHORITIES}");
+    }
+    why
 }

@@ -13,6 +13,7 @@ use super::address::{self, Refused};
 use super::allowance::SharedQuotas;
 use super::resolver::Resolver;
 use super::witness::Witness;
+use crate::authorities::trusting;
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 
@@ -81,7 +82,7 @@ impl Outside {
         let calls_at_once = calls_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
         let builder = || {
-            Client::builder()
+            trusting(Client::builder())
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
                 .pool_idle_timeout(IDLE_TIMEOUT)

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
+use gatehouse_connectors::trusting;
 use gatehouse_core::Timestamp;
 use gatehouse_vault::KeySet;
 use reqwest::{Client, Url};
@@ -58,7 +59,7 @@ impl Discovery {
     pub(super) fn of(issuer: &IssuerUrl) -> Result<Self, BadIssuer> {
         let issuer = issuer.as_str().to_owned();
         let is_plain = Url::parse(&issuer).is_ok_and(|url| url.scheme() == "http");
-        let builder = Client::builder()
+        let builder = trusting(Client::builder())
             .timeout(FETCH_TIMEOUT)
             .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
             // Where the keys are is what the issuer says itself, not where somebody leads us.

@@ -1,8 +1,10 @@
 use super::process::*;
+use gatehouse_testing::{Signal, signal};
 use reqwest::Method;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
 
 #[tokio::test]
 async fn a_device_is_issued_an_access_and_connects() {
@@ -188,4 +190,39 @@ fn two_servers_do_not_share_a_data_directory_or_a_port() {
     let shown = said(&place.run(&["serve", "--data-dir", "other", "--listen", server.address()]));
     assert!(shown.contains("can't listen on") && shown.contains("--listen"), "{shown}");
     assert!(!place.path("other").exists(), "a start that fails leaves no trace");
+}
+
+/// As in a bare container: the demo's own platforms are asked over plain HTTP, so it works all the same.
+#[test]
+fn a_machine_without_certificates_of_authorities_runs_the_demo() {
+    let place = Place::sqlite();
+    std::fs::write(place.path("no-authorities.pem"), "").unwrap();
+    let on_bare_machine = |words: &[&str]| {
+        let mut command = place.command(words);
+        command.env("SSL_CERT_FILE", place.path("no-authorities.pem")).env_remove("SSL_CERT_DIR");
+        command.env("XDG_CONFIG_HOME", place.path("config")).stdin(Stdio::null());
+        command
+    };
+    let mut command = on_bare_machine(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    let log = std::fs::File::create(place.path("log")).unwrap();
+    let mut server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut stdout = BufReader::new(server.stdout.take().unwrap());
+    let mut invitation = String::new();
+    while !invitation.contains("/-/ready") {
+        assert!(stdout.read_line(&mut invitation).unwrap() > 0, "{invitation}\n{}", place.log());
+    }
+    let exported = |name: &str| {
+        let export = format!("export {name}=");
+        invitation.lines().find_map(|it| it.trim().strip_prefix(&export)).unwrap()
+    };
+    let mut list = on_bare_machine(&["product", "list", "--page-size", "4"]);
+    for name in ["GATEHOUSE_URL", "GATEHOUSE_TENANT", "GATEHOUSE_TOKEN"] {
+        list.env(name, exported(name));
+    }
+    let listed = list.output().unwrap();
+    signal(&server, Signal::TERM);
+    server.wait().unwrap();
+
+    assert!(said(&listed).contains("ALPHA-"), "{}", said(&listed));
+    assert!(place.log().contains("install the package ca-certificates"), "{}", place.log());
 }

@@ -96,6 +96,22 @@ async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
     assert!(seen_by(&Pair::new().trusting().build().unwrap(), &server).await.is_none());
 }
 
+/// As in a bare container: nobody can be trusted there, and the command line says why.
+#[test]
+fn a_machine_without_authorities_trusts_no_server_and_says_what_to_install() {
+    let place = Place::sqlite();
+    Pair::new().put(&place.path("tls"));
+    std::fs::write(place.path("no-authorities.pem"), "").unwrap();
+    let server = place.serve_set(&FILES);
+    let mut list = place.command(&["access", "list"]);
+    list.env("GATEHOUSE_URL", &server.url).env("GATEHOUSE_TENANT", "acme");
+    list.env("GATEHOUSE_TOKEN", &server.token).env("XDG_CONFIG_HOME", place.path("config"));
+    list.env("SSL_CERT_FILE", place.path("no-authorities.pem")).env_remove("SSL_CERT_DIR");
+    let listed = list.output().unwrap();
+    assert!(!listed.status.success(), "{}", said(&listed));
+    assert!(said(&listed).contains("install the package ca-certificates"), "{}", said(&listed));
+}
+
 #[tokio::test]
 async fn who_does_not_speak_tls_is_not_answered() {
     let place = Place::sqlite();
