@@ -41,7 +41,10 @@ pub(super) fn run(root: &BareRoot, user: User, command: &str) -> Result<Demo, Fa
         if line.starts_with("listening on ") {
             seconds_until_listening = start.elapsed().as_secs();
         }
-        invitation.push(line);
+        // Before that, cargo says what it compiles.
+        if line.starts_with("listening on ") || !invitation.is_empty() {
+            invitation.push(line);
+        }
     }
 
     // Some of the printed commands are curl's, which a bare machine lacks.

@@ -1,6 +1,6 @@
 //! Rows that somebody else holds, so that a creation takes as long as a test likes.
 
-use super::process::Place;
+use super::process::{Place, WAIT_LIMIT};
 
 /// The tenants' counters, locked until they are released.
 pub(crate) struct Held {
@@ -30,7 +30,7 @@ impl Held {
             if n > 0 {
                 return;
             }
-            assert!(began.elapsed().as_secs() < 60, "nobody waits");
+            assert!(began.elapsed() < WAIT_LIMIT, "nobody waits");
         }
     }
 

@@ -4,7 +4,7 @@ use super::process::*;
 use reqwest::{Client, Method, Version};
 
 fn client() -> Client {
-    let builder = Client::builder().timeout(std::time::Duration::from_secs(60));
+    let builder = Client::builder().timeout(WAIT_LIMIT);
     builder.http2_prior_knowledge().build().unwrap()
 }
 

@@ -28,7 +28,7 @@ impl Issuer {
         let mut said = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
         let url = said.trim().strip_prefix("issuer ").expect("the issuer started").to_owned();
-        let client = Client::builder().timeout(std::time::Duration::from_secs(60)).build().unwrap();
+        let client = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
         Self { child, url, client }
     }
 
@@ -83,7 +83,7 @@ async fn until_status(server: &Server, token: &str, expected: u16) {
         if seen == expected {
             return;
         }
-        assert!(began.elapsed().as_secs() < 60, "{seen}, waited in vain for {expected}");
+        assert!(began.elapsed() < WAIT_LIMIT, "{seen}, waited in vain for {expected}");
     }
 }
 

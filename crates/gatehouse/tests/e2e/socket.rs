@@ -4,13 +4,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::process::Server;
+use super::process::{Server, WAIT_LIMIT};
 
 /// How long nothing may come before it counts as nothing for now.
 const LULL: Duration = Duration::from_millis(20);
 
 /// How long anything may take that will come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = WAIT_LIMIT;
 
 pub(crate) struct Socket(TcpStream);
 

@@ -50,7 +50,7 @@ impl Pair {
 
     fn trusting(&self) -> ClientBuilder {
         let certificate = Certificate::from_pem(self.certificate.as_bytes()).unwrap();
-        let builder = Client::builder().timeout(std::time::Duration::from_secs(60));
+        let builder = Client::builder().timeout(WAIT_LIMIT);
         builder.tls_certs_only([certificate]).tls_info(true)
     }
 }

@@ -1,10 +1,10 @@
 //! A terminal with a command in it: what would be seen on its screen, and keys to press.
 
+use super::super::process::WAIT_LIMIT;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
 use pty_process::blocking::Pty;
 
@@ -68,11 +68,8 @@ impl Terminal {
     pub(super) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let state = self.seen.state.lock().unwrap();
         let is_waiting = |state: &mut State| !is_so(&screen(state)) && !state.is_over;
-        let (state, _) = self
-            .seen
-            .changed
-            .wait_timeout_while(state, Duration::from_secs(60), is_waiting)
-            .unwrap();
+        let changed = &self.seen.changed;
+        let (state, _) = changed.wait_timeout_while(state, WAIT_LIMIT, is_waiting).unwrap();
         let screen = screen(&state);
         assert!(is_so(&screen), "waited in vain for {what}:\n{screen}");
         screen
@@ -87,9 +84,8 @@ impl Terminal {
         let screen = {
             let state = self.seen.state.lock().unwrap();
             let is_waiting = |state: &mut State| !state.is_over;
-            let limit = Duration::from_secs(120);
-            let (state, _) =
-                self.seen.changed.wait_timeout_while(state, limit, is_waiting).unwrap();
+            let changed = &self.seen.changed;
+            let (state, _) = changed.wait_timeout_while(state, WAIT_LIMIT, is_waiting).unwrap();
             assert!(state.is_over, "it doesn't end:\n{}", screen(&state));
             screen(&state)
         };

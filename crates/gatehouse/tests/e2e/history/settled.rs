@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::process::WAIT_LIMIT;
+
 use super::TENANTS;
 use super::batches::is_over;
 use super::call::Request;
@@ -10,7 +12,7 @@ use gatehouse_testing::Dice;
 use serde_json::Value;
 
 /// For how long a Task may go on after the load: what dead workers held has to be let go first.
-const LONGEST_TASKS: Duration = Duration::from_secs(120);
+const LONGEST_TASKS: Duration = WAIT_LIMIT;
 
 /// What a tenant has in the end.
 #[derive(Debug, Default)]
