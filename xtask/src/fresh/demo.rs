@@ -109,7 +109,8 @@ impl Commands {
 
     /// A command that runs these lines in one shell, as pasted, and names each that fails.
     fn script(&self, lines: &str) -> String {
-        let trap = r#"trap 'echo; echo "ended $?: $BASH_COMMAND"' ERR"#;
+        // The first echo ends a line that an answer left open.
+        let trap = r#"trap 'code=$?; echo; echo "ended $code: $BASH_COMMAND"' ERR"#;
         let exports = &self.exports;
         format!("bash <<'END'\n{exports}{trap}\n{lines}echo\nEND")
     }
