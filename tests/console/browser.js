@@ -15,7 +15,7 @@ import { Watch } from './watch.js';
 /** A test that takes longer than this hangs, however busy the machine is. */
 const LIMIT_MILLISECONDS = 900_000;
 
-/** The same for one thing that a test waits for. */
+/** The limit of one wait within a test. */
 const WAIT_LIMIT_MILLISECONDS = 180_000;
 
 const OPTIONS = [

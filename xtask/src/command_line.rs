@@ -178,19 +178,19 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
 const CASES_OF_SQLITE: [u8; 2] = [7, 11];
 
 fn parse_fresh(words: &[String]) -> Result<Chore, Failure> {
-    let mut fresh = Fresh { debian: Debian::Bookworm, user: FreshUser::Root };
+    let (mut debian, mut user) = (None, FreshUser::Root);
     for word in words {
         match (word.as_str(), Debian::parse(word)) {
-            ("--user", _) => fresh.user = FreshUser::Ordinary,
-            (_, Some(debian)) => fresh.debian = debian,
-            (unknown, None) => {
+            ("--user", _) => user = FreshUser::Ordinary,
+            (_, Some(release)) if debian.is_none() => debian = Some(release),
+            (unexpected, _) => {
                 return Err(Failure::Usage(format!(
-                    "`fresh` knows no `{unknown}`; it takes 12 or 13, and --user: cargo xtask fresh 13 --user"
+                    "`fresh` can't take `{unexpected}`; it takes 12 or 13, and --user: cargo xtask fresh 13 --user"
                 )));
             }
         }
     }
-    Ok(Chore::Fresh(fresh))
+    Ok(Chore::Fresh(Fresh { debian: debian.unwrap_or(Debian::Bookworm), user }))
 }
 
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
@@ -278,7 +278,9 @@ mod tests {
         ] {
             assert_eq!(parse_line(line), Ok(Chore::Fresh(Fresh { debian, user })), "{line}");
         }
-        assert!(parse_line("fresh 11").is_err_and(|what| what.contains("12 or 13")));
+        for line in ["fresh 11", "fresh 12 13"] {
+            assert!(parse_line(line).is_err_and(|what| what.contains("12 or 13")), "{line}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use enter::{Network, User};
 use readme::Readme;
 use root::BareRoot;
 
-/// What to try.
+/// A machine to try the commands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fresh {
     pub(crate) debian: Debian,

@@ -81,29 +81,29 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    requirement::ensure(&[
-        &CERTIFICATES,
-        &POSTGRES,
-        &PGBOUNCER,
-        &NPM,
-        &PYTHON,
-        &CHROMIUM,
-        &FONT,
-        &CURL,
-    ])?;
-    let node = Node::find_or_install()?;
+    let of_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &CURL];
+    if cargo_arguments.is_empty() {
+        // All at once, so that a user without rights gets one command for all suites.
+        let of_others = [&PYTHON, &CHROMIUM, &FONT];
+        requirement::ensure(&[&of_rust_tests[..], &of_others].concat())?;
+    } else {
+        requirement::ensure(&of_rust_tests)?;
+    }
+    // Without either, some tests fail, and the others still run.
+    let node = Node::find_or_install().inspect_err(Failure::print);
+    let node = node.unwrap_or_else(|_| Node::of_machine());
+    let issuer = test_tools::find_or_install_issuer().inspect_err(Failure::print).ok();
+
     let binaries = find_postgres()?;
     let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
-
-    let issuer = test_tools::find_or_install_issuer()?;
     let (path, url, pooled_url) = (node.path(), postgres.url(), pooler.url());
     let mut environment = vec![
         ("PATH", path.as_os_str()),
-        ("TEST_ISSUER", issuer.as_os_str()),
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
         ("TEST_PGBOUNCER_URL", OsStr::new(&pooled_url)),
     ];
+    environment.extend(issuer.iter().map(|issuer| ("TEST_ISSUER", issuer.as_os_str())));
     let shipped;
     if long {
         shipped = build_shipped()?;
@@ -122,7 +122,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let mut suites = Suites::default();
     suites.run("Rust tests, on both stores", || cargo::run(&arguments, &environment));
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
-    suites.run("the console in a browser", || console::test(&node, &binary).map(|_| ()));
+    suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;
     let version = binaries.version();
     eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
@@ -144,13 +144,19 @@ fn test_api_with(node: &Node, binary: &Path, postgres_url: &str) -> Result<(), F
         let on_postgres = scope.spawn(|| on(TestedStore::Postgres { url: postgres_url }));
         let on_sqlite = on(TestedStore::Sqlite);
         let on_postgres = on_postgres.join().expect("a test of the API does not panic");
-        on_sqlite.inspect_err(Failure::print).and(on_postgres)
+        match (on_sqlite, on_postgres) {
+            (Err(on_sqlite), Err(on_postgres)) => {
+                on_sqlite.print();
+                Err(on_postgres)
+            }
+            (on_sqlite, on_postgres) => on_sqlite.and(on_postgres),
+        }
     })
 }
 
 fn test_console() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &NPM, &CHROMIUM, &FONT])?;
-    console::test(&Node::find_or_install()?, &build_tested()?).map(|_| ())
+    console::test(&Node::find_or_install()?, &build_tested()?).map(drop)
 }
 
 fn take_screenshots() -> Result<(), Failure> {
@@ -234,7 +240,9 @@ fn offer_postgres() -> Result<(), Failure> {
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
     println!("export TEST_PGBOUNCER_URL={}", pooler.url());
-    println!("export PATH={:?}", node.path());
+    if let Some(directory) = node.directory() {
+        println!("export PATH='{}':\"$PATH\"", directory.display());
+    }
     println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
@@ -243,8 +251,6 @@ fn offer_postgres() -> Result<(), Failure> {
 }
 
 fn lint() -> Result<(), Failure> {
-    requirement::ensure(&[&CERTIFICATES, &NPM])?;
-    let node = Node::find_or_install()?;
     let mut suites = Suites::default();
     suites.run("formatting", || cargo::run(&["fmt", "--all", "--", "--check"], &[]));
     // The test of failover is none of all targets, so that nothing but its own chore runs it.
@@ -254,6 +260,9 @@ fn lint() -> Result<(), Failure> {
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
     let strictly = [("RUSTDOCFLAGS", OsStr::new("-D warnings"))];
     suites.run("documentation", || cargo::run(&doc, &strictly));
-    suites.run("the console's source", || console::lint(&node));
+    suites.run("the console's source", || {
+        requirement::ensure(&[&CERTIFICATES, &NPM])?;
+        console::lint(&Node::find_or_install()?)
+    });
     suites.finish()
 }

@@ -2,16 +2,20 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::program::{find_version, search_directories};
+use crate::program::{find_version, read_output, search_directories};
 use crate::test_tools::{install_from_npm, install_once, tool_directory};
 use crate::version::Version;
 
 /// The test issuer's packages call `URL.parse`, which came with this version.
 const LEAST_VERSION: Version = Version::new(22, 1);
+
+/// Where npm links programs.
+const PROGRAMS: &str = "node_modules/.bin";
 
 /// A Node.js that is new enough.
 #[derive(Debug)]
@@ -36,15 +40,28 @@ impl Node {
                  from npm goes to {}",
                 directory.display()
             );
-            install_from_npm(&source, directory)
+            install_from_npm(&source, directory)?;
+            // npm succeeds also where it could not fetch a package that is optional.
+            let node = directory.join(PROGRAMS).join("node");
+            let installed = read_output(Command::new(node).arg("--version"));
+            installed.map(drop).ok_or_else(|| {
+                Failure::Trouble(format!(
+                    "npm has no Node.js for this machine, or could not fetch it; try again, or install Node.js \
+                     {LEAST_VERSION} or later by hand"
+                ))
+            })
         })?;
-        let programs = directory.join("node_modules/.bin");
-        if !programs.join("node").exists() {
-            return Err(Failure::Trouble(format!(
-                "npm has no Node.js for this machine; install Node.js {LEAST_VERSION} or later by hand"
-            )));
-        }
-        Ok(Self { directory: Some(programs) })
+        Ok(Self { directory: Some(directory.join(PROGRAMS)) })
+    }
+
+    /// The machine's Node.js, whatever its version.
+    pub(crate) fn of_machine() -> Self {
+        Self { directory: None }
+    }
+
+    /// The directory to put before PATH, if any.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// PATH for programs that run on this Node.js.

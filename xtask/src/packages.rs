@@ -33,6 +33,9 @@ pub(crate) fn install(why: &str, packages: &[&str]) -> Result<(), Failure> {
     let install = [&["--quiet=2"], &INSTALL[..], packages].concat();
     let installed = run_aloud(&[&without_services, &apt_get, &install[..]].concat());
     installed.map_err(|failure| {
+        if as_root.is_empty() {
+            return failure;
+        }
         failure.print();
         left_to_root(why, packages)
     })
@@ -43,7 +46,10 @@ const INSTALL: [&str; 3] = ["install", "--yes", "--no-install-recommends"];
 /// The one command that installs everything, for a user who can't.
 fn left_to_root(why: &str, packages: &[&str]) -> Failure {
     let command = format!("{BY_HAND}apt-get {} {}", INSTALL.join(" "), packages.join(" "));
-    Failure::Trouble(format!("{why}; run this as root, then the same chore again:\n\n{command}\n"))
+    Failure::Trouble(format!(
+        "{why}; run this as root, then the same chore again (where packages start services, the tests don't need \
+         them):\n\n{command}\n"
+    ))
 }
 
 /// Runs a command, and keeps packages from starting their services meanwhile: the tests start their own.

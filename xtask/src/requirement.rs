@@ -1,8 +1,9 @@
 //! The tools that chores need from the machine, each with its least version and the packages that bring it.
 //!
-//! A chore names all its requirements before it begins. Whatever is missing or too old is installed in one call of
+//! A chore names all its requirements before it begins. Each tool that is missing or too old is installed in one call of
 //! apt-get, or named in one command where only root may install.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -76,7 +77,7 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
 pub(crate) const FONT: Requirement = Requirement {
     name: "a font",
     least: Version::ANY,
-    find: || fs::read_dir("/usr/share/fonts").ok()?.next().map(|_| Version::ANY),
+    find: || has_font(Path::new("/usr/share/fonts")).then_some(Version::ANY),
     packages: &["fonts-dejavu-core"],
 };
 
@@ -92,7 +93,12 @@ pub(crate) const CURL: Requirement = Requirement {
 pub(crate) const CERTIFICATES: Requirement = Requirement {
     name: "the certificates of public authorities",
     least: Version::ANY,
-    find: || Path::new("/etc/ssl/certs/ca-certificates.crt").is_file().then_some(Version::ANY),
+    find: || {
+        let named =
+            ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().any(|it| env::var_os(it).is_some());
+        let bundle = Path::new("/etc/ssl/certs/ca-certificates.crt");
+        (named || bundle.is_file()).then_some(Version::ANY)
+    },
     packages: &["ca-certificates"],
 };
 
@@ -143,8 +149,14 @@ pub(crate) const GIT: Requirement = Requirement {
     packages: &["git"],
 };
 
-/// Installs whatever of these is missing or too old.
+/// Installs each of these tools that is missing or too old.
 pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
+    if let Some(named) = env::var_os("CHROMIUM").filter(|_| (CHROMIUM.find)().is_none()) {
+        return Err(Failure::Trouble(format!(
+            "CHROMIUM names {}, which is no Chromium; correct it, or unset it for the distribution's",
+            named.display()
+        )));
+    }
     let unmet: Vec<&Requirement> = requirements.iter().copied().filter(|it| !it.is_met()).collect();
     if unmet.is_empty() {
         return Ok(());
@@ -163,12 +175,21 @@ pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
     )))
 }
 
+/// Whether a directory has a font, at any depth.
+fn has_font(directory: &Path) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|it| it.path()).any(|path| {
+        let extension = path.extension().and_then(|it| it.to_str());
+        path.is_dir() && has_font(&path) || matches!(extension, Some("ttf" | "otf" | "ttc" | "pfb"))
+    })
+}
+
 impl Requirement {
     fn is_met(&self) -> bool {
         self.fault().is_none()
     }
 
-    /// What is wrong with the tool on this machine.
+    /// The reason why the tool on this machine won't do.
     fn fault(&self) -> Option<String> {
         let Requirement { name, least, .. } = self;
         match (self.find)() {

@@ -10,7 +10,7 @@ use crate::cargo;
 use crate::failure::Failure;
 use crate::program;
 
-/// What tests the API by its OpenAPI document. Needs npm and Python.
+/// Tools that test the API by its OpenAPI document. Needs npm and Python.
 #[derive(Debug)]
 pub(crate) struct ApiTools {
     /// Lints an OpenAPI document.
@@ -37,7 +37,7 @@ impl ApiTools {
     }
 }
 
-/// What the console is tested and linted with. Needs npm.
+/// Tools that test and lint the console. Needs npm.
 #[derive(Debug)]
 pub(crate) struct ConsoleTools {
     directory: PathBuf,

@@ -174,6 +174,8 @@ enum Start {
 }
 
 fn server_settings(address: SocketAddr, commits: Commits) -> [String; 8] {
+    // For tests in the data directory: `/dev/shm` is small in many containers.
+    let shared_memory = if commits == Commits::Flushed { "posix" } else { "mmap" };
     let flushes = if commits == Commits::Flushed { "on" } else { "off" };
     [
         format!("listen_addresses={}", address.ip()),
@@ -183,8 +185,7 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 8] {
         format!("full_page_writes={flushes}"),
         "max_connections=300".to_owned(),
         "shared_buffers=128MB".to_owned(),
-        // In the data directory: `/dev/shm` is small in many containers.
-        "dynamic_shared_memory_type=mmap".to_owned(),
+        format!("dynamic_shared_memory_type={shared_memory}"),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The certificate authorities that this machine trusts, for every HTTP client of gatehouse.
 //!
 //! A bare machine or container may have none. The HTTP library then refuses to make a client at all, also for plain
-//! addresses; ours is made, trusts no server, and says what to install.
+//! addresses; ours is made, and trusts no https server.
 
 use std::sync::OnceLock;
 
@@ -9,21 +9,42 @@ use reqwest::ClientBuilder;
 
 /// The advice for a machine without authorities.
 pub const NO_AUTHORITIES: &str = "this machine has no certificates of authorities, so no https server can be trusted: \
-                                  install the package ca-certificates, or name a file with SSL_CERT_FILE";
+                                  install the package ca-certificates, or name a file with SSL_CERT_FILE, and \
+                                  start again";
+
+/// The certificates that the environment names can't be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "SSL_CERT_FILE or SSL_CERT_DIR gives no certificates of authorities: {0}; correct it, or unset it"
+)]
+pub struct BadAuthorities(String);
 
 /// Whether this machine has certificates of authorities. Looked at once.
 pub fn has_authorities() -> bool {
-    static FOUND: OnceLock<bool> = OnceLock::new();
-    *FOUND.get_or_init(|| {
-        let found = !rustls_native_certs::load_native_certs().certs.is_empty();
-        if !found {
-            tracing::warn!("{NO_AUTHORITIES}");
-        }
-        found
-    })
+    look().as_ref().is_ok_and(|found| *found)
+}
+
+/// Whether this machine has certificates of authorities; fails where the environment names some that can't be read.
+pub fn check_authorities() -> Result<bool, BadAuthorities> {
+    look().clone()
 }
 
 /// Has a client trust the authorities of this machine; no server at all where there are none.
 pub fn trusting(builder: ClientBuilder) -> ClientBuilder {
     if has_authorities() { builder } else { builder.tls_certs_only([]) }
+}
+
+fn look() -> &'static Result<bool, BadAuthorities> {
+    static FOUND: OnceLock<Result<bool, BadAuthorities>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let found = rustls_native_certs::load_native_certs();
+        let is_named =
+            ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|it| std::env::var_os(it).is_some());
+        match found.errors.first() {
+            Some(error) if is_named && found.certs.is_empty() => {
+                Err(BadAuthorities(error.to_string()))
+            }
+            _ => Ok(!found.certs.is_empty()),
+        }
+    })
 }

@@ -36,7 +36,9 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use authorities::{NO_AUTHORITIES, has_authorities, trusting};
+pub use authorities::{
+    BadAuthorities, NO_AUTHORITIES, check_authorities, has_authorities, trusting,
+};
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{
     Ask, Asking, By, CallKind, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging,

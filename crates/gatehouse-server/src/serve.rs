@@ -27,7 +27,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_connectors::{BadManifests, NoClient, Options, OwnManifest, Platforms};
+use gatehouse_connectors::{
+    BadAuthorities, BadManifests, NO_AUTHORITIES, NoClient, Options, OwnManifest, Platforms,
+    check_authorities,
+};
 use gatehouse_store::{Clock, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -95,6 +98,9 @@ pub enum StartError {
     /// The same for operators.
     #[error("can't listen on {0} ({1}): give another address in operator_listen")]
     OperatorListen(SocketAddr, io::Error),
+    /// The environment names authorities that can't be read.
+    #[error(transparent)]
+    Authorities(#[from] BadAuthorities),
     /// The certificate or its key is no good.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -132,6 +138,9 @@ impl Server {
         Box::pin(async move {
             // What can fail without touching anything comes first: a start that fails leaves no trace.
             let given = keys::given_master_keys(config)?;
+            if !check_authorities()? {
+                tracing::warn!("{NO_AUTHORITIES}");
+            }
             let issuers = Issuer::all(&config.auth)?;
             let open_files = OpenFiles::now();
             let (manifests, own) = config.platforms.manifests()?;

@@ -139,6 +139,11 @@ impl Db {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
+    /// Whether the driver never runs work again: SQLite's has nothing that passes.
+    fn runs_work_once(&self) -> bool {
+        self.dialect() == Dialect::Sqlite
+    }
+
     /// Makes transactions out of the links that the drivers give.
     fn tx(&self) -> impl FnOnce(Link) -> Tx + Clone + Send + 'static {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
@@ -175,7 +180,7 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (start, result) = work::erase(self.tx(), work);
+        let (start, result) = work::erase(self.runs_work_once(), self.tx(), work);
         result.take(self.transact(Limit::Short(line), start).await)
     }
 
@@ -237,7 +242,7 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let (start, result) = work::erase(self.tx(), work);
+        let (start, result) = work::erase(self.runs_work_once(), self.tx(), work);
         result.take(self.look(limit, start).await)
     }
 

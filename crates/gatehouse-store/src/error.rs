@@ -106,7 +106,7 @@ impl ErrorKind {
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
-    /// What went wrong, without its cause.
+    /// The kind of this error, without its cause.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,

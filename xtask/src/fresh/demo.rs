@@ -6,7 +6,7 @@ use super::enter::{Network, Run, User};
 use super::root::BareRoot;
 use crate::failure::Failure;
 
-/// What the demo did.
+/// Figures of a demo.
 #[derive(Debug)]
 pub(super) struct Demo {
     /// From the start of the command, which builds first, until the server listened.
@@ -19,7 +19,7 @@ pub(super) struct Demo {
 const EXPECTED_FAILURES: [&str; 2] =
     ["ended 5: gatehouse product find", "ended 3: gatehouse product list"];
 
-/// What the commands print when they do what they say.
+/// Parts of what the commands print when they succeed.
 const EXPECTED_OUTPUT: [&str; 6] = [
     "password  ",
     "succeeded  1000",
@@ -57,8 +57,9 @@ pub(super) fn run(root: &BareRoot, user: User, command: &str) -> Result<Demo, Fa
         Failure::Trouble("the demo's commands have shown no username and password".to_owned())
     })?;
     let after = root.run(user, Network::None, &commands.script(&after))?;
-    let look = root.run(user, Network::None, &look_at(&invitation))?;
-    look.succeeded("the addresses to look at")?;
+    let look = look_at(&invitation)
+        .ok_or_else(|| Failure::Trouble("the demo names no address to look at".to_owned()))?;
+    root.run(user, Network::None, &look)?.succeeded("the addresses to look at")?;
 
     let output: Vec<&String> = before.output.iter().chain(&after.output).collect();
     let unexpected = |line: &&&String| {
@@ -112,19 +113,20 @@ impl Commands {
         // The first echo ends a line that an answer left open.
         let trap = r#"trap 'code=$?; echo; echo "ended $code: $BASH_COMMAND"' ERR"#;
         let exports = &self.exports;
-        format!("bash <<'END'\n{exports}{trap}\n{lines}echo\nEND")
+        format!(
+            "cat >~/demo.sh <<'END'\n{exports}{trap}\n{lines}echo\nEND\nbash ~/demo.sh </dev/null"
+        )
     }
 }
 
-/// A command that fetches each address in the demo's last lines.
-fn look_at(invitation: &[String]) -> String {
+/// A command that fetches each address in the demo's last lines, if there is one.
+fn look_at(invitation: &[String]) -> Option<String> {
     let last = invitation.iter().skip_while(|line| !line.starts_with("To look at: "));
     let words = last.flat_map(|line| line.split([' ', ',', '(']));
     let addresses: Vec<&str> = words.filter(|word| word.starts_with("http://")).collect();
-    let fetch = addresses
-        .iter()
-        .map(|it| format!("curl --fail --silent --show-error --output /dev/null {it}"));
-    fetch.collect::<Vec<_>>().join(" && ")
+    let fetch = |it: &&str| format!("curl --fail --silent --show-error --output /dev/null {it}");
+    let commands: Vec<String> = addresses.iter().map(fetch).collect();
+    (!commands.is_empty()).then(|| commands.join(" && "))
 }
 
 #[cfg(test)]
@@ -158,7 +160,8 @@ mod tests {
     #[test]
     fn every_address_to_look_at_is_fetched() {
         let printed = lines("To look at: http://h/a (all of it), http://h/b\nand http://h/-/ready");
-        let command = look_at(&printed);
+        let command = look_at(&printed).unwrap();
         assert_eq!(command.matches("http://h/").count(), 3, "{command}");
+        assert_eq!(look_at(&lines("See http://h/a")), None);
     }
 }

@@ -37,7 +37,7 @@ impl User {
     }
 }
 
-/// What a command is told about the network.
+/// The part of the network that a command is told about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
     /// Nothing: it needs none but the loopback interface.
@@ -72,7 +72,7 @@ pub(super) struct Enter {
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) status: ExitStatus,
-    /// What it has printed, errors included.
+    /// Every line that the command has printed, errors included.
     pub(super) output: Vec<String>,
 }
 
@@ -96,8 +96,8 @@ impl Enter {
             Network::Registries => registry_variables(root)?,
         };
         eprintln!("xtask: in {}, as {}: {command}", root.display(), user.name());
-        let mut process = Command::new("unshare")
-            .args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter"])
+        let mut process = isolated()
+            .args(["sh", "-c", ENTER, "enter"])
             .args([root, toolchain])
             .args([user.name(), user.home(), command])
             .args(variables)
@@ -136,14 +136,23 @@ impl Drop for Enter {
     }
 }
 
-/// Passes lines on to whoever reads them, and shows them as they come.
+/// A command in mount and process namespaces of its own: everything that it mounts or starts ends with it, and it ends with
+/// this process, however that ends.
+pub(super) fn isolated() -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child"]);
+    command.arg("--mount-proc");
+    command
+}
+
+/// Shows lines as they come, and passes them on.
 fn show(pipe: Option<impl Read + Send + 'static>, lines: Sender<String>) {
     let Some(pipe) = pipe else { return };
     thread::spawn(move || {
         for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line).into_owned();
             eprintln!("{line}");
-            // Nobody may want it any more; it is still shown.
+            // The receiver is gone when the command is ended early.
             let _ = lines.send(line);
         }
     });

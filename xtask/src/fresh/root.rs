@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Debian;
-use super::enter::{Enter, Network, Run, User};
+use super::enter::{Enter, Network, Run, User, isolated};
 use crate::cargo;
 use crate::failure::Failure;
 use crate::program::read_output;
 
-/// The checkout, in the home directory of whoever runs the commands.
+/// The checkout, in the home directory of the user who runs the commands.
 pub(super) const CHECKOUT: &str = "gatehouse";
 
 /// A root directory. It stays where a command in it has failed.
@@ -40,8 +40,13 @@ impl BareRoot {
             debian.number(),
             root.directory.display()
         );
-        let mut debootstrap = Command::new("debootstrap");
-        debootstrap.args(["--variant=minbase", "--include=build-essential", debian.suite()]);
+        let mut debootstrap = isolated();
+        debootstrap.args([
+            "debootstrap",
+            "--variant=minbase",
+            "--include=build-essential",
+            debian.suite(),
+        ]);
         finish(debootstrap.arg(&root.directory), "debootstrap")?;
         root.connect_to_network()?;
         let useradd = format!("useradd --create-home --shell /bin/bash {}", User::Ordinary.name());
@@ -119,11 +124,19 @@ fn cargo_home() -> PathBuf {
     env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
-/// Removes a directory. Nothing of this machine is mounted there: mounts end with the process that made them.
+/// Removes a directory. Mounts in it end with the process that made them; one that is there all the same is another's.
 fn remove(directory: &Path) -> Result<(), Failure> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let is_below =
+        |line: &&str| line.split(' ').nth(1).is_some_and(|at| Path::new(at).starts_with(directory));
+    if let Some(mount) = mounts.lines().find(is_below) {
+        return Err(Failure::Trouble(format!(
+            "something is mounted where a root was: {mount}; unmount it"
+        )));
+    }
     match fs::remove_dir_all(directory) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Failure::Trouble(format!(
-            "{} can't be removed: {cause}; look for mounts below it",
+            "{} can't be removed: {cause}; another chore may be using it",
             directory.display()
         ))),
         _ => Ok(()),

@@ -244,9 +244,12 @@ impl Sqlite {
         let job: Job = Box::new(move |room| {
             drop(waiting);
             let mut run = |link: &Link| {
-                let run = || start(super::Link::Sqlite(Arc::clone(link))).now_or_never();
+                let run = || {
+                    let work = start(super::Link::Sqlite(Arc::clone(link)));
+                    work.now_or_never().expect("nothing on SQLite ever waits")
+                };
                 match catch_unwind(AssertUnwindSafe(run)) {
-                    Ok(result) => Ok(result.expect("nothing on SQLite ever waits")?),
+                    Ok(result) => Ok(result?),
                     Err(_) => Err(StoreError::Unexpected("a write panicked".into()).into()),
                 }
             };

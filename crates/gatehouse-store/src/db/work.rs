@@ -11,7 +11,8 @@ use super::{Link, Tx};
 use crate::error::{ErrorKind, Failure, StoreError};
 use crate::guard::guard;
 
-/// Receives the rows that a statement finds, one after the other.
+/// Receives the rows that a statement finds, one after the other. A read is retried only before the first row, so no row
+/// comes twice; an error of the receiver's own must not be one that passes.
 pub(super) type ReadRow<'a> = dyn FnMut(&Row<'_>) -> Result<(), StoreError> + Send + 'a;
 
 /// Starts the work on a connection. A driver that runs the work again calls it again.
@@ -92,8 +93,9 @@ where
     }
 }
 
-/// Erases work that may run several times.
+/// Erases work that a driver may run several times; where `runs_once`, the work is moved and not cloned.
 pub(super) fn erase<T, E, Work, Run>(
+    runs_once: bool,
     tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
     work: Work,
 ) -> (StartWork, ResultSlot<T, E>)
@@ -105,11 +107,16 @@ where
 {
     let slot = ResultSlot::new();
     let results = ResultSlot(Arc::clone(&slot.0));
-    let start = move |link| results.run(work.clone()(tx.clone()(link)));
+    let mut work = Some(work);
+    let start = move |link| {
+        let work = if runs_once { work.take() } else { work.clone() };
+        let work = work.expect("a driver that runs work once runs it once");
+        results.run(work(tx.clone()(link)))
+    };
     (Box::new(start), slot)
 }
 
-/// Erases work that runs once.
+/// Erases work that a driver runs once.
 pub(super) fn erase_once<T, E, Work, Run>(
     tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
     work: Work,
@@ -124,7 +131,7 @@ where
     let results = ResultSlot(Arc::clone(&slot.0));
     let mut work = Some(work);
     let start = move |link| {
-        let work = work.take().expect("drivers run this work once");
+        let work = work.take().expect("a driver that runs work once runs it once");
         results.run(work(tx.clone()(link)))
     };
     (Box::new(start), slot)

@@ -112,6 +112,11 @@ impl Place {
         for (name, value) in settings {
             command.env(format!("GATEHOUSE_{name}"), value);
         }
+        self.start_as(command, log)
+    }
+
+    /// Starts a server by this command.
+    pub(crate) fn start_as(&self, mut command: Command, log: impl Into<Stdio>) -> Server {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut said = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());

@@ -1,10 +1,8 @@
 use super::process::*;
-use gatehouse_testing::{Signal, signal};
 use reqwest::Method;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
-use std::process::Stdio;
 
 #[tokio::test]
 async fn a_device_is_issued_an_access_and_connects() {
@@ -200,29 +198,29 @@ fn a_machine_without_certificates_of_authorities_runs_the_demo() {
     let on_bare_machine = |words: &[&str]| {
         let mut command = place.command(words);
         command.env("SSL_CERT_FILE", place.path("no-authorities.pem")).env_remove("SSL_CERT_DIR");
-        command.env("XDG_CONFIG_HOME", place.path("config")).stdin(Stdio::null());
         command
     };
-    let mut command = on_bare_machine(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
     let log = std::fs::File::create(place.path("log")).unwrap();
-    let mut server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-    let mut stdout = BufReader::new(server.stdout.take().unwrap());
-    let mut invitation = String::new();
-    while !invitation.contains("/-/ready") {
-        assert!(stdout.read_line(&mut invitation).unwrap() > 0, "{invitation}\n{}", place.log());
-    }
-    let exported = |name: &str| {
-        let export = format!("export {name}=");
-        invitation.lines().find_map(|it| it.trim().strip_prefix(&export)).unwrap()
-    };
+    let serve = on_bare_machine(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    let server = place.start_as(serve, log);
     let mut list = on_bare_machine(&["product", "list", "--page-size", "4"]);
-    for name in ["GATEHOUSE_URL", "GATEHOUSE_TENANT", "GATEHOUSE_TOKEN"] {
-        list.env(name, exported(name));
-    }
+    list.env("GATEHOUSE_URL", &server.url).env("GATEHOUSE_TENANT", "demo");
+    list.env("GATEHOUSE_TOKEN", &server.token).env("XDG_CONFIG_HOME", place.path("config"));
     let listed = list.output().unwrap();
-    signal(&server, Signal::TERM);
-    server.wait().unwrap();
-
     assert!(said(&listed).contains("ALPHA-"), "{}", said(&listed));
     assert!(place.log().contains("install the package ca-certificates"), "{}", place.log());
+    server.terminate();
+    assert!(server.wait().success(), "{}", place.log());
+}
+
+#[test]
+fn a_file_of_authorities_that_is_not_there_is_named_before_anything_is_made() {
+    let place = Place::sqlite();
+    let mut serve = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    serve.env("SSL_CERT_FILE", place.path("nowhere.pem")).env_remove("SSL_CERT_DIR");
+    let served = serve.output().unwrap();
+    assert!(!served.status.success(), "{}", said(&served));
+    assert!(said(&served).contains("SSL_CERT_FILE"), "{}", said(&served));
+    assert!(said(&served).contains("nowhere.pem"), "{}", said(&served));
+    assert!(!place.path("gatehouse-data").exists());
 }

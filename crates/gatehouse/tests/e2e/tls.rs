@@ -96,7 +96,7 @@ async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
     assert!(seen_by(&Pair::new().trusting().build().unwrap(), &server).await.is_none());
 }
 
-/// As in a bare container: nobody can be trusted there, and the command line says why.
+/// As in a bare container: the command line trusts no server there, and says why.
 #[test]
 fn a_machine_without_authorities_trusts_no_server_and_says_what_to_install() {
     let place = Place::sqlite();

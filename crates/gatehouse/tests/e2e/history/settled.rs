@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::process::WAIT_LIMIT;
-
 use super::TENANTS;
 use super::batches::is_over;
 use super::call::Request;
@@ -12,7 +10,7 @@ use gatehouse_testing::Dice;
 use serde_json::Value;
 
 /// For how long a Task may go on after the load: what dead workers held has to be let go first.
-const LONGEST_TASKS: Duration = WAIT_LIMIT;
+const LONGEST_TASKS: Duration = Duration::from_secs(120);
 
 /// What a tenant has in the end.
 #[derive(Debug, Default)]
