@@ -14,9 +14,6 @@ use crate::version::Version;
 /// The test issuer's packages call `URL.parse`, which came with this version.
 const LEAST_VERSION: Version = Version::new(22, 1);
 
-/// Where npm links programs.
-const PROGRAMS: &str = "node_modules/.bin";
-
 /// A Node.js that is new enough.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -42,7 +39,7 @@ impl Node {
             );
             install_from_npm(&source, directory)?;
             // npm succeeds also where it could not fetch a package that is optional.
-            let node = directory.join(PROGRAMS).join("node");
+            let node = programs(directory).join("node");
             let installed = read_output(Command::new(node).arg("--version"));
             installed.map(drop).ok_or_else(|| {
                 Failure::Trouble(format!(
@@ -51,7 +48,7 @@ impl Node {
                 ))
             })
         })?;
-        Ok(Self { directory: Some(directory.join(PROGRAMS)) })
+        Ok(Self { directory: Some(programs(&directory)) })
     }
 
     /// The machine's Node.js, whatever its version.
@@ -70,4 +67,14 @@ impl Node {
         // Every directory came out of PATH or from below `target`; only a colon in a name can't be joined.
         env::join_paths(directories).unwrap_or_else(|_| env::var_os("PATH").unwrap_or_default())
     }
+}
+
+/// Where the program is in the directory that npm fills: npm 9 doesn't link it.
+fn programs(directory: &Path) -> PathBuf {
+    let architecture = match env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    directory.join(format!("node_modules/node-linux-{architecture}/bin"))
 }
