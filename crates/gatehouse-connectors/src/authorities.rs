@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use reqwest::ClientBuilder;
+use reqwest::{Client, ClientBuilder};
 
 /// The advice for a machine without authorities.
 pub const NO_AUTHORITIES: &str = "this machine has no certificates of authorities, so no https server can be trusted: \
@@ -29,9 +29,14 @@ pub fn check_authorities() -> Result<bool, BadAuthorities> {
     look().clone()
 }
 
-/// Has a client trust the authorities of this machine; no server at all where there are none.
-pub fn trusting(builder: ClientBuilder) -> ClientBuilder {
-    if has_authorities() { builder } else { builder.tls_certs_only([]) }
+/// Makes a client that trusts the authorities of this machine; no server at all where there are none.
+pub fn build_client(
+    configure: impl Fn(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, reqwest::Error> {
+    match configure(Client::builder()).build() {
+        Err(_) if !has_authorities() => configure(Client::builder()).tls_certs_only([]).build(),
+        built => built,
+    }
 }
 
 fn look() -> &'static Result<bool, BadAuthorities> {

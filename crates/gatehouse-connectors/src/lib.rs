@@ -37,7 +37,7 @@ mod window;
 mod tests;
 
 pub use authorities::{
-    BadAuthorities, NO_AUTHORITIES, check_authorities, has_authorities, trusting,
+    BadAuthorities, NO_AUTHORITIES, build_client, check_authorities, has_authorities,
 };
 pub use catalog::{Catalog, Fault, Settings};
 pub use connector::{

@@ -7,7 +7,7 @@ pub(crate) use talk::Talk;
 use std::pin::Pin;
 use std::time::Duration;
 
-use gatehouse_connectors::{NO_AUTHORITIES, has_authorities, trusting};
+use gatehouse_connectors::{NO_AUTHORITIES, build_client, has_authorities};
 use reqwest::Response;
 use reqwest::header::RETRY_AFTER;
 
@@ -27,14 +27,15 @@ const BUSY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// A client with bounds on how long it waits.
 pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
-    trusting(reqwest::Client::builder())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(SILENCE_TIMEOUT)
-        // A token is not for wherever an answer leads.
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
+    let client = build_client(|builder| {
+        builder
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(SILENCE_TIMEOUT)
+            // A token is not for wherever an answer leads.
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+    });
+    client.map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
 }
 
 /// Runs what asks servers.

@@ -13,7 +13,7 @@ use super::address::{self, Refused};
 use super::allowance::SharedQuotas;
 use super::resolver::Resolver;
 use super::witness::Witness;
-use crate::authorities::trusting;
+use crate::authorities::build_client;
 use crate::connector::Ask;
 use crate::failure::{Failure, FailureKind};
 
@@ -81,8 +81,8 @@ impl Outside {
     ) -> Result<Self, reqwest::Error> {
         let calls_at_once = calls_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
-        let builder = || {
-            trusting(Client::builder())
+        let configure = |builder: ClientBuilder| {
+            builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
                 .pool_idle_timeout(IDLE_TIMEOUT)
@@ -96,7 +96,7 @@ impl Outside {
                 .no_brotli()
                 .no_zstd()
                 .no_deflate()
-                .dns_resolver(resolver)
+                .dns_resolver(resolver.clone())
         };
         Ok(Self {
             allow_insecure_urls,
@@ -105,8 +105,8 @@ impl Outside {
             quotas: SharedQuotas::default(),
             witness: None,
             lack_told: Mutex::default(),
-            here: adapt(builder().no_proxy()).build()?,
-            elsewhere: adapt(builder()).build()?,
+            here: build_client(|builder| adapt(configure(builder).no_proxy()))?,
+            elsewhere: build_client(|builder| adapt(configure(builder)))?,
         })
     }
 

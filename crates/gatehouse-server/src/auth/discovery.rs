@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
-use gatehouse_connectors::trusting;
+use gatehouse_connectors::build_client;
 use gatehouse_core::Timestamp;
 use gatehouse_vault::KeySet;
 use reqwest::{Client, Url};
@@ -59,14 +59,15 @@ impl Discovery {
     pub(super) fn of(issuer: &IssuerUrl) -> Result<Self, BadIssuer> {
         let issuer = issuer.as_str().to_owned();
         let is_plain = Url::parse(&issuer).is_ok_and(|url| url.scheme() == "http");
-        let builder = trusting(Client::builder())
-            .timeout(FETCH_TIMEOUT)
-            .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-            // Where the keys are is what the issuer says itself, not where somebody leads us.
-            .redirect(reqwest::redirect::Policy::none());
-        // What is on this machine is asked without a detour, where others could answer.
-        let builder = if is_plain { builder.no_proxy() } else { builder };
-        let client = builder.build();
+        let client = build_client(|builder| {
+            let builder = builder
+                .timeout(FETCH_TIMEOUT)
+                .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
+                // Where the keys are is what the issuer says itself, not where somebody leads us.
+                .redirect(reqwest::redirect::Policy::none());
+            // What is on this machine is asked without a detour, where others could answer.
+            if is_plain { builder.no_proxy() } else { builder }
+        });
         let client =
             client.map_err(|cause| BadIssuer(format!("no HTTP client: {}", root(&cause))))?;
         Ok(Self { issuer, is_plain, client })

@@ -1,42 +1,26 @@
 //! Looking for many texts at once in the raw bytes of files.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use aho_corasick::AhoCorasick;
 
 /// Texts that are looked for.
 pub(crate) struct Search<'a> {
-    /// By their first bytes: few places of a file begin like one of them.
-    by_start: HashMap<[u8; 3], Vec<&'a [u8]>>,
-    is_start: Vec<bool>,
+    texts: Vec<&'a [u8]>,
+    automaton: AhoCorasick,
 }
 
 impl<'a> Search<'a> {
-    /// For texts of three bytes or more.
     pub(crate) fn new(texts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut by_start: HashMap<_, Vec<_>> = HashMap::new();
-        let mut is_start = vec![false; 1 << 24];
-        for text in texts {
-            let start = *text.first_chunk().expect("it has three bytes or more");
-            is_start[place(start)] = true;
-            by_start.entry(start).or_default().push(text);
-        }
-        Self { by_start, is_start }
+        let texts: Vec<&[u8]> = texts.into_iter().collect();
+        assert!(texts.iter().all(|text| !text.is_empty()), "an empty text is everywhere");
+        let automaton = AhoCorasick::new(&texts).unwrap();
+        Self { texts, automaton }
     }
 
     /// The first of the texts that is there.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<&'a [u8]> {
-        let mut last = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            last = (last << 8 | usize::from(*byte)) & 0xff_ffff;
-            if self.is_start[last] && at >= 2 {
-                let rest = &bytes[at - 2..];
-                let texts = &self.by_start[rest.first_chunk::<3>()?];
-                if let Some(text) = texts.iter().find(|text| rest.starts_with(text)) {
-                    return Some(text);
-                }
-            }
-        }
-        None
+        self.automaton.find(bytes).map(|found| self.texts[found.pattern().as_usize()])
     }
 
     /// The first of the texts that is in one of these files, and in which.
@@ -47,10 +31,6 @@ impl<'a> Search<'a> {
             self.find(&bytes).map(|text| (text, file.clone()))
         })
     }
-}
-
-fn place(start: [u8; 3]) -> usize {
-    usize::from(start[0]) << 16 | usize::from(start[1]) << 8 | usize::from(start[2])
 }
 
 /// The files in this directory and below that were written since this one was.
