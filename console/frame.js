@@ -61,9 +61,16 @@ export function markView(name) {
   seeWhereWeAre();
 }
 
-/** On a phone the menu is wider than the screen. */
+/**
+ * Scrolls the menu to the item of this view: on a phone the menu is wider than the screen. Not by `scrollIntoView`, which in
+ * some browsers also moves the place where Tab begins.
+ */
 function seeWhereWeAre() {
-  menu.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  const item = menu.querySelector('[aria-current]')?.getBoundingClientRect();
+  const seen = menu.getBoundingClientRect();
+  if (!item) return;
+  if (item.left < seen.left) menu.scrollLeft -= seen.left - item.left;
+  if (item.right > seen.right) menu.scrollLeft += item.right - seen.right;
 }
 
 /** @param {boolean} is */
