@@ -13,6 +13,9 @@ import { firstView, offered } from './views.js';
 
 const THEME_WORDS = { auto: 'As the system', light: 'Light', dark: 'Dark' };
 
+/** The room that the menu leaves beside the item of this view. */
+const MARGIN_PIXELS = 16;
+
 const head = h('header', { class: 'head' });
 const menu = h('nav', { class: 'menu', 'aria-label': 'Views' });
 const main = h('main', { id: 'main' });
@@ -69,8 +72,10 @@ function seeWhereWeAre() {
   const item = menu.querySelector('[aria-current]')?.getBoundingClientRect();
   const seen = menu.getBoundingClientRect();
   if (!item) return;
-  if (item.left < seen.left) menu.scrollLeft -= seen.left - item.left;
-  if (item.right > seen.right) menu.scrollLeft += item.right - seen.right;
+  // A little more than the item itself, so that its neighbour shows that there is more.
+  const [left, right] = [item.left - MARGIN_PIXELS, item.right + MARGIN_PIXELS];
+  if (left < seen.left) menu.scrollLeft -= seen.left - left;
+  if (right > seen.right) menu.scrollLeft += right - seen.right;
 }
 
 /** @param {boolean} is */
