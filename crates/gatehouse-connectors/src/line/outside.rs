@@ -96,7 +96,7 @@ impl Outside {
                 .no_brotli()
                 .no_zstd()
                 .no_deflate()
-                .dns_resolver(resolver.clone())
+                .dns_resolver(resolver)
         };
         Ok(Self {
             allow_insecure_urls,
