@@ -110,17 +110,19 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
         environment.push(("TEST_LONG", OsStr::new("1")));
         environment.push(("TEST_GATEHOUSE_BINARY", shipped.as_os_str()));
     }
-    let mut arguments = vec!["test", "--workspace"];
     if !cargo_arguments.is_empty() {
-        arguments.extend(cargo_arguments.iter().map(String::as_str));
-        return cargo::run(&arguments, &environment);
+        let given: Vec<&str> = cargo_arguments.iter().map(String::as_str).collect();
+        // `--workspace` would overrule a package that is named.
+        let names_package = given.iter().any(|it| *it == "-p" || it.starts_with("--package"));
+        let of: &[&str] = if names_package { &[] } else { &["--workspace"] };
+        return cargo::run(&[&["test"], of, &given[..]].concat(), &environment);
     }
     // Without a program there is nothing to test, so this alone ends the chore.
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
-    arguments.push("--no-fail-fast");
+    let rust_tests = ["test", "--workspace", "--no-fail-fast"];
     let mut suites = Suites::default();
-    suites.run("Rust tests, on both stores", || cargo::run(&arguments, &environment));
+    suites.run("Rust tests, on both stores", || cargo::run(&rust_tests, &environment));
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;

@@ -32,7 +32,7 @@ impl Platforms {
             let mut found = Found::new(&search);
             let first = search.plan(is_hint).into_iter();
             let mut asking: FuturesUnordered<_> = first.map(|it| search.ask(ask, it)).collect();
-            // Who isn't where it was seen last may be anywhere. Whoever is slow to say so isn't waited for.
+            // A product that has left its last account may be at any other. A slow account doesn't hold up asking them.
             let patience =
                 sleep_until(Instant::now() + ask.deadline.duration_since(Instant::now()) / 10);
             tokio::pin!(patience);
@@ -61,17 +61,10 @@ impl Platforms {
     }
 
     /// Asks for one product. `accounts` are all that could have it, in their order.
-    pub fn read<'a>(
-        &'a self,
-        accounts: &'a [Arc<LiveAccount>],
-        id: &'a ProductId,
-        ask: Ask,
-    ) -> BoxFuture<'a, Reading> {
-        Box::pin(async move {
-            let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
-            let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
-            Reading { product: products.into_iter().next(), troubles }
-        })
+    pub async fn read(&self, accounts: &[Arc<LiveAccount>], id: &ProductId, ask: Ask) -> Reading {
+        let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
+        let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
+        Reading { product: products.into_iter().next(), troubles }
     }
 }
 

@@ -122,7 +122,8 @@ impl StandIn {
             let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });
             let answering = Arc::clone(&desk);
             let serving = Serving::start(Arc::new(move |asked| answering.reply(&asked))).await;
-            let serving = serving.map_err(|cause| format!("nobody can listen here: {cause}"))?;
+            let serving = serving
+                .map_err(|cause| format!("no port of this machine can be listened on: {cause}"))?;
             let url = format!("http://{}", serving.address());
             let access = account_for(&desk.manifest, recording, &url)?;
             {

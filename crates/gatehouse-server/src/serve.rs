@@ -165,7 +165,7 @@ impl Server {
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }
-            // On the embedded store nobody else can be at work: what was taken up before is free.
+            // This server alone uses the embedded store, so every lease in it is of a process that has ended.
             app.store.forget_leases().await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
@@ -184,7 +184,7 @@ impl Server {
             let operator_listener = operator_socket.map(|socket| {
                 Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
             });
-            // Before anybody is answered, so that nobody is let through by the whole of a limit that is shared.
+            // Before the first request, so that each request is held against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);
             let presence = Presence::begin(&app, listen).await?;
             Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })

@@ -30,7 +30,7 @@ use gatehouse_core::Timestamp;
 use crate::clock::Clock;
 use crate::error::{Failure, StoreError};
 use crate::meter::{Kind, StoreMeter};
-use work::{ReadRow, StartWork};
+use work::{ReadRow, StartWork, collect_into, once, repeatable};
 
 /// How long a request may look at many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
@@ -101,14 +101,10 @@ impl Db {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
-        let mut each = |row: &Row<'_>| {
-            found.push(read(row)?);
-            Ok(())
-        };
-        self.read(sql, values, &mut each).await?;
+        self.read(sql, values, &mut collect_into(&mut found, read)).await?;
         Ok(found)
     }
 
@@ -180,7 +176,7 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (start, result) = work::erase(self.runs_work_once(), self.tx(), work);
+        let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
         result.take(self.transact(Limit::Short(line), start).await)
     }
 
@@ -214,7 +210,7 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (start, result) = work::erase_once(self.tx(), work);
+        let (start, result) = work::erase(self.tx(), once(work));
         result.take(self.transact(Limit::Long(limit), start).await)
     }
 
@@ -242,7 +238,7 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let (start, result) = work::erase(self.runs_work_once(), self.tx(), work);
+        let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
         result.take(self.look(limit, start).await)
     }
 
@@ -367,14 +363,10 @@ impl Tx {
         &self,
         sql: &'static str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
-        let mut each = |row: &Row<'_>| {
-            found.push(read(row)?);
-            Ok(())
-        };
-        self.read(sql, values, &mut each).await?;
+        self.read(sql, values, &mut collect_into(&mut found, read)).await?;
         Ok(found)
     }
 
@@ -405,17 +397,15 @@ impl Tx {
         &self,
         sql: &str,
         values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
-        let mut each = |row: &Row<'_>| {
-            found.push(read(row)?);
-            Ok(())
-        };
+        let mut each = collect_into(&mut found, read);
         match &self.link {
             Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &mut each),
             Link::Postgres(session) => session.rows_once(sql, values, &mut each).await,
         }?;
+        drop(each);
         Ok(found)
     }
 

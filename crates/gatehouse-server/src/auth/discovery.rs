@@ -63,7 +63,7 @@ impl Discovery {
             let builder = builder
                 .timeout(FETCH_TIMEOUT)
                 .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
-                // Where the keys are is what the issuer says itself, not where somebody leads us.
+                // The issuer's own document names the address of its keys; a redirect must not.
                 .redirect(reqwest::redirect::Policy::none());
             // What is on this machine is asked without a detour, where others could answer.
             if is_plain { builder.no_proxy() } else { builder }

@@ -93,46 +93,47 @@ where
     }
 }
 
-/// Erases work that a driver may run several times; where `runs_once`, the work is moved and not cloned.
-pub(super) fn erase<T, E, Work, Run>(
-    runs_once: bool,
+/// Erases work. A driver that runs the work again calls `work` again.
+pub(super) fn erase<T, E, Run>(
     tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
-    work: Work,
+    mut work: impl FnMut(Tx) -> Run + Send + 'static,
 ) -> (StartWork, ResultSlot<T, E>)
 where
     T: Send + 'static,
     E: Failure + Send + 'static,
-    Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
     Run: Future<Output = Result<T, E>> + Send + 'static,
 {
     let slot = ResultSlot::new();
     let results = ResultSlot(Arc::clone(&slot.0));
-    let mut work = Some(work);
-    let start = move |link| {
-        let work = if runs_once { work.take() } else { work.clone() };
-        let work = work.expect("a driver that runs work once runs it once");
-        results.run(work(tx.clone()(link)))
-    };
+    let start = move |link| results.run(work(tx.clone()(link)));
     (Box::new(start), slot)
 }
 
-/// Erases work that a driver runs once.
-pub(super) fn erase_once<T, E, Work, Run>(
-    tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
-    work: Work,
-) -> (StartWork, ResultSlot<T, E>)
-where
-    T: Send + 'static,
-    E: Failure + Send + 'static,
-    Work: FnOnce(Tx) -> Run + Send + 'static,
-    Run: Future<Output = Result<T, E>> + Send + 'static,
-{
-    let slot = ResultSlot::new();
-    let results = ResultSlot(Arc::clone(&slot.0));
+/// Work for a driver that runs it once: moved, not cloned.
+pub(super) fn once<Run>(work: impl FnOnce(Tx) -> Run) -> impl FnMut(Tx) -> Run {
     let mut work = Some(work);
-    let start = move |link| {
-        let work = work.take().expect("a driver that runs work once runs it once");
-        results.run(work(tx.clone()(link)))
-    };
-    (Box::new(start), slot)
+    move |tx| work.take().expect("a driver that runs work once runs it once")(tx)
+}
+
+/// Work for a driver that may run it several times; where it `runs_once`, moved and not cloned.
+pub(super) fn repeatable<Run>(
+    runs_once: bool,
+    work: impl FnOnce(Tx) -> Run + Clone,
+) -> impl FnMut(Tx) -> Run {
+    let mut work = Some(work);
+    move |tx| {
+        let work = if runs_once { work.take() } else { work.clone() };
+        work.expect("a driver that runs work once runs it once")(tx)
+    }
+}
+
+/// Receives rows into a list, each as `read` makes it.
+pub(super) fn collect_into<'a, T: Send>(
+    found: &'a mut Vec<T>,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'a,
+) -> impl FnMut(&Row<'_>) -> Result<(), StoreError> + Send + 'a {
+    move |row| {
+        found.push(read(row)?);
+        Ok(())
+    }
 }

@@ -30,7 +30,7 @@ impl Held {
             if n > 0 {
                 return;
             }
-            assert!(began.elapsed() < WAIT_LIMIT, "nobody waits");
+            assert!(began.elapsed() < WAIT_LIMIT, "no transaction waits for the lock");
         }
     }
 

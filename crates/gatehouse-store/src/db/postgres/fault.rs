@@ -10,7 +10,10 @@ impl From<tokio_postgres::Error> for StoreError {
             return Self::TooSlow;
         }
         let passing = cause.code().is_none_or(is_passing);
-        let is_taken = cause.code() == Some(&SqlState::UNIQUE_VIOLATION);
+        // Two servers that make the same table at once clash in one of these ways; which one depends on their timing.
+        let clashes =
+            [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_OBJECT, SqlState::DUPLICATE_TABLE];
+        let is_taken = cause.code().is_some_and(|code| clashes.contains(code));
         // The driver's own text is only "db error": what the server said is its source.
         let text = match cause.as_db_error() {
             Some(said) => format!("{}: {}", said.code().code(), said.message()),
