@@ -1,8 +1,8 @@
 //! Calling cargo for the workspace that this xtask belongs to, and what it has built, from wherever it was started.
 
 use std::env;
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,8 +12,25 @@ use crate::failure::Failure;
 /// Runs `cargo ARGUMENTS` in the workspace root with `environment` added, its output going
 /// straight through.
 pub(crate) fn run(arguments: &[&str], environment: &[(&str, &OsStr)]) -> Result<(), Failure> {
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    start("cargo", &program, arguments, environment)
+    start("cargo", &cargo(), arguments, environment, None)
+}
+
+/// Does the same, and shows the output only when all is done: for what runs beside something else.
+pub(crate) fn run_beside(
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<(), Failure> {
+    let unusable = |cause| Failure::Trouble(format!("output of cargo can't be kept: {cause}"));
+    let path = target_directory().join("beside.log");
+    let log = File::create(&path).map_err(unusable)?;
+    let result = start("cargo", &cargo(), arguments, environment, Some(log));
+    let mut output = File::open(&path).map_err(unusable)?;
+    io::copy(&mut output, &mut io::stdout().lock()).map_err(unusable)?;
+    result
+}
+
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Runs a program that cargo has just built, into `debug` or `release`, in the same way.
@@ -23,7 +40,7 @@ pub(crate) fn run_built(
     arguments: &[&str],
     environment: &[(&str, &OsStr)],
 ) -> Result<(), Failure> {
-    start(name, find_binary(build, name)?.as_os_str(), arguments, environment)
+    start(name, find_binary(build, name)?.as_os_str(), arguments, environment, None)
 }
 
 fn start(
@@ -31,6 +48,7 @@ fn start(
     program: &OsStr,
     arguments: &[&str],
     environment: &[(&str, &OsStr)],
+    log: Option<File>,
 ) -> Result<(), Failure> {
     let settings: String = environment
         .iter()
@@ -43,6 +61,15 @@ fn start(
     let mut command = Command::new("sh");
     command.args(["-c", r#"ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$0" "$@""#]).arg(program);
     forget_own_package(&mut command);
+    let cannot_run = |error| {
+        let program = program.display();
+        Failure::Trouble(format!(
+            "cannot run {program}: {error}; where that is cargo, install it or set CARGO"
+        ))
+    };
+    if let Some(log) = log {
+        command.stderr(log.try_clone().map_err(cannot_run)?).stdout(log);
+    }
     let status = command
         .args(arguments)
         .envs(environment.iter().copied())
@@ -50,12 +77,7 @@ fn start(
         // The same with and without a terminal: nothing that is run waits for somebody.
         .stdin(Stdio::null())
         .status()
-        .map_err(|error| {
-            let program = program.display();
-            Failure::Trouble(format!(
-                "cannot run {program}: {error}; where that is cargo, install it or set CARGO"
-            ))
-        })?;
+        .map_err(cannot_run)?;
     if status.success() { Ok(()) } else { Err(Failure::Program { name, status }) }
 }
 

@@ -121,8 +121,15 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
+    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
+    let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
+    let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
-    suites.run("Rust tests, on both stores", || cargo::run(&rust_tests, &environment));
+    suites.run_both(
+        ("end-to-end tests", || cargo::run(&of_programs, &environment)),
+        ("unit tests, on both stores", || cargo::run_beside(&of_units, &environment)),
+    );
+    suites.run("examples in the documentation", || cargo::run(&in_documentation, &environment));
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;
@@ -267,4 +274,20 @@ fn lint() -> Result<(), Failure> {
         console::lint(&Node::find_or_install()?)
     });
     suites.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_to_end_tests_are_the_only_ones_outside_of_their_crate() {
+        let root = cargo::workspace_root();
+        let crates = root.join("crates").read_dir().unwrap().map(|it| it.unwrap().path());
+        let packages = crates.chain(["bench", "xtask"].map(|it| root.join(it)));
+        let tests = packages.filter_map(|it| it.join("tests").read_dir().ok()).flatten();
+        let tests: Vec<PathBuf> = tests.map(|it| it.unwrap().path()).collect();
+        // `test` names them, so another one would not be run.
+        assert_eq!(tests, [root.join("crates/gatehouse/tests/e2e")]);
+    }
 }

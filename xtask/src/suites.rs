@@ -1,5 +1,6 @@
 //! Suites of tests: each runs whatever becomes of the others, and the end names those that failed.
 
+use std::thread;
 use std::time::Instant;
 
 use crate::failure::Failure;
@@ -17,15 +18,30 @@ struct SuiteResult {
     passed: bool,
 }
 
+impl SuiteResult {
+    fn of(name: &str, suite: impl FnOnce() -> Result<(), Failure>) -> Self {
+        let start = Instant::now();
+        let passed = suite().inspect_err(Failure::print).is_ok();
+        Self { name: name.to_owned(), seconds: start.elapsed().as_secs(), passed }
+    }
+}
+
 impl Suites {
     /// Runs a suite. A failure is reported now, and once more by [`Suites::finish`].
     pub(crate) fn run(&mut self, name: &str, suite: impl FnOnce() -> Result<(), Failure>) {
-        let start = Instant::now();
-        let passed = suite().inspect_err(Failure::print).is_ok();
-        self.results.push(SuiteResult {
-            name: name.to_owned(),
-            seconds: start.elapsed().as_secs(),
-            passed,
+        self.results.push(SuiteResult::of(name, suite));
+    }
+
+    /// Runs two suites at the same time, because each leaves the processor idle now and then.
+    pub(crate) fn run_both(
+        &mut self,
+        (first_name, first): (&str, impl FnOnce() -> Result<(), Failure>),
+        (second_name, second): (&str, impl FnOnce() -> Result<(), Failure> + Send),
+    ) {
+        thread::scope(|scope| {
+            let second = scope.spawn(|| SuiteResult::of(second_name, second));
+            self.results.push(SuiteResult::of(first_name, first));
+            self.results.push(second.join().expect("a suite fails, it does not panic"));
         });
     }
 
@@ -65,6 +81,16 @@ mod tests {
         assert!(ran);
         let Err(Failure::Trouble(text)) = suites.finish() else { panic!("the first has failed") };
         assert_eq!(text, "1 of 2 suites failed: first; the reasons are above");
+    }
+
+    #[test]
+    fn of_two_suites_at_once_either_may_fail() {
+        let broken = || Err(Failure::Trouble("broken".to_owned()));
+        let mut suites = Suites::default();
+        suites.run_both(("first", || Ok(())), ("second", broken));
+        suites.run_both(("third", broken), ("fourth", || Ok(())));
+        let Err(Failure::Trouble(text)) = suites.finish() else { panic!("two have failed") };
+        assert_eq!(text, "2 of 4 suites failed: second, third; the reasons are above");
     }
 
     #[test]
