@@ -67,7 +67,7 @@ pub use answer_body::{AnswerBody, BrokenOff};
 pub use arrival::{Arrival, Door};
 pub use client::ClientBody;
 pub use contract::ContractBody;
-pub use csv::write_row as write_csv_row;
+pub use csv::{Cell as CsvCell, write_row as write_csv_row};
 pub use dispatch::handle;
 pub(crate) use intake::HEADER_BYTES_MAX;
 pub use tenant::TenantBody;

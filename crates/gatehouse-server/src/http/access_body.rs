@@ -5,7 +5,7 @@
 use gatehouse_core::{ShownAccess, Status, TaskId, TenantName, Timestamp};
 
 use super::address::Address;
-use super::csv;
+use super::csv::{self, Cell};
 use super::json::Json;
 use crate::app::access::OneTimePassword;
 
@@ -166,7 +166,10 @@ pub(super) fn write_row(
         start.as_str(),
         end.as_ref().map_or("", |end| end.as_str()),
     ];
-    csv::write_row(table, cells);
+    csv::write_row(
+        table,
+        COLUMNS.iter().zip(cells).map(|(name, text)| Cell::of_column(name, text)),
+    );
 }
 
 #[cfg(test)]

@@ -3,30 +3,56 @@
 /// What makes a spreadsheet take a cell for a formula, when it stands at its beginning.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
+/// What stands in one cell.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'c> {
+    /// A text. One that a spreadsheet would run gets a `'` in front, which spreadsheets take for «this is text».
+    Text(&'c str),
+    /// A username or password, exactly as a device has to send it.
+    Credential(&'c str),
+}
+
+impl<'c> From<&'c str> for Cell<'c> {
+    fn from(text: &'c str) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'c> Cell<'c> {
+    /// The cell of a column, which is known by its name.
+    pub fn of_column(name: &str, text: &'c str) -> Self {
+        match name {
+            "username" | "password" => Self::Credential(text),
+            _ => Self::Text(text),
+        }
+    }
+
+    fn write(self, table: &mut Vec<u8>) {
+        let (guard, text) = match self {
+            Self::Text(text) if text.starts_with(FORMULA) => ("'", text),
+            Self::Text(text) | Self::Credential(text) => ("", text),
+        };
+        if !text.contains(['"', ',', '\r', '\n']) {
+            table.extend_from_slice(guard.as_bytes());
+            table.extend_from_slice(text.as_bytes());
+            return;
+        }
+        table.push(b'"');
+        table.extend_from_slice(guard.as_bytes());
+        table.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+        table.push(b'"');
+    }
+}
+
 /// Adds a row. The first row of a table has the names of its columns.
-///
-/// A cell that a spreadsheet would run gets a `'` in front, which spreadsheets take for «this is text».
-pub fn write_row<'c>(table: &mut Vec<u8>, cells: impl IntoIterator<Item = &'c str>) {
+pub fn write_row<'c>(table: &mut Vec<u8>, cells: impl IntoIterator<Item: Into<Cell<'c>>>) {
     for (n, cell) in cells.into_iter().enumerate() {
         if n > 0 {
             table.push(b',');
         }
-        write_cell(table, cell);
+        cell.into().write(table);
     }
     table.extend_from_slice(b"\r\n");
-}
-
-fn write_cell(table: &mut Vec<u8>, cell: &str) {
-    let guard = if cell.starts_with(FORMULA) { "'" } else { "" };
-    if !cell.contains(['"', ',', '\r', '\n']) {
-        table.extend_from_slice(guard.as_bytes());
-        table.extend_from_slice(cell.as_bytes());
-        return;
-    }
-    table.push(b'"');
-    table.extend_from_slice(guard.as_bytes());
-    table.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
-    table.push(b'"');
 }
 
 #[cfg(test)]

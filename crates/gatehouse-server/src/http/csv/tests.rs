@@ -61,6 +61,28 @@ fn what_a_spreadsheet_would_run_is_text() {
     }
 }
 
+#[test]
+fn a_credential_comes_out_as_it_is() {
+    let mut table = Vec::new();
+    let cells = ["=1+1", "-x", "@a", "+49", "\tx", "a\"b"].map(Cell::Credential);
+    write_row(&mut table, cells);
+    assert_eq!(String::from_utf8(table).unwrap(), "=1+1,-x,@a,+49,\tx,\"a\"\"b\"\r\n");
+}
+
+#[test]
+fn usernames_and_passwords_are_the_credentials() {
+    for (column, text) in [
+        ("username", "=a\r\n"),
+        ("password", "=a\r\n"),
+        ("name", "'=a\r\n"),
+        ("deviceName", "'=a\r\n"),
+    ] {
+        let mut table = Vec::new();
+        write_row(&mut table, [Cell::of_column(column, "=a")]);
+        assert_eq!(String::from_utf8(table).unwrap(), text, "{column}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_can_be_read(rows in prop::collection::vec(prop::collection::vec(any::<String>(), 1..5), 0..5)) {
