@@ -11,6 +11,7 @@ mod connections;
 mod listener;
 mod open_files;
 mod own_turn;
+mod target;
 mod tls;
 mod wire;
 

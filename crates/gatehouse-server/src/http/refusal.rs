@@ -29,8 +29,8 @@ pub(crate) fn explain(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<Vec<u8
         }
         _ => (
             "Malformed request",
-            "the request's line or headers can't be read as HTTP/1.1; in an address, `<`, `>` and \
-             `\"` are written %3C, %3E and %22",
+            "the request's line or headers can't be read as HTTP/1.1; in an address, a space is written \
+             %20, and of a request that doesn't wait for the answer before it `<`, `>` and `\"` %3C, %3E and %22",
         ),
     };
     Some(message(Problem::new(status, title, detail), now()))

@@ -1,4 +1,4 @@
-//! A request's body that tells the connection when it is waited for.
+//! A request's body that tells the connection when it is waited for, and how long it is.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +17,11 @@ pub(super) struct AwaitedBody<B> {
 }
 
 impl<B> AwaitedBody<B> {
-    pub(super) fn new(body: B, activity: Arc<Activity>) -> Self {
+    pub(super) fn new(body: B, activity: Arc<Activity>) -> Self
+    where
+        B: Body,
+    {
+        activity.expect_body(body.size_hint().exact());
         Self { body, activity, waiting: None }
     }
 }

@@ -99,6 +99,8 @@ struct State {
     n_begun: u64,
     /// How many of the requests wait for their bodies.
     n_awaited: usize,
+    /// How many bytes the body of the last request has, where its head says so.
+    body_bytes: Option<u64>,
     /// Whether an answer waits for the client to read.
     blocked: bool,
     /// Since when it has been idle, or waiting for the client, if it is.
@@ -114,6 +116,7 @@ impl Activity {
             n_requests: 0,
             n_begun: 0,
             n_awaited: 0,
+            body_bytes: None,
             blocked: false,
             since: Instant::now(),
         };
@@ -129,7 +132,24 @@ impl Activity {
         let mut state = self.lock();
         state.n_requests += 1;
         state.n_begun += 1;
+        state.body_bytes = None;
         Busy(Arc::clone(self))
+    }
+
+    /// Notes how many bytes the body of the request has that has just begun, where its head says so.
+    pub(super) fn expect_body(&self, n_bytes: Option<u64>) {
+        self.lock().body_bytes = n_bytes;
+    }
+
+    /// How many bytes the body of the last request has, where its head says so.
+    pub(super) fn body_bytes(&self) -> Option<u64> {
+        self.lock().body_bytes
+    }
+
+    /// How many requests there have ever been, when none of them is under way.
+    pub(super) fn n_begun_at_rest(&self) -> Option<u64> {
+        let state = self.lock();
+        (state.n_requests == 0).then_some(state.n_begun)
     }
 
     /// How many requests there have ever been.

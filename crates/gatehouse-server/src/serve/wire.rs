@@ -2,7 +2,8 @@
 //!
 //! hyper waits for a request's head without a word and closes without one. Here a head that does not arrive
 //! in time is answered with 408, a connection without a request is closed after a while, and a client
-//! that doesn't read its answer is cut off. What hyper refuses by itself gets the problem body.
+//! that doesn't read its answer is cut off. What hyper refuses by itself gets the problem body; what it would refuse
+//! of a target that people typed is encoded.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::connections::Activity;
+use super::target::RequestTarget;
 use crate::config::Limits;
 use crate::http::refusal;
 
@@ -37,6 +39,9 @@ pub(super) struct Wire<Io> {
     activity: Arc<Activity>,
     limits: Limits,
     protocol: Protocol,
+    target: RequestTarget,
+    /// What has come, is encoded and had no room yet; and how much of it has been handed on.
+    encoded: (Vec<u8>, usize),
     /// When the first byte of a head came, and how many requests there had been by then.
     head: Option<(Instant, u64)>,
     /// Runs while nothing comes. It may be early: what it stands for is looked up when it comes.
@@ -70,6 +75,8 @@ impl<Io> Wire<Io> {
             activity,
             limits,
             protocol: Protocol::Unknown(0),
+            target: RequestTarget::new(),
+            encoded: (Vec::new(), 0),
             head: None,
             read_timer: None,
             write_timer: None,
@@ -102,6 +109,34 @@ impl<Io> Wire<Io> {
                 self.head = Some((Instant::now(), n_begun));
             }
         }
+    }
+
+    /// Encodes what has to be, of bytes that have come to stand in the buffer.
+    fn encode(&mut self, buffer: &mut ReadBuf<'_>, n_before: usize) {
+        if self.is_http2() {
+            return;
+        }
+        if let Some(encoded) = self.target.encode(&buffer.filled()[n_before..], &self.activity) {
+            buffer.set_filled(n_before);
+            self.encoded = (encoded, 0);
+            self.hand_on(buffer);
+        }
+    }
+
+    /// Hands on what was encoded; false when there is nothing.
+    fn hand_on(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
+        let (bytes, n_gone) = &mut self.encoded;
+        let rest = &bytes[*n_gone..];
+        if rest.is_empty() {
+            return false;
+        }
+        let n = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..n]);
+        *n_gone += n;
+        if *n_gone == bytes.len() {
+            self.encoded = (Vec::new(), 0);
+        }
+        true
     }
 
     /// Until when the client may be silent, and whether it is in the middle of a head. Nothing while
@@ -247,11 +282,15 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<Io> {
         if self.farewell.is_some() {
             return self.poll_farewell(cx, buffer);
         }
+        if self.hand_on(buffer) {
+            return Poll::Ready(Ok(()));
+        }
         let n_filled = buffer.filled().len();
         match Pin::new(&mut self.io).poll_read(cx, buffer) {
             Poll::Pending => self.poll_silence(cx, buffer),
             Poll::Ready(result) => {
                 self.note(&buffer.filled()[n_filled..]);
+                self.encode(buffer, n_filled);
                 Poll::Ready(result)
             }
         }

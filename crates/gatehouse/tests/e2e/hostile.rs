@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::process::*;
+use super::socket::Socket;
 use reqwest::Method;
 
 /// Sends bytes as they are and reads until the server closes.
@@ -45,7 +46,8 @@ async fn what_is_no_http_gets_the_problem_body_too() {
     let long = "x".repeat(70_000);
     for (request, status) in [
         ("GARBAGE\r\n\r\n".to_owned(), 400),
-        ("GET /a<b HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
+        ("GET /a\u{1}b HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
+        ("GET /a b HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/7.3\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/1.1\r\nhost : x\r\n\r\n".to_owned(), 400),
         ("GET /-/live HTTP/1.1\r\nconnection: close\r\n\r\n".to_owned(), 400),
@@ -99,4 +101,61 @@ async fn a_huge_body_is_refused_and_memory_stays_flat() {
     assert!(grown < 64 * 1024, "it grew by {grown} KiB");
     let (status, contracts) = server.json(Method::GET, "/acme/contract", None).await;
     assert_eq!((status, &contracts[0]["accessCount"]), (200, &1.into()), "nothing was written");
+}
+
+#[tokio::test]
+async fn an_address_is_taken_as_people_type_it() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    let typed = format!(
+        "GET /acme/access?createdAt>=2026-01-01&name=\"é|{{}}\\^`<>\" HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
+        server.token
+    );
+    let mut socket = Socket::open(server.address());
+    for _ in 0..2 {
+        socket.send(&typed);
+        let answer = socket.answer();
+        assert!(answer.starts_with("HTTP/1.1 200 ") && !answer.contains("x-ignored"), "{answer}");
+        // A request with a body lies between, and is as it was sent.
+        let body = r#"{"contractId": "payg", "deviceName": "GET /<> HTTP/1.1"}"#;
+        socket.send(&format!(
+            "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            server.token,
+            body.len()
+        ));
+        let made = socket.answer();
+        assert!(made.contains(r#""deviceName":"GET /<> HTTP/1.1""#), "{made}");
+    }
+    // Byte by byte it is the same.
+    for byte in typed.chars() {
+        socket.send(byte.encode_utf8(&mut [0; 4]));
+    }
+    let answer = socket.answer();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+
+    // What was sent before the answer to the one before is left as it is, and refused.
+    let mut socket = Socket::open(server.address());
+    socket.send(&format!("{typed}{typed}"));
+    let answer = socket.answer();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert_problem(&socket.rest(), 400);
+
+    // A body that nothing reads is not taken for a head, although it looks like one: what follows begins where it should.
+    let mut socket = Socket::open(server.address());
+    let body = "GET /<<<< HTTP/1.1\r\nhost: x\r\n\r\n";
+    for _ in 0..2 {
+        let n_bytes = body.len();
+        socket.send(&format!(
+            "GET /-/live?<> HTTP/1.1\r\nhost: x\r\ncontent-length: {n_bytes}\r\n\r\n{body}"
+        ));
+        let answer = socket.answer();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        socket.send(&typed);
+        let answer = socket.answer();
+        assert!(
+            answer.starts_with("HTTP/1.1 200 ") && answer.contains("x-total-count"),
+            "{answer}"
+        );
+    }
 }

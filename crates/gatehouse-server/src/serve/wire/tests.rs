@@ -191,3 +191,16 @@ async fn an_answer_goes_out_whole_however_little_is_taken_at_a_time() {
     tokio::join!(write, async { line.client.read_exact(&mut got).await.unwrap() });
     assert_eq!(got, answer.concat());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_target_is_encoded_however_little_is_read_at_a_time() {
+    let mut line = Line::new();
+    line.client.write_all("POST /é< HTTP/1.1\r\n\r\n<body>".as_bytes()).await.unwrap();
+    drop(line.client);
+    let mut read = Vec::new();
+    let mut byte = [0];
+    while line.wire.read(&mut byte).await.unwrap() == 1 {
+        read.push(byte[0]);
+    }
+    assert_eq!(String::from_utf8(read).unwrap(), "POST /%C3%A9%3C HTTP/1.1\r\n\r\n<body>");
+}
