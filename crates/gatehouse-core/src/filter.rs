@@ -20,7 +20,8 @@
 //! piece, so it may be encoded whole or in part. A piece without a raw `=` (behind `filter=`) may be a
 //! whole expression that a client's library has encoded: it is decoded and read as if it stood there
 //! raw. That happens once. What comes out of it must have its operators raw. A `%` that begins no
-//! escape is itself, and so is a `+`.
+//! escape is itself, and so is a `+`: in the query of a request it means a space, which the server has
+//! turned it into before.
 
 pub mod access;
 pub mod product;

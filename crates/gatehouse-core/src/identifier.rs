@@ -44,7 +44,8 @@ impl IdentifierKind {
     pub fn form(self) -> &'static str {
         match self {
             Self::Iccid => "`89` followed by 14 to 18 digits",
-            Self::Imsi | Self::Msisdn => "6 to 15 digits",
+            Self::Imsi => "6 to 15 digits",
+            Self::Msisdn => "6 to 15 digits, with or without a `+` in front",
             Self::SerialNumber => {
                 "5 to 22 digits, or `SL-DF-` followed by 1 to 64 letters, digits or hyphens"
             }
@@ -101,6 +102,18 @@ impl Identifier {
         } else {
             Err(BadIdentifier { kind, value: text.chars().take(VALUE_CHARS_MAX).collect() })
         }
+    }
+
+    /// Reads an identifier as people write it: an MSISDN may have a `+` in front.
+    pub fn given(kind: IdentifierKind, text: &str) -> Result<Self, BadIdentifier> {
+        let plain = match kind {
+            IdentifierKind::Msisdn => text.strip_prefix('+').unwrap_or(text),
+            _ => text,
+        };
+        Self::parse(kind, plain).map_err(|bad| BadIdentifier {
+            value: text.chars().take(VALUE_CHARS_MAX).collect(),
+            ..bad
+        })
     }
 
     /// Its kind.

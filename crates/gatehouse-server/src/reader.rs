@@ -86,8 +86,13 @@ pub struct Reader<'f> {
     is_object: bool,
     known: Vec<&'static str>,
     forbidden: Vec<&'static str>,
+    /// Whether `null` means that an optional field is absent.
+    is_null_absent: bool,
     faults: &'f mut Faults,
 }
+
+/// What TMF clients say of the type of everything that they send.
+const TYPE_NAMES: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
 
 impl<'f> Reader<'f> {
     /// Begins to read an object. `path` is the way to it; empty for the body itself.
@@ -107,8 +112,21 @@ impl<'f> Reader<'f> {
             is_object,
             known: Vec::new(),
             forbidden: Vec::new(),
+            is_null_absent: false,
             faults,
         }
+    }
+
+    /// Reads the body of a POST: in it, an optional field that is `null` is absent.
+    pub fn of_post(mut self) -> Self {
+        self.is_null_absent = true;
+        self
+    }
+
+    /// Reads something to be made: as the body of a POST, and without the names of its type.
+    pub fn of_creation(mut self) -> Self {
+        self.fields.retain(|(name, _)| !TYPE_NAMES.contains(&name.as_str()));
+        self.of_post()
     }
 
     /// Takes a field that must be there.
@@ -137,7 +155,7 @@ impl<'f> Reader<'f> {
     ) -> Option<T> {
         self.known.push(name);
         let json = self.take(name)?;
-        self.read(name, json, read)
+        if self.is_absent(&json) { None } else { self.read(name, json, read) }
     }
 
     /// Refuses a field that is known but has no business here.
@@ -165,7 +183,7 @@ impl<'f> Reader<'f> {
 
     /// Whether there is a field of this name that was not taken yet, whatever it is.
     pub fn holds(&self, name: &str) -> bool {
-        self.fields.iter().any(|(field, _)| field == name)
+        self.fields.iter().any(|(field, json)| field == name && !self.is_absent(json))
     }
 
     /// Whether it is an object without fields.
@@ -185,6 +203,10 @@ impl<'f> Reader<'f> {
                     .add(path, format!("is not a field of this object; it may have {known}"));
             }
         }
+    }
+
+    fn is_absent(&self, json: &Json) -> bool {
+        self.is_null_absent && matches!(json, Json::Null)
     }
 
     fn take(&mut self, name: &str) -> Option<Json> {

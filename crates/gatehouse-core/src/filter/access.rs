@@ -1,5 +1,7 @@
 //! What can be asked of accesses.
 
+use std::borrow::Cow;
+
 use super::{Condition, Expression, Fault, Operator, Vocabulary, Word};
 use crate::access::Access;
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
@@ -94,7 +96,7 @@ impl Alternative {
     fn narrow(&mut self, condition: &Condition) -> Result<bool, Fault> {
         let value = condition.value.as_str();
         let span = || {
-            Span::compared(condition.operator, value)
+            Span::compared(condition.operator, &with_sign(value))
                 .map_err(|bad| Fault { name: condition.name.into(), reason: bad.to_string() })
         };
         Ok(match condition.name {
@@ -107,6 +109,14 @@ impl Alternative {
             "startDateTime" => must_be_in(&mut self.start, span()?),
             _ => must_be_in(self.end.get_or_insert(Span::ALWAYS), span()?),
         })
+    }
+}
+
+/// A time with the sign of its offset: in a query, a `+` that isn't encoded is a space.
+fn with_sign(time: &str) -> Cow<'_, str> {
+    match time.rsplit_once(' ') {
+        Some((local, offset)) if local.contains(':') => format!("{local}+{offset}").into(),
+        _ => time.into(),
     }
 }
 

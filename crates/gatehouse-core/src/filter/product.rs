@@ -1,5 +1,7 @@
 //! What can be asked of products.
 
+use std::borrow::Cow;
+
 use super::{Expression, Fault, Operator, Vocabulary, Word};
 use crate::account::Account;
 use crate::identifier::{Identifier, IdentifierKind};
@@ -142,7 +144,12 @@ impl Alternative {
                 let kind = IdentifierKind::ALL.into_iter().find(|it| it.filter_name() == other);
                 let kind = kind.expect("every other word of the vocabulary is a kind");
                 for text in value.split(',') {
-                    match Identifier::parse(kind, text) {
+                    // The `+` of a number is a space by now, unless it was encoded.
+                    let number = match text.strip_prefix(' ') {
+                        Some(rest) if kind == IdentifierKind::Msisdn => format!("+{rest}").into(),
+                        _ => Cow::Borrowed(text),
+                    };
+                    match Identifier::given(kind, &number) {
                         Ok(identifier) => self.identifiers.push(identifier),
                         Err(bad) => {
                             faults.push(Fault { name: name.into(), reason: bad.to_string() });

@@ -70,3 +70,14 @@ fn only_cards_have_check_digits() {
     assert_eq!(luhn_digit("7992739871"), Some('3'));
     assert_eq!(luhn_digit("79x"), None);
 }
+
+#[test]
+fn an_msisdn_may_have_a_plus_in_front() {
+    let given = |text| Identifier::given(IdentifierKind::Msisdn, text);
+    assert_eq!(given("+4915112345678").unwrap().value(), "4915112345678");
+    assert_eq!(given("4915112345678"), given("+4915112345678"));
+    for bad in ["++4915112345678", "+", "+12345", "49+15112345678", " 4915112345678"] {
+        assert_eq!(given(bad).unwrap_err().value, bad);
+    }
+    assert!(Identifier::given(IdentifierKind::Imsi, "+262011234567890").is_err());
+}

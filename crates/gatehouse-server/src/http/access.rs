@@ -132,7 +132,8 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
 
-fn read_wanted(mut body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+    let mut body = body.of_creation();
     let contract_id = body.required("contractId", parsed);
     let username = body.optional("username", parsed);
     let password = body.optional("password", password);

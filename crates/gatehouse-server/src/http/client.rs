@@ -86,7 +86,8 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
-    let (name, scopes) = call.object(|mut body| {
+    let (name, scopes) = call.object(|body| {
+        let mut body = body.of_creation();
         let name = body.optional("name", parsed);
         let scopes = body.required("scope", |json: Json| {
             parse_scopes(&text(json)?).map_err(|bad| bad.to_string())

@@ -408,7 +408,8 @@ impl Entrance<'_> {
             }
         };
         let query = self.parts.uri.query().unwrap_or_default();
-        let query = Query::parse(query, operation.query, operation.filter, headers);
+        let mut query = Query::parse(query, operation.query, operation.filter, headers);
+        query.check_fields(operation.fields);
         seen.ignored = query.ignored();
         if operation.query.is_empty() {
             query.check()?;

@@ -59,7 +59,7 @@ pub(super) struct Asked {
 pub(super) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
     let json = Json::parse(bytes).map_err(Problem::malformed)?;
     let mut faults = Faults::default();
-    let mut body = Reader::new(json, "", &mut faults);
+    let mut body = Reader::new(json, "", &mut faults).of_post();
     let mut items = Vec::new();
     let mut is_empty = true;
     for it in List::ALL {
@@ -146,7 +146,7 @@ impl Item {
     fn parse(list: List, text: &str) -> Result<Self, String> {
         match list {
             List::Of(kind) => {
-                Identifier::parse(kind, text).map(Self::Identifier).map_err(|bad| bad.to_string())
+                Identifier::given(kind, text).map(Self::Identifier).map_err(|bad| bad.to_string())
             }
             List::Ids => {
                 text.parse().map(Self::Id).map_err(|bad: gatehouse_core::product::BadProductId| {

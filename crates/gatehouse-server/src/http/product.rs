@@ -17,15 +17,12 @@ use super::find_body;
 use super::media::JSON;
 use super::paging;
 use super::problem::Problem;
-use super::product_body::{Fields, View};
-use super::query::{PAGE_NUMBER, PAGE_SIZE};
+use super::product_body::{FIELD_NAMES, Fields, View};
+use super::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE};
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation, Pages};
 use super::slots::TenantPlace;
 use crate::app::Error;
-
-/// Which fields of products are to be shown.
-pub(super) const FIELDS: &str = "fields";
 
 pub(super) const LIST: Operation = Operation {
     method: "GET",
@@ -33,6 +30,7 @@ pub(super) const LIST: Operation = Operation {
     summary: "Lists connections at all platforms, a share of the page from each account that matches",
     need: Need::Scope(Scope::ProductRead),
     query: &[PAGE_NUMBER, PAGE_SIZE, FIELDS],
+    fields: FIELD_NAMES,
     pages: Pages::Gathered,
     filter: Some(&filter::VOCABULARY),
     answers: &[Answer {

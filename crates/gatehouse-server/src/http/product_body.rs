@@ -11,6 +11,7 @@ use super::address::{Address, encoded};
 use super::json::Json;
 use super::party::Party;
 use super::problem::Problem;
+use super::query::{self, NO_FIELDS};
 
 /// About as many bytes as an answer has beside its products.
 const ENVELOPE_BYTES: usize = 1024;
@@ -38,7 +39,7 @@ impl Field {
         Self::Type,
     ];
 
-    fn as_str(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Href => "href",
             Self::Status => "status",
@@ -50,6 +51,18 @@ impl Field {
         }
     }
 }
+
+/// The fields that a request may name. The first one is always there.
+pub(crate) const FIELD_NAMES: &[&str] = &[
+    "id",
+    Field::Href.as_str(),
+    Field::Status.as_str(),
+    Field::ConnectivityType.as_str(),
+    Field::ProductCharacteristic.as_str(),
+    Field::RelatedParty.as_str(),
+    Field::CustomProperty.as_str(),
+    Field::Type.as_str(),
+];
 
 /// Which fields of products a request wants to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +76,6 @@ pub(crate) enum Fields {
 }
 
 impl Fields {
-    /// The word that stands for no fields, alone.
-    const NONE: &str = "none";
-
     /// About as many bytes as a product has.
     fn bytes(&self) -> usize {
         match self {
@@ -78,15 +88,12 @@ impl Fields {
     /// Reads names with commas between them. Those of no field are ignored; without any name at all, all
     /// fields are wanted.
     pub(crate) fn read(text: &str) -> Self {
-        let mut names = text.split(',').map(str::trim).filter(|name| !name.is_empty()).peekable();
-        if names.peek().is_none() {
-            return Self::All;
+        let names: Vec<&str> = query::field_names(text).collect();
+        match names[..] {
+            [] => Self::All,
+            [NO_FIELDS] => Self::None,
+            _ => Self::Named(Field::ALL.map(|field| names.contains(&field.as_str()))),
         }
-        let names: Vec<&str> = names.collect();
-        if names == [Self::NONE] {
-            return Self::None;
-        }
-        Self::Named(Field::ALL.map(|field| names.contains(&field.as_str())))
     }
 
     /// What platforms are to be asked for, so that all of these can be shown.

@@ -22,6 +22,12 @@ pub(crate) const PAGE_SIZE: &str = "pageSize";
 /// The parameters that choose a page of a list.
 pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
 
+/// Which fields of things are to be shown: their names, with commas between them.
+pub(crate) const FIELDS: &str = "fields";
+
+/// Stands for no fields, alone.
+pub(crate) const NO_FIELDS: &str = "none";
+
 /// What must be encoded in the value of a parameter.
 const VALUE: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b'@');
@@ -39,6 +45,8 @@ pub(crate) struct Query {
     expression: Expression,
     /// All of it but for the page, for links to other pages.
     kept: String,
+    /// Whether the client wants a fault for what would be ignored.
+    is_strict: bool,
 }
 
 impl Query {
@@ -49,10 +57,12 @@ impl Query {
         filter: Option<&Vocabulary>,
         headers: &HeaderMap,
     ) -> Self {
-        let mut query = Self::default();
+        // What HTTP libraries send for a space. Escapes are read after that, so a `+` out of `%2B` stays.
+        let raw = raw.replace('+', "%20");
+        let mut query = Self { is_strict: is_strict(headers), ..Self::default() };
         let ignored = match filter {
             Some(vocabulary) => {
-                query.expression = Expression::parse(raw, vocabulary);
+                query.expression = Expression::parse(&raw, vocabulary);
                 query.kept.clone_from(&query.expression.kept);
                 for (name, value) in std::mem::take(&mut query.expression.request) {
                     if !PAGE.contains(&name) {
@@ -62,17 +72,36 @@ impl Query {
                 }
                 std::mem::take(&mut query.expression.ignored)
             }
-            None => query.read_plain(raw, known),
+            None => query.read_plain(&raw, known),
         };
-        let is_strict = is_strict(headers);
-        for Ignored { name, reason } in ignored {
-            if is_strict {
-                query.fault(&shortened(&name), reason);
-            } else if query.ignored.len() <= NAMES_MAX && !query.ignored.contains(&name) {
-                query.ignored.push(name);
-            }
-        }
+        ignored.into_iter().for_each(|it| query.ignore(it));
         query
+    }
+
+    /// Takes a name of a field that nothing has for something to be ignored; `known` are the others.
+    pub(crate) fn check_fields(&mut self, known: &[&str]) {
+        let names: Vec<&str> = self.value(FIELDS).into_iter().flat_map(field_names).collect();
+        if names == [NO_FIELDS] {
+            return;
+        }
+        let unknown = names.into_iter().filter(|name| !known.contains(name));
+        let unknown: Vec<String> = unknown.map(str::to_owned).collect();
+        if self.is_strict && !unknown.is_empty() {
+            let names = shortened(&unknown.join(", "));
+            let reason = format!("must hold {}, and holds {names}", known.join(", "));
+            return self.fault(FIELDS, reason);
+        }
+        for name in unknown {
+            self.ignore(Ignored { name, reason: String::new() });
+        }
+    }
+
+    fn ignore(&mut self, Ignored { name, reason }: Ignored) {
+        if self.is_strict {
+            self.fault(&shortened(&name), reason);
+        } else if self.ignored.len() <= NAMES_MAX && !self.ignored.contains(&name) {
+            self.ignored.push(name);
+        }
     }
 
     /// Reads a query that is nothing but parameters.
@@ -156,6 +185,11 @@ impl Query {
         }
         if names.is_empty() { None } else { Some(names.join(", ")) }
     }
+}
+
+/// The names in the value of [`FIELDS`].
+pub(crate) fn field_names(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 fn decode(text: &str) -> String {

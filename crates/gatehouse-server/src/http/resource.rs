@@ -84,6 +84,8 @@ pub(crate) struct Operation {
     pub(crate) need: Need,
     /// The query parameters that it knows.
     pub(crate) query: &'static [&'static str],
+    /// What its parameter `fields` may name, where it has that.
+    pub(crate) fields: &'static [&'static str],
     /// What its pages are like, where it has such parameters.
     pub(crate) pages: Pages,
     /// What can be asked of the things that it lists. The whole query is then one expression.
@@ -112,6 +114,7 @@ impl Operation {
         is_listed: true,
         need: Need::AdminOfAll,
         query: &[],
+        fields: &[],
         pages: Pages::Counted,
         filter: None,
         headers: &[],

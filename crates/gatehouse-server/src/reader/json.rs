@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::FAULTS_MAX;
+use super::{FAULTS_MAX, TYPE_NAMES};
 
 /// A JSON value, or what YAML has of it.
 #[derive(Clone, PartialEq)]
@@ -88,8 +88,11 @@ pub(crate) enum Keep {
 
 /// Whether a field is worth keeping, beside those that were kept.
 pub(super) fn is_kept(name: &str, known: &[&str], kept: &[(String, Json)]) -> bool {
-    let is_first = known.contains(&name) && !kept.iter().any(|(other, _)| other == name);
-    is_first || kept.len() < known.len() + FAULTS_MAX
+    let is_of_type = TYPE_NAMES.contains(&name);
+    let is_expected = known.contains(&name) || is_of_type;
+    let is_first = is_expected && !kept.iter().any(|(other, _)| other == name);
+    // Once is enough of what may be ignored: repeated, it takes no room from faults.
+    is_first || (!is_of_type && kept.len() < known.len() + TYPE_NAMES.len() + FAULTS_MAX)
 }
 
 impl<'de> DeserializeSeed<'de> for Keep {

@@ -47,7 +47,7 @@ fn all_faults_are_reported_at_once() {
 }
 
 #[test]
-fn null_is_a_wrong_type_everywhere() {
+fn null_is_a_wrong_type() {
     let body = br#"{"id": null, "secret": null, "at": null, "status": null, "count": null,
         "items": null}"#;
     insta::assert_snapshot!(faults(body), @r"
@@ -58,6 +58,30 @@ fn null_is_a_wrong_type_everywhere() {
     count must be a whole number, not null
     items must be a list, not null
     ");
+}
+
+#[test]
+fn in_a_post_an_optional_field_that_is_null_is_absent() {
+    let json =
+        Json::parse(br#"{"id": null, "secret": null, "count": null, "count": 3, "x": null}"#);
+    let mut faults = Faults::default();
+    let mut reader = Reader::new(json.unwrap(), "", &mut faults).of_post();
+    assert!(reader.holds("count") && !reader.holds("secret"));
+    reader.required("id", parsed::<ContractId>);
+    assert!(reader.optional("secret", password).is_none());
+    assert_eq!(reader.optional("count", number(1, 9)), None);
+    reader.finish();
+    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @"id must be a string, not null; count is there more than once; x is not a field of this object; it may have id, secret, count");
+}
+
+#[test]
+fn the_names_of_its_type_are_no_fault_of_something_to_be_made() {
+    let json = br#"{"id": "c", "@type": "x", "@type": 1, "@baseType": null, "@schemaLocation": {}, "@x": 1}"#;
+    let mut faults = Faults::default();
+    let mut reader = Reader::new(Json::parse(json).unwrap(), "", &mut faults).of_creation();
+    reader.required("id", parsed::<ContractId>);
+    reader.finish();
+    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @"@x is not a field of this object; it may have id");
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Try {
             ("--serial-number", IdentifierKind::SerialNumber, &self.serial_number),
         ] {
             for text in texts {
-                let read = Identifier::parse(kind, text);
+                let read = Identifier::given(kind, text);
                 let identifier = read.map_err(|bad| format!("{flag} {bad}"))?;
                 if !identifiers.contains(&identifier) {
                     identifiers.push(identifier);

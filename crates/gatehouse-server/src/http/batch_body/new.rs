@@ -28,7 +28,7 @@ pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
     };
     let json = json.parse(bytes).map_err(Problem::malformed)?;
     let mut faults = Faults::default();
-    let mut body = Reader::new(json, "", &mut faults);
+    let mut body = Reader::new(json, "", &mut faults).of_creation();
     match (body.holds("numberOfAccesses"), body.holds("accesses")) {
         (true, true) => {
             body.fault_of_whole("must hold `numberOfAccesses` or `accesses`, and holds both");
@@ -48,7 +48,7 @@ pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
 }
 
 fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
-    let mut item = Reader::new(json, &format!("accesses[{index}]"), faults);
+    let mut item = Reader::new(json, &format!("accesses[{index}]"), faults).of_creation();
     let username = item.optional("username", text);
     let password = item.optional("password", text);
     let device_name = item.optional("deviceName", text);

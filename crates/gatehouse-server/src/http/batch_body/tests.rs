@@ -110,9 +110,7 @@ fn a_number_of_accesses_is_whole_and_within_its_bounds() {
         let expected = "numberOfAccesses must be a whole number from 1 to 3, not ";
         assert!(said.starts_with(expected), "{bad}: {said}");
     }
-    for (bad, kind) in
-        [("\"2\"", "a string"), ("null", "null"), ("[]", "a list"), ("{}", "an object")]
-    {
+    for (bad, kind) in [("\"2\"", "a string"), ("[]", "a list"), ("{}", "an object")] {
         let said = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
         assert_eq!(said, format!("numberOfAccesses must be a whole number, not {kind}"));
     }
@@ -135,12 +133,12 @@ fn a_list_has_at_least_one_element_and_no_more_than_are_allowed() {
 
 #[test]
 fn ill_formed_items_are_faults_of_the_request_by_position() {
-    let body = r#"{"contractId": 7, "accesses": [{"usrname": "x", "username": 1, "password": null}, 5,
+    let body = r#"{"contractId": 7, "accesses": [{"usrname": "x", "username": 1, "password": true}, 5,
                    {"deviceName": {"a": [1]}, "deviceName": "d"}], "colour": 1, "contractId": "c"}"#;
     insta::assert_snapshot!(new(body), @r"
     contractId must be a string, not a number
     accesses[0].username must be a string, not a number
-    accesses[0].password must be a string, not null
+    accesses[0].password must be a string, not a boolean
     accesses[0].usrname is not a field of this object; it may have username, password, deviceName
     accesses[1] must be an object, not a number
     accesses[2].deviceName must be a string, not an object
@@ -148,6 +146,23 @@ fn ill_formed_items_are_faults_of_the_request_by_position() {
     colour is not a field of this object; it may have contractId, numberOfAccesses, accesses
     contractId is there more than once
     ");
+}
+
+#[test]
+fn what_is_ignored_hides_no_fault() {
+    let ignored = r#""@type": 0,"#.repeat(200);
+    let body = format!(
+        r#"{{{ignored} "contractId": "c", "accesses": [{{{ignored} "usrname": "x"}}], "x": 1}}"#
+    );
+    let said = new(&body);
+    assert!(
+        said.starts_with("accesses[0].usrname is not") && said.contains("\nx is not"),
+        "{said}"
+    );
+    let change = change(
+        r#"{"operationType": "terminate", "accessesIdList": ["x"], "operationBody": {}, "@type": 1}"#,
+    );
+    assert!(change.starts_with("@type is not a field"), "{change}");
 }
 
 #[test]
@@ -169,7 +184,6 @@ fn a_value_out_of_bounds_is_a_fault_of_its_item() {
 #[test]
 fn a_list_of_another_kind_is_a_fault() {
     for (bad, kind) in [
-        ("null", "null"),
         ("{\"a\": 1}", "an object"),
         ("\"x\"", "a string"),
         ("7", "a number"),
@@ -370,7 +384,7 @@ fn likely(fields: &'static [&'static str]) -> impl Strategy<Value = Value> {
         .prop_map(|fields| json!(fields))
 }
 
-const OF_NEW: &[&str] = &["contractId", "numberOfAccesses", "accesses", "x"];
+const OF_NEW: &[&str] = &["contractId", "numberOfAccesses", "accesses", "@type", "x"];
 const OF_CHANGE: &[&str] = &["operationType", "accessesIdList", "operationBody", "x"];
 
 fn names<T>(

@@ -56,13 +56,16 @@ fn a_body_that_is_no_search_is_refused_with_every_fault_by_position() {
                    terminalSNList, iotConnectionProductIdList";
     assert_eq!(refused(&json!({})), [nothing]);
     assert_eq!(refused(&json!({"iccidList": [], "imsiList": []})), [nothing]);
+    assert_eq!(refused(&json!({"iccidList": null})), [nothing]);
     assert_eq!(refused(&json!([])), ["body must be an object, not a list"]);
     assert_eq!(
-        refused(&json!({"imsiList": ["123456"], "iccidList": [CARD, null, 7], "msisdnList": null})),
+        refused(
+            &json!({"imsiList": ["123456"], "iccidList": [CARD, null, 7], "msisdnList": {}, "terminalSNList": null})
+        ),
         [
             "iccidList[1] must be a string, not null",
             "iccidList[2] must be a string, not a number",
-            "msisdnList must be a list, not null",
+            "msisdnList must be a list, not an object",
         ]
     );
     let unknown = refused(&json!({"iccidList": [CARD], "iccids": []}));

@@ -62,15 +62,16 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "01a1dd4d-f106-78de-9e83-53ca57782672".into(),
         ),
         "X-Ignored-Params" => (
-            "Query parameters that were ignored, with commas between: the first 32, and `...` where \
-             there are more",
+            "Query parameters, and names in `fields`, that were ignored, with commas between: the first 32, \
+             and `...` where there are more",
             text("^[ -~]+$"),
             "colour, size".into(),
         ),
         "X-Total-Count" => ("How many there are on all pages together", seconds(), 8_123.into()),
         "X-Passwords-Until" => (
             "Until when the passwords that the Task gave can be read: in it, in its table and among its items. \
-             Missing as long as it is not over, and where there are none, or none any more",
+             Missing as long as it is not over, for a token without `access:write`, and where there are none, or \
+             none any more",
             shown_time(),
             "2026-11-16T03:43:54.935Z".into(),
         ),

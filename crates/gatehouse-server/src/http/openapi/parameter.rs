@@ -9,7 +9,7 @@ use super::schema::product::product_id;
 use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
 use crate::http::idempotency;
-use crate::http::product::FIELDS;
+use crate::http::query::FIELDS;
 use crate::http::resource::{Operation, Pages, Resource};
 
 /// What an operation takes beside its body, in the order in which people need it.
@@ -30,7 +30,7 @@ pub(super) fn parameters(
         FIELDS => json!({
             "name": FIELDS, "in": "query",
             "description": "Which fields to show, with commas between their names; `id` is always there, and \
-                what is no field is ignored. `none`, alone: only `id`, `href` and `correlationId`. Left out or \
+                what is no field is ignored and named in X-Ignored-Params. `none`, alone: only `id`, `href` and `correlationId`. Left out or \
                 empty: all.",
             "schema": {"type": "string"},
         }),
@@ -161,7 +161,7 @@ fn filter(vocabulary: &Vocabulary) -> String {
     let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     format!(
         "Conditions `name operator value`, such as `{first}=A&{second}=B;{first}=C`. `&` joins them, `;` \
-         separates alternatives and binds less. A space is `%20`, a `+` is a plus. `filter=` may stand before \
+         separates alternatives and binds less. A raw `+` is a space, a plus is `%2B`. `filter=` may stand before \
          any condition or be left out, so each condition can also be a parameter of its own. An expression may \
          be percent-encoded as a whole. At most {ALTERNATIVES_MAX} alternatives and {CONDITIONS_MAX} \
          conditions. What is not known here is ignored and named in X-Ignored-Params."

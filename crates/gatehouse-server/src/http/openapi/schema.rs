@@ -117,6 +117,28 @@ fn object(required: &[&str], properties: Value) -> Value {
     schema
 }
 
+/// The body of a POST that has these fields and no others: `null` means that one which isn't required is absent.
+fn posted(required: &[&str], mut properties: Value) -> Value {
+    for (name, schema) in properties.as_object_mut().into_iter().flatten() {
+        if required.contains(&name.as_str()) {
+            continue;
+        }
+        if schema["type"] != "null" {
+            schema["type"] = json!([schema["type"], "null"]);
+        }
+    }
+    object(required, properties)
+}
+
+/// The same for something to be made: the names of its type, which TMF clients send, are ignored.
+fn made(required: &[&str], properties: Value) -> Value {
+    let mut schema = posted(required, properties);
+    for name in ["@type", "@baseType", "@schemaLocation"] {
+        schema["properties"][name] = json!({"description": "Ignored"});
+    }
+    schema
+}
+
 /// All schemas, by name.
 pub(super) fn schemas(limits: &Limits) -> Value {
     let mut schemas = Map::new();
@@ -191,7 +213,7 @@ fn accesses() -> Value {
             object(&required, access(Some(shown_once()))),
             "An access after a change, with its password where the change set one",
         ),
-        "NewAccess": described(object(&["contractId"], json!({
+        "NewAccess": described(made(&["contractId"], json!({
             "contractId": described(name(), "A contract of the tenant that may get new accesses"),
             "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
             "password": password("Left out: 24 letters and digits that nobody can guess."),
@@ -355,7 +377,7 @@ fn clients() -> Value {
     });
     let required = ["clientId", "scope", "createdAt"];
     json!({
-        "NewClient": described(object(&["scope"], json!({
+        "NewClient": described(made(&["scope"], json!({
             "name": described(name(), "A name for people"),
             "scope": scope("What its tokens may allow"),
         })), "A client to be made"),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What no field may be, beside what its own bounds forbid.
+/// What no field may be, beside what its own bounds forbid. (`null` means that an optional field of a POST is absent.)
 const WRONG_TYPES: [&str; 6] = ["null", "7", "true", "[]", "{}", "1.5"];
 
 async fn assert_refused(gate: &Gatehouse, method: &str, path: &str, body: &str, field: &str) {
@@ -19,7 +19,8 @@ async fn every_field_of_a_creation() {
     let text = |n: usize| format!("\"{}\"", "x".repeat(n));
     assert_refused(&gate, "POST", "/acme/access", "{}", "contractId").await;
     for field in ["contractId", "username", "deviceName", "password"] {
-        let mut values: Vec<String> = WRONG_TYPES.iter().map(|it| (*it).to_owned()).collect();
+        let types = WRONG_TYPES.iter().filter(|it| **it != "null" || field == "contractId");
+        let mut values: Vec<String> = types.map(|it| (*it).to_owned()).collect();
         values.push(text(0));
         values.push(if field == "password" { text(73) } else { text(129) });
         if field == "password" {
@@ -52,6 +53,38 @@ async fn every_field_of_a_creation() {
     let counts: Vec<u64> =
         counts.as_array().unwrap().iter().map(|it| it["accessCount"].as_u64().unwrap()).collect();
     assert_eq!(counts, [0, 0, 0], "nothing was written");
+}
+
+#[tokio::test]
+async fn what_tmf_clients_send_besides_is_no_fault_of_a_creation() {
+    for gate in Gatehouse::on_each("sent_besides").await {
+        let types =
+            r#""@type": "RealizingResource", "@baseType": null, "@schemaLocation": {"a": [1]}"#;
+        let nulls = r#""username": null, "password": null, "deviceName": null"#;
+        let body = format!(r#"{{"contractId": "payg", {nulls}, {types}}}"#);
+        let (path, made) = gate.create(&body).await;
+        assert!(made["username"].as_str().unwrap().starts_with("u-"), "{made}");
+        assert_eq!(made.get("deviceName"), None, "{made}");
+        assert_eq!(made["@baseType"], "Resource");
+        let batch = format!(
+            r#"{{"contractId": "payg", "numberOfAccesses": null, "accesses": [{{{nulls}, {types}}}], {types}}}"#
+        );
+        let task = gate.accept("/acme/access/batch", serde_json::from_str(&batch).unwrap()).await;
+        gate.work().await;
+        assert_eq!(gate.get(&task).await.json()["accesses"].as_array().unwrap().len(), 1);
+        let counted = format!(
+            r#"{{"contractId": "payg", "numberOfAccesses": 2, "accesses": null, {types}}}"#
+        );
+        gate.accept("/acme/access/batch", serde_json::from_str(&counted).unwrap()).await;
+
+        // An update is a merge patch, where `null` would remove something.
+        assert_refused(&gate, "PATCH", &path, r#"{"status": null}"#, "status").await;
+        assert_refused(&gate, "PATCH", &path, r#"{"status": "SUSPENDED", "@type": "x"}"#, "@type")
+            .await;
+        let update = r#"{"operationType": "update", "accessesIdList": ["x"], "operationBody": {"status": null}}"#;
+        assert_refused(&gate, "POST", "/acme/access/batchUpdate", update, "operationBody.status")
+            .await;
+    }
 }
 
 #[tokio::test]
@@ -127,9 +160,10 @@ async fn every_field_of_a_search() {
         ["iccidList", "imsiList", "msisdnList", "terminalSNList", "iotConnectionProductIdList"];
     assert_refused(&gate, "POST", path, "{}", "body").await;
     for list in lists {
-        for value in ["null", "7", "true", "{}", "\"x\"", "1.5"] {
+        for value in ["7", "true", "{}", "\"x\"", "1.5"] {
             assert_refused(&gate, "POST", path, &format!(r#"{{"{list}": {value}}}"#), list).await;
         }
+        assert_refused(&gate, "POST", path, &format!(r#"{{"{list}": null}}"#), "body").await;
         for item in WRONG_TYPES {
             let body = format!(r#"{{"{list}": ["x", {item}]}}"#);
             assert_refused(&gate, "POST", path, &body, &format!("{list}[1]")).await;

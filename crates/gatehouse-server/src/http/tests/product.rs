@@ -156,6 +156,47 @@ async fn what_is_unknown_in_a_list_is_ignored_unless_the_client_minds() {
 }
 
 #[tokio::test]
+async fn a_name_of_no_field_is_ignored_unless_the_client_minds() {
+    let gate = Gatehouse::new().await;
+    for (fields, ignored) in [
+        (
+            "id,href,status,connectivityType,productCharacteristic,relatedParty,customProperty,@type",
+            None,
+        ),
+        ("none", None),
+        ("+none,", None),
+        ("", None),
+        ("colour", Some("colour")),
+        ("id,colour,Status,,a%26b", Some("colour, Status, a&b")),
+        ("none,status", Some("none")),
+    ] {
+        let path = format!("/acme/product?pageSize=1&pageNumber=1&fields={fields}");
+        let seen = gate.get(&path).await;
+        assert_eq!((seen.status, seen.header("x-ignored-params")), (206, ignored), "{fields}");
+        let strict = gate.ask("GET", &path, &[("prefer", "handling=strict")], "").await;
+        assert_eq!(strict.status == 400, ignored.is_some(), "{fields}: {}", strict.body);
+    }
+}
+
+#[tokio::test]
+async fn an_msisdn_is_taken_with_its_plus() {
+    let gate = Gatehouse::new().await;
+    let list = |number: &str| format!("/acme/product?pageSize=1&pageNumber=1&msisdn={number}");
+    for number in
+        ["+4915112345678", "%2B4915112345678", "%204915112345678", "1234567,+4915112345678"]
+    {
+        assert_eq!(gate.get(&list(number)).await.status, 206, "{number}");
+    }
+    for number in ["++4915112345678", "+%2B4915112345678", "4915112345678+", "+"] {
+        assert_eq!(gate.get(&list(number)).await.invalid(), ["MSISDN"], "{number}");
+    }
+    assert_eq!(gate.get(&list("1234567").replace("msisdn=", "imsi=+")).await.invalid(), ["IMSI"]);
+    let body = r#"{"msisdnList": ["+4915112345678"]}"#;
+    let found = gate.post("/acme/product/find", body).await;
+    assert_eq!((found.status, &found.json()["errors"]), (200, &serde_json::json!([])));
+}
+
+#[tokio::test]
 async fn the_last_page_is_the_tenants_own() {
     for gate in Gatehouse::on_each("the_last_page_is_the_tenants").await {
         gate.put("/-/admin/tenants/acme", r#"{"pageNumberMax": 2}"#).await;

@@ -13,6 +13,19 @@ pub(super) fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<Str
     found
 }
 
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        other => panic!("the type {other} is not known here"),
+    }
+}
+
 fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     let words = schema.as_object().unwrap_or_else(|| panic!("no schema: {schema}"));
     for (word, says) in words {
@@ -23,14 +36,9 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
                 hold(document, there, value, at, found);
                 true
             }
-            "type" => match says.as_str().unwrap() {
-                "object" => value.is_object(),
-                "array" => value.is_array(),
-                "string" => value.is_string(),
-                "integer" => value.is_u64() || value.is_i64(),
-                "number" => value.is_number(),
-                "boolean" => value.is_boolean(),
-                other => panic!("{at}: the type {other} is not known here"),
+            "type" => match says.as_array() {
+                Some(types) => types.iter().any(|it| is_of_type(value, it.as_str().unwrap())),
+                None => is_of_type(value, says.as_str().unwrap()),
             },
             "const" => value == says,
             "enum" => says.as_array().unwrap().contains(value),

@@ -27,13 +27,26 @@ fn finish(shown: String, faults: BTreeSet<String>) -> Told {
     if faults.is_empty() { Ok(shown) } else { Err(faults) }
 }
 
+/// A field of something to be made; `null` stands for none.
+fn given<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
+    object.get(name).filter(|it| !it.is_null())
+}
+
+/// What something to be made may have besides.
+const IGNORED: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
+
 pub(super) fn new(body: &Value, max: usize) -> Told {
     let mut faults = BTreeSet::new();
     if !body.is_object() {
         return Err(["body".to_owned()].into());
     }
-    unknown(body, "", &["contractId", "numberOfAccesses", "accesses"], &mut faults);
-    if body.get("numberOfAccesses").is_some() == body.get("accesses").is_some() {
+    unknown(
+        body,
+        "",
+        &[&IGNORED[..], &["contractId", "numberOfAccesses", "accesses"]].concat(),
+        &mut faults,
+    );
+    if given(body, "numberOfAccesses").is_some() == given(body, "accesses").is_some() {
         faults.insert("body".into());
     }
     let contract = body["contractId"].as_str().filter(|it| it.parse::<ContractId>().is_ok());
@@ -41,13 +54,13 @@ pub(super) fn new(body: &Value, max: usize) -> Told {
         faults.insert("contractId".into());
     }
     let mut shown = contract.unwrap_or_default().to_owned();
-    if let Some(count) = body.get("numberOfAccesses") {
+    if let Some(count) = given(body, "numberOfAccesses") {
         match count.as_f64().filter(|it| it.fract() == 0.0 && (1.0..=max as f64).contains(it)) {
             Some(count) => shown += &format!("\ncount {count}"),
             None => drop(faults.insert("numberOfAccesses".into())),
         }
     }
-    if let Some(items) = body.get("accesses") {
+    if let Some(items) = given(body, "accesses") {
         let all = items.as_array().cloned().unwrap_or_default();
         if !(1..=max).contains(&all.len()) {
             faults.insert("accesses".into());
@@ -64,10 +77,15 @@ fn new_item(item: &Value, path: &str, faults: &mut BTreeSet<String>) -> String {
         faults.insert(path.into());
         return String::new();
     }
-    unknown(item, &format!("{path}."), &["username", "password", "deviceName"], faults);
+    unknown(
+        item,
+        &format!("{path}."),
+        &[&IGNORED[..], &["username", "password", "deviceName"]].concat(),
+        faults,
+    );
     let mut unfit = Vec::new();
     for field in ["username", "password", "deviceName"] {
-        let Some(value) = item.get(field) else { continue };
+        let Some(value) = given(item, field) else { continue };
         let Some(text) = value.as_str() else {
             faults.insert(format!("{path}.{field}"));
             continue;

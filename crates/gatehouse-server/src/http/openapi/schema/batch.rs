@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    UUID, constant, count, described, device_name, name, object, password, reference, username,
+    UUID, constant, count, described, device_name, made, name, object, password, reference,
+    username,
 };
 use crate::config::Limits;
 
@@ -24,26 +25,29 @@ fn requests(items_max: u64) -> Value {
             "description": "Identifiers of accesses; one that is repeated counts once",
         })
     };
+    let absent = || json!({"type": "null", "description": "Left out"});
     let change = ["operationType", "accessesIdList", "operationBody"];
     json!({
         "NewBatch": {
             "description": "Accesses to be made: so many, or these",
             "anyOf": [reference("NewBatchByNumber"), reference("NewBatchByList")],
         },
-        "NewBatchByNumber": described(object(&["contractId", "numberOfAccesses"], json!({
+        "NewBatchByNumber": described(made(&["contractId", "numberOfAccesses"], json!({
             "contractId": contract(),
+            "accesses": absent(),
             "numberOfAccesses": {
                 "type": "integer", "minimum": 1, "maximum": items_max, "description": "How many",
             },
         })), "So many accesses, with everything generated"),
-        "NewBatchByList": described(object(&["contractId", "accesses"], json!({
+        "NewBatchByList": described(made(&["contractId", "accesses"], json!({
             "contractId": contract(),
+            "numberOfAccesses": absent(),
             "accesses": {
                 "type": "array", "minItems": 1, "maxItems": items_max, "items": reference("NewItem"),
                 "description": "Which",
             },
         })), "Accesses one by one; what is left out of one is generated"),
-        "NewItem": described(object(&[], json!({
+        "NewItem": described(made(&[], json!({
             "username": described(username(), "Left out: `u-` and 16 characters of `a-z2-7`"),
             "password": password("Left out: 24 letters and digits that nobody can guess."),
             "deviceName": described(device_name(), "A name for people"),
@@ -85,7 +89,8 @@ fn answers() -> Value {
     outcome["accesses"] = json!({
         "type": "array", "items": reference("UpdatedAccess"),
         "description": "DONE and FAILED: the accesses of items that succeeded, in request order and as \
-            they are now; with a password that the Task gave them, while that is kept and still theirs",
+            they are now; for a token with `access:write`, with a password that the Task gave them, while that is \
+            kept and still theirs",
     });
     outcome["errors"] = json!({
         "type": "array", "items": reference("TaskError"),

@@ -4,7 +4,7 @@ use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX};
 use gatehouse_core::{IdentifierKind, ids};
 use serde_json::{Value, json};
 
-use super::{address, constant, described, name, object, reference};
+use super::{address, constant, described, name, object, posted, reference};
 
 /// A product's identifier, in an answer or a path.
 pub(in crate::http::openapi) fn product_id() -> Value {
@@ -124,7 +124,7 @@ fn find() -> Value {
     };
     let ids = "the canonical name of a platform, `-`, and what the platform calls the connection";
     let mut schema = described(
-        object(
+        posted(
             &[],
             json!({
                 "iccidList": list("Numbers of cards", IdentifierKind::Iccid.form()),
