@@ -3,6 +3,7 @@
 import { path, problemOf, send, whole } from '../api.js';
 import { toTable } from '../csv.js';
 import { h, replace } from '../element.js';
+import { may } from '../session.js';
 import { allItems } from '../task.js';
 import { whilePressed } from './form.js';
 import { repeat } from './later.js';
@@ -81,7 +82,13 @@ const untilWhen = (until) => [
 
 const withoutPasswords = () => [
   h('h2', { id: 'download-title' }, 'The accesses as a file'),
-  h('p', {}, 'There are no passwords here: the batch set none, or their time is over.'),
+  h(
+    'p',
+    {},
+    may('access:write')
+      ? 'There are no passwords here: the batch set none, or their time is over.'
+      : 'There are no passwords here: your token may read accesses, but only one with access:write sees passwords.',
+  ),
 ];
 
 /**

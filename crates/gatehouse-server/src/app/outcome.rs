@@ -97,6 +97,11 @@ impl App {
 }
 
 impl Outcome {
+    /// The same for a caller who may read accesses, and not the passwords of new ones.
+    pub fn without_passwords(self) -> Self {
+        Self { key: None, ..self }
+    }
+
     /// Whose Task it is.
     pub fn tenant(&self) -> &TenantName {
         &self.tenant

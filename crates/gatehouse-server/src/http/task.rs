@@ -59,7 +59,8 @@ pub(super) const LIST: Operation = Operation {
 pub(super) const READ: Operation = Operation {
     method: "GET",
     id: "readTask",
-    summary: "Reads a Task, and when it is over what came of it, passwords included while they are kept",
+    summary: "Reads a Task, and when it is over what came of it; with `access:write`, passwords included \
+        while they are kept",
     need: Need::Scope(Scope::AccessRead),
     answers: &[
         Answer {
@@ -122,8 +123,8 @@ pub(super) const PROGRESS: Operation = Operation {
 pub(super) const ITEMS: Operation = Operation {
     method: "GET",
     id: "listItems",
-    summary: "Lists what came of the items of a Task that is over, in request order, passwords included \
-        while they are kept",
+    summary: "Lists what came of the items of a Task that is over, in request order; with `access:write`, \
+        passwords included while they are kept",
     need: Need::Scope(Scope::AccessRead),
     query: &[STATE, PAGE_NUMBER, PAGE_SIZE],
     answers: &[Answer {
@@ -223,7 +224,9 @@ fn confidential(reply: Reply, until: Option<Timestamp>) -> Reply {
 
 async fn find(call: &Call) -> Result<Outcome, Problem> {
     let id: TaskId = call.param("taskId", "task")?;
-    Ok(call.app().outcome(call.tenant(), id).await?)
+    let outcome = call.app().outcome(call.tenant(), id).await?;
+    let may_see_passwords = call.caller().rights.allow(Scope::AccessWrite);
+    Ok(if may_see_passwords { outcome } else { outcome.without_passwords() })
 }
 
 /// A Task on the wire, as every answer shows it.

@@ -18,8 +18,8 @@ use crate::screen::ScreenWriter;
 
 /// Write the accesses of a batch, with their passwords, to a file that only you can read
 ///
-/// Passwords are there for a day after the batch is over, unless the server is set otherwise. The file is CSV, or JSON
-/// where its name ends with .json.
+/// Passwords are there for a day after the batch is over, unless the server is set otherwise, for tokens with access:write. The
+/// file is CSV, or JSON where its name ends with .json.
 #[derive(Args)]
 pub(crate) struct Export {
     #[command(flatten)]
@@ -174,7 +174,7 @@ async fn tell_of_lost_passwords(server: &TenantServer, task: &Task) {
     let Ok(answer) = ask.query("state=succeeded&pageSize=1").success().await else { return };
     if answer.body[0]["access"].get("password").is_none() {
         eprintln!(
-            "the first access is without its password: either it was changed since, or passwords of this batch are no longer shown"
+            "the first access is without its password: it was changed since, passwords of this batch are no longer shown, or your token lacks the scope access:write"
         );
     }
 }

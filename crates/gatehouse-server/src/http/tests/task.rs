@@ -14,7 +14,7 @@ impl Gatehouse {
     }
 
     /// Works off everything that was accepted.
-    async fn work(&self) {
+    pub(super) async fn work(&self) {
         let mut worker = TaskWorker::new(self.app().clone());
         while worker.run_one().await.unwrap() != Did::Nothing {}
     }
@@ -27,7 +27,7 @@ impl Gatehouse {
     }
 
     /// Has a batch accepted and tells the path of its Task.
-    async fn accept(&self, path: &str, body: Value) -> String {
+    pub(super) async fn accept(&self, path: &str, body: Value) -> String {
         let seen = self.post(path, &body.to_string()).await;
         assert_eq!(seen.status, 202, "{}", seen.body);
         let location = seen.header("location").unwrap();
@@ -340,7 +340,7 @@ async fn a_bad_batch_is_refused_and_makes_no_task() {
         ),
         (
             create,
-            json!({"numberOfAccesses": null, "x": 1}),
+            json!({"numberOfAccesses": "1", "x": 1}),
             vec!["contractId", "numberOfAccesses", "x"],
         ),
         (
@@ -426,7 +426,7 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
     for gate in Gatehouse::on_each("task_table").await {
         let csv = [("accept", "text/csv")];
         let body = json!({"contractId": "payg", "accesses": [
-            {"username": "=cmd()", "password": "with,comma \"and quotes\"", "deviceName": "d\u{e9}"},
+            {"username": "=cmd()", "password": "with,comma \"and quotes\"", "deviceName": "@d\u{e9}"},
             {"username": "lines", "password": "p", "deviceName": "two\nlines"},
             {"username": "plain"},
             {"username": "plain"},
@@ -450,7 +450,7 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
             "id,username,password,deviceName,name,status,contractId,productOfferingId,startDateTime,endDateTime"
         );
         let first = format!(
-            "{},'=cmd(),\"with,comma \"\"and quotes\"\"\",d\u{e9},d\u{e9},ACTIVE,payg,po-use,2027-03-01T12:00:00.000Z,",
+            "{},=cmd(),\"with,comma \"\"and quotes\"\"\",'@d\u{e9},'@d\u{e9},ACTIVE,payg,po-use,2027-03-01T12:00:00.000Z,",
             text(&payload["accesses"][0]["id"])
         );
         assert_eq!(lines[1], first, "{}", gate.kind);
@@ -570,5 +570,45 @@ async fn the_items_of_a_stopped_task_return_everything_that_it_made() {
         while gate.app().keep_up_one().await.unwrap() {}
         let items = gate.get(&format!("{task}/items")).await;
         assert!(!items.body.contains("password"), "{}: their time is over", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn passwords_of_a_batch_are_shown_to_who_may_write() {
+    for gate in Gatehouse::on_each("passwords_to_writers").await {
+        let chosen = json!({"contractId": "payg", "accesses": [{"password": "chosen-secret"}]});
+        let (made, _) = gate.run("/acme/access/batch", chosen).await;
+        let (counted, _) = gate
+            .run("/acme/access/batch", json!({"contractId": "payg", "numberOfAccesses": 1}))
+            .await;
+        let id = gate.get(&made).await.json()["accesses"][0]["id"].as_str().unwrap().to_owned();
+        let change = json!({"operationType": "update", "accessesIdList": [id],
+                            "operationBody": {"password": "changed-secret"}});
+        let (changed, _) = gate.run("/acme/access/batchUpdate", change).await;
+        let chosen = json!({"contractId": "payg", "accesses": [{"password": "another-secret"}]});
+        let (chosen, _) = gate.run("/acme/access/batch", chosen).await;
+        for (scopes, is_shown) in [("access:read", false), ("access:read access:write", true)] {
+            let bearer = format!("Bearer {}", gate.token_for("acme", scopes));
+            for task in [&counted, &changed, &chosen] {
+                for (path, accept) in [
+                    (task.clone(), "application/json"),
+                    (task.clone(), "text/csv"),
+                    (format!("{task}/items"), "application/json"),
+                ] {
+                    let headers = [("authorization", bearer.as_str()), ("accept", accept)];
+                    let seen = gate.send("GET", &path, &headers, b"").await;
+                    assert_eq!(seen.status, 200, "{}", seen.body);
+                    let row = seen.body.lines().nth(1);
+                    let shows = match accept {
+                        "text/csv" => row.unwrap().split(',').nth(2) != Some(""),
+                        _ => seen.body.contains("\"password\":"),
+                    };
+                    assert_eq!(shows, is_shown, "{}: {scopes}: {accept}: {}", gate.kind, seen.body);
+                    assert!(is_shown || !seen.body.contains("secret"), "{}", seen.body);
+                    assert_eq!(seen.header("x-passwords-until").is_some(), is_shown);
+                    assert_eq!(seen.header("cache-control"), Some("no-store"));
+                }
+            }
+        }
     }
 }
