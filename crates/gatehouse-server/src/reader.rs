@@ -91,8 +91,8 @@ pub struct Reader<'f> {
     faults: &'f mut Faults,
 }
 
-/// What TMF clients say of the type of everything that they send.
-const TYPE_NAMES: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
+/// The fields that TMF clients send with every resource to name its type.
+pub(crate) const TYPE_NAMES: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
 
 impl<'f> Reader<'f> {
     /// Begins to read an object. `path` is the way to it; empty for the body itself.

@@ -97,7 +97,7 @@ impl App {
 }
 
 impl Outcome {
-    /// The same for a caller who may read accesses, and not the passwords of new ones.
+    /// Hides the passwords of the Task, from a caller whose token may not write accesses.
     pub fn without_passwords(self) -> Self {
         Self { key: None, ..self }
     }

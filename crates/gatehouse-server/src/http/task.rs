@@ -59,8 +59,8 @@ pub(super) const LIST: Operation = Operation {
 pub(super) const READ: Operation = Operation {
     method: "GET",
     id: "readTask",
-    summary: "Reads a Task, and when it is over what came of it; with `access:write`, passwords included \
-        while they are kept",
+    summary: "Reads a Task, and the accesses and errors of one that is over; a token with `access:write` sees \
+        their passwords while the server keeps them",
     need: Need::Scope(Scope::AccessRead),
     answers: &[
         Answer {
@@ -123,8 +123,8 @@ pub(super) const PROGRESS: Operation = Operation {
 pub(super) const ITEMS: Operation = Operation {
     method: "GET",
     id: "listItems",
-    summary: "Lists what came of the items of a Task that is over, in request order; with `access:write`, \
-        passwords included while they are kept",
+    summary: "Lists the item results of a Task that is over, in request order; a token with `access:write` sees \
+        passwords while the server keeps them",
     need: Need::Scope(Scope::AccessRead),
     query: &[STATE, PAGE_NUMBER, PAGE_SIZE],
     answers: &[Answer {

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use crate::config::Limits;
 use crate::estate::ACCESSES_MAX;
 use crate::http::oauth_error::OAuthError;
+use crate::reader::TYPE_NAMES;
 
 pub(super) const STATUSES: [&str; 5] =
     ["PENDING_ACTIVE", "ACTIVE", "SUSPENDED", "PENDING_TERMINATE", "TERMINATED"];
@@ -130,10 +131,10 @@ fn posted(required: &[&str], mut properties: Value) -> Value {
     object(required, properties)
 }
 
-/// The same for something to be made: the names of its type, which TMF clients send, are ignored.
+/// The body of a POST that creates a resource: beside these fields it may hold the names of its type, which are ignored.
 fn made(required: &[&str], properties: Value) -> Value {
     let mut schema = posted(required, properties);
-    for name in ["@type", "@baseType", "@schemaLocation"] {
+    for name in TYPE_NAMES {
         schema["properties"][name] = json!({"description": "Ignored"});
     }
     schema

@@ -116,7 +116,7 @@ async fn the_schema_of_every_body_is_what_is_read() {
             let known: &str = reasons.last().unwrap()["reason"].as_str().unwrap();
             let (_, known) = known.split_once("it may have ").unwrap();
             let known: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
-            // The names of types are ignored, so nobody is told of them.
+            // The reader ignores the names of types, so its faults don't name them.
             let named = properties.into_iter().filter(|it| !it.starts_with('@')).collect();
             assert_eq!(known, named, "{}", kind.schema);
 
