@@ -106,6 +106,7 @@ impl Place {
             }
         }
         command.current_dir(&self.directory).arg(name).arg("--data-dir").arg(&self.directory);
+        command.env("GATEHOUSE_PLATFORMS__ALLOWED_NETWORKS", "127.0.0.1");
         if let Some(url) = &self.database_url {
             command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
         }

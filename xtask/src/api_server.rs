@@ -55,6 +55,7 @@ impl ApiServer {
             command.env("GATEHOUSE_DATA_DIR", &directory);
             // As many as anyone may ask for is what will be asked for.
             command.env("GATEHOUSE_LIMITS__BATCH_ITEMS", "20");
+            command.env("GATEHOUSE_PLATFORMS__ALLOWED_NETWORKS", "127.0.0.1");
             if let Some(url) = database_url {
                 command.env("GATEHOUSE_DATABASE_URL", url).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
             }

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use gatehouse_core::account::Credentials;
+use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::{Account, ConnectorName, TenantName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::connector::{Connector, Limits};
 use crate::failure::{Failure, FailureKind};
-use crate::line::{BaseUrl, Line, Outside};
+use crate::line::{AddressRules, BaseUrl, Line, Outside};
 use crate::manifest::{Manifest, Speaker};
 use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
@@ -20,6 +20,17 @@ use crate::simulator::{self, SimulatorConnector};
 
 /// What an account says about how its platform is reached.
 pub type Settings = serde_json::Map<String, Value>;
+
+/// What an account is reached with.
+#[derive(Clone, Copy)]
+pub struct Reached<'a> {
+    /// How its platform is reached.
+    pub settings: &'a Settings,
+    /// What it proves itself with.
+    pub credentials: &'a Credentials,
+    /// Whose word it is where its platform is.
+    pub addressed_by: AddressedBy,
+}
 
 /// One thing that is wrong with an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,14 +64,14 @@ const UNFIT: &str =
 /// The connectors that accounts may name.
 #[derive(Clone)]
 pub struct Catalog {
-    allow_insecure_urls: bool,
+    addresses: AddressRules,
     manifests: Manifests,
 }
 
 impl Catalog {
-    /// All connectors; and whether platforms elsewhere than on this machine may be reached without encryption.
-    pub fn new(allow_insecure_urls: bool, manifests: Manifests) -> Self {
-        Self { allow_insecure_urls, manifests }
+    /// All connectors, and where platforms may be.
+    pub fn new(addresses: AddressRules, manifests: Manifests) -> Self {
+        Self { addresses, manifests }
     }
 
     /// Their names.
@@ -90,13 +101,30 @@ impl Catalog {
         let (common, mut faults) = self.common(settings, manifest.map(|it| &**it));
         faults.extend(match manifest {
             Some(manifest) => {
-                let read =
-                    manifest.account.read(&common.own, credentials, self.allow_insecure_urls);
+                let read = manifest.account.read(&common.own, credentials, &self.addresses);
                 read.err().unwrap_or_default()
             }
             None => simulator::check(&common.own, credentials),
         });
         faults
+    }
+
+    /// All addresses that an account's secrets may be sent to; `None` where its connector can't do with the settings.
+    pub fn addresses(
+        &self,
+        connector: &ConnectorName,
+        settings: &Settings,
+    ) -> Option<Vec<BaseUrl>> {
+        let manifest = self.manifests.get(connector.as_str()).map(|it| &**it);
+        // Whether they may be gone to is another question.
+        let anywhere =
+            Self { addresses: AddressRules::anywhere(), manifests: self.manifests.clone() };
+        let (Common { base_url, own, .. }, _) = anywhere.common(settings, manifest);
+        let mut addresses = vec![base_url?];
+        if let Some(manifest) = manifest {
+            addresses.extend(manifest.account.addresses(&own, &anywhere.addresses)?);
+        }
+        Some(addresses)
     }
 
     /// What speaks to an account, or that nothing can. Why is for the operator, who finds it in the log: a
@@ -105,11 +133,11 @@ impl Catalog {
         &self,
         tenant: &TenantName,
         account: &Account,
-        settings: &Settings,
-        credentials: &Credentials,
+        reached: Reached<'_>,
         outside: &Arc<Outside>,
         meter: AccountMeter,
     ) -> Result<Box<dyn Connector>, Failure> {
+        let Reached { settings, credentials, addressed_by } = reached;
         let unfit = |faults: Vec<Fault>| {
             let told: Vec<String> =
                 faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
@@ -130,10 +158,11 @@ impl Catalog {
         let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
         let outside = Arc::clone(outside);
         let line = Line::new(outside, &account.connector, base_url, limits, meter, secrets);
+        let line = line.addressed_by(addressed_by);
         let Some(manifest) = manifest else {
             return Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?));
         };
-        let values = manifest.account.read(&own, credentials, self.allow_insecure_urls);
+        let values = manifest.account.read(&own, credentials, &self.addresses);
         let values = values.map_err(unfit)?;
         let line = values.addresses.iter().fold(line, |line, to| line.and_to(to.clone()));
         Ok(Box::new(Speaker::new(Arc::clone(manifest), values, line)))
@@ -147,7 +176,7 @@ impl Catalog {
         };
         let mut own = settings.clone();
         let base_url = match own.shift_remove(BASE_URL) {
-            Some(Value::String(text)) => BaseUrl::parse(&text, self.allow_insecure_urls)
+            Some(Value::String(text)) => BaseUrl::parse(&text, &self.addresses)
                 .map_err(|bad| fault(BASE_URL, bad.to_string()))
                 .ok(),
             Some(other) => {
@@ -155,7 +184,7 @@ impl Catalog {
                 None
             }
             None => match manifest.and_then(|it| it.account.base_url.as_ref()) {
-                Some(usual) => BaseUrl::parse(usual, false).ok(),
+                Some(usual) => BaseUrl::parse(usual, &AddressRules::default()).ok(),
                 None => {
                     fault(BASE_URL, "is missing".into());
                     None

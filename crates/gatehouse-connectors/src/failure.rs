@@ -25,7 +25,11 @@ pub struct Failure {
 pub struct Said {
     /// The status of its answer.
     pub status: u16,
-    /// The beginning of its body.
+    /// The platform's own code for what is wrong, where its connector finds one.
+    pub code: Option<String>,
+    /// What is wrong in the platform's own words, where its connector finds them.
+    pub message: Option<String>,
+    /// The beginning of its body; empty where that is not told.
     pub body: String,
 }
 

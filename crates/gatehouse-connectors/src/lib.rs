@@ -39,7 +39,7 @@ mod tests;
 pub use authorities::{
     BadAuthorities, NO_AUTHORITIES, build_client, check_authorities, has_authorities,
 };
-pub use catalog::{Catalog, Fault, Settings};
+pub use catalog::{Catalog, Fault, Reached, Settings};
 pub use connector::{
     Ask, Asking, By, CallKind, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging,
     Parts, PlatformPage, Position, Quota, QuotaScope, ResetUnit, Steps, Wait,
@@ -47,7 +47,8 @@ pub use connector::{
 pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
 pub use latency::LATENCY_ANSWERS;
 pub use line::{
-    ANSWER_BYTES_MAX, Answer, BadUrl, BaseUrl, Exchange, Line, Outside, Request, Seen, Witness,
+    ANSWER_BYTES_MAX, AddressRules, Answer, BadNetwork, BadUrl, BaseUrl, Exchange, Line, Network,
+    Outside, Request, Seen, Witness,
 };
 pub use live::{Health, LiveAccount};
 pub use manifest::{Manifest, ManifestFault, ManifestFaults, Summary};

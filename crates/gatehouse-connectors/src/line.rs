@@ -1,6 +1,6 @@
 //! The way out to one account's platform: guarded, bounded and patient.
 //!
-//! Around each call: an address that may be gone to (`address.rs`, `resolver.rs`), the account's budgets
+//! Around each call: an address that may be gone to (`address.rs` and `resolver.rs`, over `reach.rs` and `network.rs`), the account's budgets
 //! (`bucket.rs`) and those that its platform gives (`quota.rs`, `allowance.rs`), what the calls before have
 //! shown (`standing.rs`, `breaker.rs`), retries with pauses (`pause.rs`), and an end to everything at the
 //! deadline. What a platform says is told without secrets (`secrets.rs`), also to whoever looks on
@@ -12,9 +12,11 @@ mod answer;
 mod breaker;
 mod bucket;
 mod call;
+mod network;
 mod outside;
 mod pause;
 mod quota;
+mod reach;
 mod redirect;
 mod resolver;
 mod secrets;
@@ -28,6 +30,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_core::ConnectorName;
+use gatehouse_core::account::AddressedBy;
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::Url;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -45,8 +48,9 @@ use crate::connector::{Ask, CallKind, Limits};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
 
-pub use self::address::{BadUrl, BaseUrl};
+pub use self::address::{AddressRules, BadUrl, BaseUrl};
 pub use self::answer::Answer;
+pub use self::network::{BadNetwork, Network};
 pub use self::outside::Outside;
 pub(crate) use self::secrets::forms;
 pub use self::witness::{Exchange, Seen, Witness};
@@ -81,6 +85,9 @@ pub struct Line {
     standing: Mutex<Standing>,
     jitter: Jitter,
     judge: Option<Judge>,
+    /// Whether the text of an answer may be told: what is at an address that a tenant's admin has set may be nobody's to
+    /// read.
+    tells_text: bool,
 }
 
 /// Whether an answer tells that the platform fails, whatever its status says.
@@ -135,12 +142,19 @@ impl Line {
             standing: Mutex::default(),
             jitter: Jitter::new(),
             judge: None,
+            tells_text: true,
         }
     }
 
     /// The same, which may also go to whole addresses there: to an issuer of tokens, say.
     pub fn and_to(mut self, other: BaseUrl) -> Self {
         self.also.push(other);
+        self
+    }
+
+    /// The same, where it is this one's word where the platform is.
+    pub fn addressed_by(mut self, addressed_by: AddressedBy) -> Self {
+        self.tells_text = addressed_by == AddressedBy::Operator;
         self
     }
 
@@ -276,8 +290,11 @@ impl Line {
             let exchange = exchange(ask, &self.outside, client, request, &url, secrets);
             let began = Instant::now();
             let mut result = exchange.instrument(span()).await;
-            if let (Ok(answer), Some(wait)) = (&mut result, &self.limits.wait) {
-                answer.reset_after = reset_after(answer.status, &answer.headers, wait);
+            if let Ok(answer) = &mut result {
+                answer.tells_text = self.tells_text;
+                let wait = self.limits.wait.as_ref();
+                answer.reset_after =
+                    wait.and_then(|wait| reset_after(answer.status, &answer.headers, wait));
             }
             let result = call.end(result, self.judge.as_ref());
             self.show(request, &url, secrets, &result, began.elapsed());

@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gatehouse_core::account::Credentials;
+use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{Account, Connection, Identifier, PageRequest, ProductId, TenantName};
 use tokio::time::Instant;
 
-use crate::catalog::Settings;
+use crate::catalog::{Reached, Settings};
 use crate::connector::{Ask, By, CallKind, Parts};
 use crate::failure::Failure;
-use crate::line::{Exchange, Witness};
+use crate::line::{AddressRules, Exchange, Witness};
 use crate::live::LiveAccount;
 use crate::manifest::Manifest;
 use crate::manifests::Manifests;
@@ -72,7 +72,7 @@ impl OneAccount {
     ) -> Result<Self, String> {
         let calls = Arc::new(Calls { also, ..Calls::default() });
         let options = Options {
-            allow_insecure_urls: access.allow_insecure_urls,
+            addresses: AddressRules::of_a_person(access.allow_insecure_urls),
             manifests: Manifests::only(Arc::clone(manifest)),
             ..Options::default()
         };
@@ -91,7 +91,12 @@ impl OneAccount {
             platform_account: "account".parse().expect("it is what a platform calls an account"),
         };
         let tenant: TenantName = "tenant".parse().expect("it is a tenant's name");
-        let live = platforms.open(&tenant, account, 1, &access.settings, &access.credentials);
+        let reached = Reached {
+            settings: &access.settings,
+            credentials: &access.credentials,
+            addressed_by: AddressedBy::Operator,
+        };
+        let live = platforms.open(&tenant, account, 1, reached);
         Ok(Self { platforms, accounts: [live], calls, patience })
     }
 

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use gatehouse_core::account::Credentials;
 use gatehouse_core::{
     Account, AccountName, CurrentSlice, Identifier, Product, ProductId, TenantName,
 };
 
-use crate::catalog::{Catalog, Settings};
+use crate::catalog::{Catalog, Reached};
 use crate::failure::Failure;
-use crate::line::{Outside, Witness};
+use crate::line::{AddressRules, Outside, Witness};
 use crate::live::LiveAccount;
 use crate::manifests::Manifests;
 use crate::memory::Memory;
@@ -19,8 +18,8 @@ use crate::open_accounts::OpenAccounts;
 /// What an operator may set.
 #[derive(Clone)]
 pub struct Options {
-    /// Whether platforms elsewhere may be reached without encryption.
-    pub allow_insecure_urls: bool,
+    /// Where platforms may be.
+    pub addresses: AddressRules,
     /// Most calls to platforms at the same time, over all accounts: each is an open file.
     pub calls_at_once: usize,
     /// The connectors that are manifests.
@@ -33,7 +32,7 @@ const CALLS_AT_ONCE: usize = 1024;
 impl Default for Options {
     fn default() -> Self {
         Self {
-            allow_insecure_urls: false,
+            addresses: AddressRules::default(),
             calls_at_once: CALLS_AT_ONCE,
             manifests: Manifests::shipped(),
         }
@@ -42,7 +41,7 @@ impl Default for Options {
 
 impl Options {
     fn outside(&self) -> Result<Outside, NoClient> {
-        Outside::new(self.allow_insecure_urls, self.calls_at_once).map_err(NoClient)
+        Outside::new(self.addresses.clone(), self.calls_at_once).map_err(NoClient)
     }
 }
 
@@ -124,7 +123,7 @@ impl Platforms {
 
     fn over(options: Options, outside: Outside) -> Self {
         Self {
-            catalog: Catalog::new(options.allow_insecure_urls, options.manifests),
+            catalog: Catalog::new(options.addresses, options.manifests),
             open: OpenAccounts::default(),
             memory: Memory::default(),
             meter: Meter::new(),
@@ -163,13 +162,11 @@ impl Platforms {
         tenant: &TenantName,
         account: Account,
         version: i64,
-        settings: &Settings,
-        credentials: &Credentials,
+        reached: Reached<'_>,
     ) -> Arc<LiveAccount> {
         let meter = self.meter.account(tenant, &account);
         let latency = meter.latency().clone();
-        let connector =
-            self.catalog.open(tenant, &account, settings, credentials, &self.outside, meter);
+        let connector = self.catalog.open(tenant, &account, reached, &self.outside, meter);
         let (tenant, account) = (tenant.clone(), Arc::new(account));
         self.open.insert(LiveAccount::new(tenant, account, version, connector, latency))
     }

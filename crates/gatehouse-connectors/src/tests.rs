@@ -20,9 +20,14 @@ use crate::latency::Latency;
 use crate::{Ask, Listing, LiveAccount, Options, Platforms};
 use fake::Fake;
 
+/// Platforms may be on this machine.
+fn options() -> Options {
+    Options { addresses: crate::line::tests::here(), ..Options::default() }
+}
+
 /// Platforms that nothing is known about yet.
 fn platforms() -> Platforms {
-    Platforms::new(Options::default()).unwrap()
+    Platforms::new(options()).unwrap()
 }
 
 /// All the time that a request has.

@@ -23,6 +23,15 @@ pub struct Account {
     pub platform_account: PlatformAccount,
 }
 
+/// Whose word it is where an account's platform is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressedBy {
+    /// An operator's, who manages every tenant.
+    Operator,
+    /// That of an admin of the tenant, as far as is known.
+    Tenant,
+}
+
 /// What an account proves at its platform who it is with, by name. Never logged, never shown, wiped when
 /// dropped.
 #[derive(Clone, Default, PartialEq, Eq)]

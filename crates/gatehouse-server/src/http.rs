@@ -72,6 +72,7 @@ pub use dispatch::handle;
 pub(crate) use intake::HEADER_BYTES_MAX;
 pub use tenant::TenantBody;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -93,6 +94,8 @@ pub struct Offer {
     pub has_yardsticks: bool,
     /// What people at this machine are let in with, where the server is there to be tried.
     pub demo: Option<Grant>,
+    /// Where the platforms are that were started beside the server, so that accounts may name them.
+    pub platforms: Vec<SocketAddr>,
 }
 
 /// Everything that answering a request needs. Cheap to clone.

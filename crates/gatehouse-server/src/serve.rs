@@ -147,7 +147,8 @@ impl Server {
             let (manifests, own) = config.platforms.manifests()?;
             own.iter().for_each(tell_of);
             let calls_at_once = open_files.calls_at_once();
-            let options = Options { calls_at_once, ..config.platforms.options(manifests) };
+            let mut options = Options { calls_at_once, ..config.platforms.options(manifests) };
+            options.addresses.allowed_sockets.clone_from(&offer.platforms);
             let platforms = Arc::new(Platforms::new(options)?);
             let tls = Tls::load(&config.tls)?.map(Arc::new);
             let socket = listener::listen(config.listen);

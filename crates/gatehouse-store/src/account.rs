@@ -3,7 +3,7 @@
 //! Whoever opened an account holds on to it for as long as its version is the same, so a version is never
 //! given twice, not even to an account that was deleted and made again.
 
-use gatehouse_core::account::ACCOUNTS_MAX;
+use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
 use crate::counter;
@@ -21,7 +21,11 @@ macro_rules! columns {
 /// The same with what is needed to reach it, in the order that [`read_kept`] reads them.
 macro_rules! kept_columns {
     () => {
-        concat!("SELECT ", columns!(), ", a.settings, a.credentials FROM account a")
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", a.settings, a.credentials, a.vouched_version FROM account a"
+        )
     };
 }
 
@@ -36,6 +40,23 @@ pub struct KeptAccount {
     pub credentials: Option<Vec<u8>>,
     /// Another one after every change.
     pub version: i64,
+    /// Whose word it is where its platform is.
+    pub addressed_by: AddressedBy,
+}
+
+/// An account as it is to be.
+#[derive(Clone)]
+pub struct AccountChange {
+    /// The account.
+    pub account: Account,
+    /// How its platform is reached: a JSON object.
+    pub settings: String,
+    /// What it proves itself with, sealed. Without credentials, it keeps those that it has; with empty ones, it has none.
+    pub credentials: Option<Vec<u8>>,
+    /// Whose word it is where its platform is.
+    pub addressed_by: AddressedBy,
+    /// The version that it had when it was looked at; `None` when it wasn't there.
+    pub seen_version: Option<i64>,
 }
 
 /// Shows which account it is, not what it is reached with.
@@ -72,20 +93,19 @@ pub enum PutAccountRefused {
     NoTenant,
     /// The tenant has [`ACCOUNTS_MAX`] accounts.
     TooMany,
+    /// The account is no longer as it was when it was looked at.
+    Changed,
 }
 
 impl Store {
-    /// Makes the account, or makes the one that is there as given. Without credentials, it keeps those that
-    /// it has; with empty ones, it has none.
+    /// Makes the account, or makes the one that is there as given.
     pub async fn put_account(
         &self,
         tenant: &TenantName,
-        account: &Account,
-        settings: &str,
-        credentials: Option<&[u8]>,
+        change: AccountChange,
     ) -> Result<Result<AccountPut, PutAccountRefused>, StoreError> {
-        let (tenant, account, settings) = (tenant.clone(), account.clone(), settings.to_owned());
-        let credentials = credentials.map(<[u8]>::to_owned);
+        let tenant = tenant.clone();
+        let AccountChange { account, settings, credentials, addressed_by, seen_version } = change;
         self.db
             .write(async move |tx| {
                 // A tenant that is being deleted must not leave an account behind, and a place that is
@@ -94,13 +114,17 @@ impl Store {
                     return Ok(Err(PutAccountRefused::NoTenant));
                 }
                 let before = read_in(&tx, &tenant, &account.name).await?;
+                if before.as_ref().map(|before| before.version) != seen_version {
+                    return Ok(Err(PutAccountRefused::Changed));
+                }
                 if before.is_none() && count(&tx, &tenant).await? >= ACCOUNTS_MAX {
                     return Ok(Err(PutAccountRefused::TooMany));
                 }
                 let had = before.as_ref().and_then(|before| before.credentials.clone());
                 let credentials = credentials.or(had).filter(|sealed| !sealed.is_empty());
                 let version = before.as_ref().map_or(0, |before| before.version);
-                let mut after = KeptAccount { account, settings, credentials, version };
+                let mut after =
+                    KeptAccount { account, settings, credentials, version, addressed_by };
                 if before.as_ref() != Some(&after) {
                     after.version = draw_version(&tx, &tenant).await?;
                     write_in(&tx, &tenant, &after).await?;
@@ -201,12 +225,13 @@ async fn draw_version(tx: &Tx, tenant: &TenantName) -> Result<i64, StoreError> {
 
 async fn write_in(tx: &Tx, tenant: &TenantName, kept: &KeptAccount) -> Result<(), StoreError> {
     let sql = "INSERT INTO account (tenant, name, platform, connector, platform_account, settings, \
-               credentials, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+               credentials, version, vouched_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
                ON CONFLICT (tenant, name) DO UPDATE SET platform = excluded.platform, \
                connector = excluded.connector, platform_account = excluded.platform_account, \
                settings = excluded.settings, credentials = excluded.credentials, \
-               version = excluded.version";
-    let KeptAccount { account, settings, credentials, version } = kept;
+               version = excluded.version, vouched_version = excluded.vouched_version";
+    let KeptAccount { account, settings, credentials, version, addressed_by } = kept;
+    let vouched_version = (*addressed_by == AddressedBy::Operator).then_some(*version);
     let values = [
         tenant.as_str().into(),
         account.name.as_str().into(),
@@ -216,6 +241,7 @@ async fn write_in(tx: &Tx, tenant: &TenantName, kept: &KeptAccount) -> Result<()
         settings.as_str().into(),
         credentials.as_deref().into(),
         (*version).into(),
+        vouched_version.into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
@@ -232,7 +258,12 @@ fn read(row: &Row<'_>) -> Result<(Account, i64), StoreError> {
 
 fn read_kept(row: &Row<'_>) -> Result<KeptAccount, StoreError> {
     let (account, version) = read(row)?;
+    let addressed_by = match row.optional_integer(7)? == Some(version) {
+        true => AddressedBy::Operator,
+        false => AddressedBy::Tenant,
+    };
     Ok(KeptAccount {
+        addressed_by,
         account,
         settings: row.text(5)?,
         credentials: row.optional_bytes(6)?,

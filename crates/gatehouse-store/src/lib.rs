@@ -47,7 +47,7 @@ mod tenant;
 mod transfer;
 
 pub use access::{Change, Stored};
-pub use account::{AccountPut, KeptAccount, PutAccountRefused};
+pub use account::{AccountChange, AccountPut, KeptAccount, PutAccountRefused};
 pub use audit::Audit;
 pub use changes::ChangeRule;
 pub use clock::Clock;

@@ -80,6 +80,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0008_side_by_side.sql"),
         postgres: include_str!("../migrations/postgres/0008_side_by_side.sql"),
     },
+    Step {
+        version: 9,
+        needs: SIDE_BY_SIDE,
+        sqlite: include_str!("../migrations/sqlite/0009_trust.sql"),
+        postgres: include_str!("../migrations/postgres/0009_trust.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.

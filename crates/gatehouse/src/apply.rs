@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatehouse_connectors::{Catalog, Fault, Manifests};
+use gatehouse_connectors::{AddressRules, Catalog, Fault, Manifests};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Contract, Tenant};
 use gatehouse_server::app::account::AccountInput;
@@ -81,6 +81,9 @@ impl Apply {
 
 /// What can't change of a contract that has accesses, as only the server knows.
 const FIXED: [&str; 2] = ["productOfferingId", "billingModel"];
+
+/// What may change where an account's credentials are sent, as only the server knows.
+const LEADING: [&str; 2] = ["connector", "settings"];
 
 /// What a dry run can say about credentials.
 const ONLY_THE_SERVER_KNOWS: &str = "whether these are others is known when they are sent";
@@ -161,9 +164,11 @@ impl Work {
             404 => true,
             _ => return self.fail(&shown, &present),
         };
-        if let Value::Object(present) = &mut present.body {
-            present.remove("hasCredentials");
-        }
+        let kept = match &mut present.body {
+            Value::Object(present) => present.remove("hasCredentials"),
+            _ => None,
+        };
+        let keeps_credentials = kept == Some(Value::Bool(true));
         let mut body = account_body(wanted);
         let present = if is_new { &Value::Null } else { &present.body };
         let mut difference = difference(present, &body);
@@ -184,6 +189,12 @@ impl Work {
                 (false, true) => difference.push(format!("credentials: {ONLY_THE_SERVER_KNOWS}")),
             }
             self.changed(&shown, is_new, &difference);
+            let addresses = |line: &String| LEADING.iter().any(|name| line.starts_with(name));
+            if keeps_credentials && !has_credentials && difference.iter().any(addresses) {
+                println!(
+                    "    (refused if that changes where its credentials are sent: give them, too)"
+                );
+            }
             return Ok(());
         }
         if let Some(credentials) = &wanted.credentials {
@@ -301,8 +312,8 @@ impl Work {
 /// All that the server would refuse of accounts, as far as that can be seen here: a line for each field. Of a
 /// connector that isn't known here the server may know.
 fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
-    // Whether platforms may be reached without encryption is a setting of the server, and its to say.
-    let catalog = Catalog::new(true, manifests);
+    // Which addresses platforms may have is a setting of the server, and its to say.
+    let catalog = Catalog::new(AddressRules::of_a_person(true), manifests);
     let none = Credentials::default();
     let mut lines = Vec::new();
     for EstateTenant { tenant, accounts, .. } in &estate.tenants {

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use gatehouse_connectors::{Catalog, Manifests};
+use gatehouse_connectors::{AddressRules, Catalog, Manifests};
 use gatehouse_core::ConnectorName;
 
 /// List, show, check and try connectors: platforms as files
@@ -81,7 +81,7 @@ impl OwnConnectors {
 
 /// Finds the connector that is meant by a name or a file. A file is taken in.
 fn named(manifests: &mut Manifests, given: &str) -> Result<ConnectorName, String> {
-    let known = Catalog::new(false, manifests.clone());
+    let known = Catalog::new(AddressRules::default(), manifests.clone());
     if known.names().contains(&given) {
         return given.parse().map_err(|bad| format!("`{given}` {bad}"));
     }

@@ -1,6 +1,6 @@
 //! `--demo`: something to try at once.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use gatehouse_connectors::simulator;
 use gatehouse_core::rights::Scope;
@@ -40,6 +40,11 @@ impl Demo {
         let demo = Estate::parse("demo-estate.yaml", &text).expect("a test reads the demo estate");
         estate.tenants.extend(demo.tenants);
         Ok(Self { platforms })
+    }
+
+    /// Where the platforms are.
+    pub(crate) fn platforms(&self) -> impl Iterator<Item = SocketAddr> {
+        self.platforms.iter().map(simulator::Server::address)
     }
 
     /// Stops the platforms.

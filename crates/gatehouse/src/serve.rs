@@ -115,8 +115,11 @@ impl Serve {
         };
         // Before anything is answered: a signal that comes early must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
-        let offer =
-            Offer { has_yardsticks: self.yardsticks, demo: demo.is_some().then(Demo::grant) };
+        let offer = Offer {
+            has_yardsticks: self.yardsticks,
+            demo: demo.is_some().then(Demo::grant),
+            platforms: demo.iter().flat_map(Demo::platforms).collect(),
+        };
         let server = Server::start(config, estate.as_ref(), offer).await;
         let server = server.map_err(|why| why.to_string())?;
         let address = server.address().map_err(|cause| cause.to_string())?;

@@ -1,13 +1,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::line::tests::written;
+use crate::line::tests::{here, written};
 
 fn faults(settings: Value) -> Vec<String> {
     let Value::Object(settings) = settings else { panic!("settings are an object") };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "letmein".into());
-    let faults = Catalog::new(false, Manifests::shipped()).faults(
+    let faults = Catalog::new(here(), Manifests::shipped()).faults(
         &"simulator".parse().unwrap(),
         &settings,
         &credentials,
@@ -44,7 +44,7 @@ fn every_fault_of_an_account_is_told_at_once() {
 
 #[test]
 fn a_connector_that_is_not_known_is_named() {
-    let catalog = Catalog::new(false, Manifests::shipped());
+    let catalog = Catalog::new(here(), Manifests::shipped());
     let unknown = "other".parse().unwrap();
     let faults = catalog.faults(&unknown, &Settings::new(), &Credentials::default());
     assert_eq!(faults.len(), 1);
@@ -62,30 +62,24 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
         platform_account: "1".parse().unwrap(),
     };
     let tenant = "demo".parse().unwrap();
-    let Value::Object(settings) = json!({"baseUrl": "http://inside.example", "callsAtOnce": 0})
-    else {
+    let Value::Object(settings) = json!({"baseUrl": "http://10.0.0.7", "callsAtOnce": 0}) else {
         unreachable!()
     };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "hunter22\n".into());
-    let outside = Arc::new(Outside::new(false, 1).unwrap());
+    let outside = Arc::new(Outside::new(here(), 1).unwrap());
     let meter = crate::meter::Meter::new().account(&tenant, &account);
     let (written, log) = written();
+    let (settings, credentials) = (&settings, &credentials);
+    let reached = Reached { settings, credentials, addressed_by: AddressedBy::Operator };
     let opened = tracing::subscriber::with_default(log, || {
-        Catalog::new(false, Manifests::shipped()).open(
-            &tenant,
-            &account,
-            &settings,
-            &credentials,
-            &outside,
-            meter,
-        )
+        Catalog::new(here(), Manifests::shipped()).open(&tenant, &account, reached, &outside, meter)
     });
     assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, UNFIT)));
     let log = written.lines();
     assert_eq!(log.len(), 1, "{log:?}");
     let log = &log[0];
-    for told in ["WARN", "tenant=demo account=acme-eu", "`http://inside.example`", "callsAtOnce"] {
+    for told in ["WARN", "tenant=demo account=acme-eu", "`http://10.0.0.7`", "callsAtOnce"] {
         assert!(log.contains(told), "{told}: {log}");
     }
     assert!(!log.contains("hunter22"), "{log}");

@@ -1,32 +1,126 @@
 //! Where a platform may be: which addresses the server goes to because a tenant's account says so.
 //!
-//! Whoever configures an account must not thereby reach what only this machine can: the metadata of its
-//! cloud, its neighbours on the link, its own loopback under another name. Private networks are allowed,
-//! since operators run platforms inside.
+//! A tenant's admin must not reach through an account what only this machine can: its own loopback, its
+//! neighbours, private networks. An operator who runs platforms there names their networks. The metadata of a
+//! cloud is refused whatever is named.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
+
+use super::network::Network;
+use super::reach::{self, Reach, THIS_MACHINE, embedded, reach};
 
 /// Names under which clouds tell a machine about itself, credentials included.
 const METADATA_NAMES: [&str; 1] = ["metadata.google.internal"];
 
-/// Addresses of the same, where they are not link-local: Alibaba's, Azure's and Oracle's.
-const METADATA_V4: [Ipv4Addr; 3] = [
-    Ipv4Addr::new(100, 100, 100, 200),
-    Ipv4Addr::new(168, 63, 129, 16),
-    Ipv4Addr::new(192, 0, 0, 192),
-];
+/// The one name that means this machine, alone or behind other labels.
+const LOCALHOST: &str = "localhost";
 
-/// Google's.
-const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+/// Which addresses accounts may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddressRules {
+    /// Whether platforms may be asked without encryption wherever they are.
+    pub allow_insecure_urls: bool,
+    /// Networks that platforms may be in although not all the world can reach them, and in which they may be asked
+    /// without encryption.
+    pub allowed_networks: Vec<Network>,
+    /// Single places like those.
+    pub allowed_sockets: Vec<SocketAddr>,
+}
 
-/// How Amazon's begin: it has several services there, each of which tells a machine about itself.
-const METADATA_V6_PREFIX: [u16; 2] = [0xfd00, 0xec2];
+impl AddressRules {
+    /// The rules for a person who asks from their own machine: what is reached is what they reach anyway.
+    pub fn of_a_person(allow_insecure_urls: bool) -> Self {
+        let allowed_networks = reach::inside().collect();
+        Self { allow_insecure_urls, allowed_networks, ..Self::default() }
+    }
 
-/// The one name that means this machine.
-pub(super) const LOCALHOST: &str = "localhost";
+    /// Rules that let everything through that is an address at all, for those who compare addresses.
+    pub(crate) fn anywhere() -> Self {
+        let allowed_networks = vec![Network::v4([0, 0, 0, 0], 0), Network::v6([0, 0], 0)];
+        Self { allow_insecure_urls: true, allowed_networks, ..Self::default() }
+    }
+
+    /// Whether an address is in an allowed network.
+    fn has_network_of(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let within = |it: IpAddr| self.allowed_networks.iter().any(|network| network.contains(it));
+        let translated = match address {
+            IpAddr::V6(address) => embedded(address),
+            IpAddr::V4(_) => None,
+        };
+        within(address) || translated.is_some_and(|it| within(it.into()))
+    }
+
+    /// Why a resolved address is not connected to, if so. Without encryption, only allowed networks are.
+    pub(super) fn refusal(&self, address: IpAddr, is_plain: bool) -> Option<&'static str> {
+        match reach(address) {
+            Reach::Refused(place) => Some(place),
+            _ if self.has_network_of(address) => None,
+            Reach::Inside(place) => Some(place),
+            Reach::World if is_plain => {
+                Some("a network that platforms.allowed_networks doesn't name")
+            }
+            Reach::World => None,
+        }
+    }
+
+    /// Looks at an address as it stands; what its name resolves to is looked at by the resolver.
+    pub(super) fn route(&self, url: &Url) -> Result<Route, Refused> {
+        let is_plain = match url.scheme() {
+            "https" => false,
+            "http" => true,
+            _ => return Err(Refused::Scheme),
+        };
+        let needs_network = is_plain && !self.allow_insecure_urls;
+        match host(url) {
+            Host::Nothing => Err(Refused::Scheme),
+            Host::Address(address) => {
+                let port = url.port_or_known_default().unwrap_or_default();
+                let socket = SocketAddr::new(address.to_canonical(), port);
+                match reach(address) {
+                    Reach::Refused(place) => Err(Refused::Never(place)),
+                    _ if self.has_network_of(address) => Ok(Route::Inside),
+                    _ if self.allowed_sockets.contains(&socket) => Ok(Route::Inside),
+                    Reach::Inside(place) => Err(Refused::Inside(place)),
+                    Reach::World if needs_network => Err(Refused::Plain),
+                    Reach::World => Ok(Route::World),
+                }
+            }
+            Host::Name(name) => {
+                let name = name.trim_end_matches('.');
+                if METADATA_NAMES.iter().any(|it| name.eq_ignore_ascii_case(it)) {
+                    return Err(Refused::Never("a cloud's metadata"));
+                }
+                if name.rsplit('.').next() == Some(LOCALHOST) {
+                    let here: [IpAddr; 2] =
+                        [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+                    let is_allowed = here.into_iter().any(|it| self.has_network_of(it));
+                    return match is_allowed {
+                        true => Ok(Route::Inside),
+                        false => Err(Refused::Inside(THIS_MACHINE)),
+                    };
+                }
+                match (needs_network, self.allowed_networks.is_empty()) {
+                    (false, _) => Ok(Route::World),
+                    (true, false) => Ok(Route::Inside),
+                    (true, true) => Err(Refused::Plain),
+                }
+            }
+        }
+    }
+}
+
+/// How an address is gone to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// Into allowed networks and nowhere else, and without a proxy.
+    Inside,
+    /// To all the world, and into allowed networks.
+    World,
+}
 
 /// Where a platform is: an address that may be gone to, without a slash at its end.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,8 +132,8 @@ pub struct BaseUrl(Url);
 pub struct BadUrl(String);
 
 impl BaseUrl {
-    /// Takes an address that may be gone to: `https`, or `http` on this machine or where it is allowed.
-    pub fn parse(text: &str, allow_insecure_urls: bool) -> Result<Self, BadUrl> {
+    /// Takes an address that may be gone to.
+    pub fn parse(text: &str, rules: &AddressRules) -> Result<Self, BadUrl> {
         const EXPECTED: &str = "must be an https address such as `https://api.example.com/v1`";
         let Ok(mut url) = Url::parse(text) else {
             // What can't be parsed may hold a password all the same.
@@ -53,16 +147,20 @@ impl BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return bad("must end with its path, without `?` and `#`");
         }
-        if let Err(why) = check(&url, allow_insecure_urls) {
+        if let Err(why) = rules.route(&url) {
             return Err(match why {
                 Refused::Scheme => BadUrl(format!("{EXPECTED}, not `{text}`")),
                 Refused::Plain => BadUrl(format!(
-                    "{EXPECTED}, not `{text}`: http is for this machine alone, unless \
-                     platforms.allow_insecure_urls is set"
+                    "{EXPECTED}, not `{text}`: http is for the networks that platforms.allowed_networks names, \
+                     unless platforms.allow_insecure_urls is set"
                 )),
-                Refused::Host(place) => {
+                Refused::Never(place) => {
                     BadUrl(format!("must be the address of a platform, not {place} (`{text}`)"))
                 }
+                Refused::Inside(place) => BadUrl(format!(
+                    "must be the address of a platform, not {place} (`{text}`), unless \
+                     platforms.allowed_networks names its network"
+                )),
             });
         }
         let path = url.path().trim_end_matches('/').to_owned();
@@ -128,47 +226,18 @@ pub(super) enum Refused {
     #[error("its address is neither https nor http")]
     Scheme,
     /// What is sent could be read on the way.
-    #[error("http is for this machine alone, unless platforms.allow_insecure_urls is set")]
+    #[error(
+        "http is for the networks that platforms.allowed_networks names, unless platforms.allow_insecure_urls is set"
+    )]
     Plain,
     /// It is a place that is no platform's; which one.
     #[error("its address is {0}, where nothing is asked")]
-    Host(&'static str),
-}
-
-/// Looks at an address as it stands; what its name resolves to is looked at by the resolver.
-pub(super) fn check(url: &Url, allow_insecure_urls: bool) -> Result<(), Refused> {
-    let is_plain = match url.scheme() {
-        "https" => false,
-        "http" => true,
-        _ => return Err(Refused::Scheme),
-    };
-    let is_here = match host(url) {
-        Host::Nothing => return Err(Refused::Scheme),
-        Host::Name(name) => {
-            if METADATA_NAMES.iter().any(|it| name.trim_end_matches('.').eq_ignore_ascii_case(it)) {
-                return Err(Refused::Host(METADATA));
-            }
-            name == LOCALHOST
-        }
-        Host::Address(address) => match reach(address) {
-            Reach::Refused(place) => return Err(Refused::Host(place)),
-            Reach::Loopback => true,
-            Reach::Elsewhere => false,
-        },
-    };
-    if is_plain && !is_here && !allow_insecure_urls {
-        return Err(Refused::Plain);
-    }
-    Ok(())
-}
-
-/// Whether an address is this machine's own, as it stands.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match host(url) {
-        Host::Name(name) => name == LOCALHOST,
-        Host::Address(address) => reach(address) == Reach::Loopback,
-        Host::Nothing => false,
-    }
+    Never(&'static str),
+    /// It is a place where platforms are only if an operator says so; which one.
+    #[error(
+        "its address is {0}, where nothing is asked unless platforms.allowed_networks names its network"
+    )]
+    Inside(&'static str),
 }
 
 /// What stands for the host in an address.
@@ -184,89 +253,6 @@ fn host(url: &Url) -> Host<'_> {
     match text.trim_matches(['[', ']']).parse() {
         Ok(address) => Host::Address(address),
         Err(_) => Host::Name(text),
-    }
-}
-
-/// Where an IP address leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// To what no platform is; which it is.
-    Refused(&'static str),
-    /// To this machine.
-    Loopback,
-    /// To another one.
-    Elsewhere,
-}
-
-const METADATA: &str = "a cloud's metadata";
-const LINK_LOCAL: &str = "a link-local address";
-const UNSPECIFIED: &str = "the unspecified address";
-const MANY: &str = "an address of many machines";
-const DISGUISED: &str = "this machine in another form";
-
-/// Where an IP address leads, in whichever form it is written.
-pub(super) fn reach(address: IpAddr) -> Reach {
-    match address {
-        IpAddr::V4(address) => reach_v4(address),
-        IpAddr::V6(address) => reach_v6(address),
-    }
-}
-
-fn reach_v4(address: Ipv4Addr) -> Reach {
-    if METADATA_V4.contains(&address) {
-        Reach::Refused(METADATA)
-    } else if address.octets()[0] == 0 {
-        Reach::Refused(UNSPECIFIED)
-    } else if address.is_link_local() {
-        Reach::Refused(LINK_LOCAL)
-    } else if address.is_multicast() || address.is_broadcast() {
-        Reach::Refused(MANY)
-    } else if address.is_loopback() {
-        Reach::Loopback
-    } else {
-        Reach::Elsewhere
-    }
-}
-
-fn reach_v6(address: Ipv6Addr) -> Reach {
-    if METADATA_V6.contains(&address) || address.segments().starts_with(&METADATA_V6_PREFIX) {
-        Reach::Refused(METADATA)
-    } else if address.is_unspecified() {
-        Reach::Refused(UNSPECIFIED)
-    } else if address.is_unicast_link_local() {
-        Reach::Refused(LINK_LOCAL)
-    } else if address.is_multicast() {
-        Reach::Refused(MANY)
-    } else if address.is_loopback() {
-        Reach::Loopback
-    } else if let Some(mapped) = address.to_ipv4_mapped() {
-        // The system connects to the IPv4 address itself.
-        reach_v4(mapped)
-    } else if let Some(embedded) = embedded(address) {
-        match reach_v4(embedded) {
-            // Who translates it is another machine, so it is that one's loopback.
-            Reach::Loopback => Reach::Refused(DISGUISED),
-            reach => reach,
-        }
-    } else {
-        Reach::Elsewhere
-    }
-}
-
-/// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765),
-/// NAT64 with the known prefixes (RFC 6052, RFC 8215), 6to4.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let of = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        Ipv4Addr::new(a, b, c, d)
-    };
-    match address.segments() {
-        [0, 0, 0, 0, 0, 0, high, low]
-        | [0, 0, 0, 0, 0xffff, 0, high, low]
-        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-        | [0x64, 0xff9b, 1, _, _, _, high, low]
-        | [0x2002, high, low, ..] => Some(of(high, low)),
-        _ => None,
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Answer {
     pub body: Bytes,
     /// How long the platform wants to be left alone, where it says so in a way of its own.
     pub(super) reset_after: Option<Duration>,
+    /// Whether its text may be told as it is, not only what is found in it.
+    pub(super) tells_text: bool,
     /// Its body as a document, once someone wanted it.
     pub(super) document: OnceLock<Value>,
     /// What must not be told of it.
@@ -44,11 +46,18 @@ impl Answer {
         self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
-    /// The same, where the platform says in words what is wrong.
-    pub(crate) fn failure_that_says(&self, detail: impl AsRef<str>, words: &str) -> Failure {
+    /// The same, where the platform's own code and words for what is wrong are found in it.
+    pub(crate) fn failure_that_says(
+        &self,
+        detail: impl AsRef<str>,
+        code: Option<&str>,
+        message: Option<&str>,
+    ) -> Failure {
         let mut failure = self.failure(detail);
-        if let Some(said) = failure.said.as_mut().filter(|it| it.body.is_empty()) {
-            said.body = self.secrets.clean(words.as_bytes(), SAID_BYTES_MAX);
+        if let Some(said) = &mut failure.said {
+            let clean = |it: &str| self.secrets.clean(it.as_bytes(), DETAIL_BYTES_MAX);
+            said.code = code.map(clean);
+            said.message = message.map(clean);
         }
         failure
     }
@@ -101,10 +110,10 @@ impl Answer {
     /// What it says, cleaned. One that looks like what was asked for is full of connections, which nobody has
     /// looked through for what may be shown of them: its body is not told.
     fn said(&self) -> Said {
-        let is_told = !self.status.is_success() || self.is_page();
+        let is_told = self.tells_text && (!self.status.is_success() || self.is_page());
         let body = if is_told { &self.body[..] } else { &[] };
         let body = self.secrets.clean(body, SAID_BYTES_MAX);
-        Said { status: self.status.as_u16(), body }
+        Said { status: self.status.as_u16(), code: None, message: None, body }
     }
 
     /// Whether it is meant for a browser: a login, a gateway's error.

@@ -251,6 +251,7 @@ pub(super) async fn exchange(
         body: body.freeze(),
         document: OnceLock::new(),
         reset_after: None,
+        tells_text: false,
         secrets: secrets.clone(),
         _place: place.map(Arc::new),
     })

@@ -9,9 +9,9 @@ use reqwest::{Client, ClientBuilder, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
-use super::address::{self, Refused};
+use super::address::{AddressRules, Refused, Route};
 use super::allowance::SharedQuotas;
-use super::resolver::Resolver;
+use super::resolver::{Names, Resolver, names_of_machine};
 use super::witness::Witness;
 use crate::authorities::build_client;
 use crate::connector::Ask;
@@ -41,7 +41,7 @@ const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// What all lines share: clients, what is allowed, and how much at the same time.
 pub struct Outside {
-    allow_insecure_urls: bool,
+    rules: Arc<AddressRules>,
     /// A place for each call that may be under way, over all accounts.
     calls: Semaphore,
     /// A place for each large answer that may be there.
@@ -52,19 +52,18 @@ pub struct Outside {
     pub(super) witness: Option<Arc<dyn Witness>>,
     /// When it was last told that this machine lacks something.
     lack_told: Mutex<Option<Instant>>,
-    /// Asks what is on this machine, without a detour over a proxy, where others could answer.
-    here: Client,
+    /// Asks what is in allowed networks, without a detour over a proxy, where others could answer.
+    inside: Client,
     /// Asks what is elsewhere, over the environment's proxy where there is one. The proxy then resolves
     /// the names: that they lead to no forbidden place is up to its rules. Addresses that stand in the URL
     /// itself are looked at in any case. The proxy's own name goes through the same resolver.
-    elsewhere: Client,
+    world: Client,
 }
 
 impl Outside {
     /// Makes the clients. Nothing is asked yet.
-    pub fn new(allow_insecure_urls: bool, calls_at_once: usize) -> Result<Self, reqwest::Error> {
-        let resolver = Resolver::of_machine();
-        Self::build(allow_insecure_urls, calls_at_once, resolver, |builder| builder)
+    pub fn new(rules: AddressRules, calls_at_once: usize) -> Result<Self, reqwest::Error> {
+        Self::build(rules, calls_at_once, names_of_machine, |builder| builder)
     }
 
     /// The same, where someone looks on at every call.
@@ -74,14 +73,16 @@ impl Outside {
     }
 
     pub(super) fn build(
-        allow_insecure_urls: bool,
+        rules: AddressRules,
         calls_at_once: usize,
-        resolver: Resolver,
+        names: Names,
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
         let calls_at_once = calls_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
-        let configure = |builder: ClientBuilder| {
+        let rules = Arc::new(rules);
+        let configure = |builder: ClientBuilder, is_plain: bool| {
+            let resolver = Resolver { names, rules: Arc::clone(&rules), is_plain };
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
@@ -99,14 +100,14 @@ impl Outside {
                 .dns_resolver(resolver)
         };
         Ok(Self {
-            allow_insecure_urls,
+            rules: Arc::clone(&rules),
             calls: Semaphore::new(calls_at_once),
             large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
             quotas: SharedQuotas::default(),
             witness: None,
             lack_told: Mutex::default(),
-            here: build_client(|builder| adapt(configure(builder).no_proxy()))?,
-            elsewhere: build_client(|builder| adapt(configure(builder)))?,
+            inside: build_client(|builder| adapt(configure(builder, true).no_proxy()))?,
+            world: build_client(|builder| adapt(configure(builder, false)))?,
         })
     }
 
@@ -117,8 +118,10 @@ impl Outside {
 
     /// The client for an address, after a look at whether it may be gone to.
     pub(super) fn client(&self, url: &Url) -> Result<&Client, Refused> {
-        address::check(url, self.allow_insecure_urls)?;
-        Ok(if address::is_loopback(url) { &self.here } else { &self.elsewhere })
+        Ok(match self.rules.route(url)? {
+            Route::Inside => &self.inside,
+            Route::World => &self.world,
+        })
     }
 
     /// Tells the operator what this machine lacks for a connection; not of each one.
@@ -160,8 +163,6 @@ impl Outside {
 
 impl fmt::Debug for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outside")
-            .field("allow_insecure_urls", &self.allow_insecure_urls)
-            .finish_non_exhaustive()
+        f.debug_struct("Outside").field("rules", &self.rules).finish_non_exhaustive()
     }
 }

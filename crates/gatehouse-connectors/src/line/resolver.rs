@@ -6,16 +6,21 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::address::{LOCALHOST, Reach, reach};
+use super::address::AddressRules;
 
 /// Resolves names, and leaves out what is no platform's address.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Resolver {
-    /// Whoever knows names.
-    pub(super) ask: Names,
+    /// Knows names.
+    pub(super) names: Names,
+    /// Where platforms may be.
+    pub(super) rules: Arc<AddressRules>,
+    /// Whether platforms are asked without encryption, so that only the allowed networks are gone to.
+    pub(super) is_plain: bool,
 }
 
 /// Tells what a name means.
@@ -29,46 +34,38 @@ pub(super) type Found = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + S
 #[error("its name leads to {0}, where nothing is asked")]
 pub(super) struct NowhereToGo(&'static str);
 
-impl Resolver {
-    /// Knows the names that this machine knows.
-    pub(super) fn of_machine() -> Self {
-        let ask = |name: Name| -> Found {
-            Box::pin(async move {
-                let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-                Ok(found.map(|it| it.ip()).collect())
-            })
-        };
-        Self { ask }
-    }
+/// The names that this machine knows.
+pub(super) fn names_of_machine(name: Name) -> Found {
+    Box::pin(async move {
+        let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+        Ok(found.map(|it| it.ip()).collect())
+    })
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let text = name.as_str().to_owned();
-        let found = (self.ask)(name);
+        let found = (self.names)(name);
+        let (rules, is_plain) = (Arc::clone(&self.rules), self.is_plain);
         Box::pin(async move {
-            let allowed = allowed(&text, found.await?)?;
+            let allowed = allowed(&rules, is_plain, found.await?)?;
             Ok(Box::new(allowed.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
     }
 }
 
 /// Those addresses of a name that may be gone to.
-///
-/// `localhost` is this machine and nothing else, since it is trusted without encryption; every other
-/// name is any machine but this one.
-fn allowed(name: &str, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, NowhereToGo> {
+fn allowed(
+    rules: &AddressRules,
+    is_plain: bool,
+    found: Vec<IpAddr>,
+) -> Result<Vec<IpAddr>, NowhereToGo> {
     let mut refused = None;
-    let mut keep = |address: &IpAddr| {
-        let why = match reach(*address) {
-            Reach::Loopback if name == LOCALHOST => return true,
-            Reach::Elsewhere if name != LOCALHOST => return true,
-            Reach::Loopback => "this machine",
-            Reach::Elsewhere => "another machine",
-            Reach::Refused(why) => why,
-        };
-        refused.get_or_insert(why);
-        false
+    let mut keep = |address: &IpAddr| match rules.refusal(*address, is_plain) {
+        Some(why) => {
+            refused.get_or_insert(why);
+            false
+        }
+        None => true,
     };
     let allowed: Vec<_> = found.into_iter().filter(|it| keep(it)).collect();
     match refused {

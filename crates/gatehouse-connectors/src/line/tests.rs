@@ -26,7 +26,7 @@ use rustix::io::Errno;
 
 use self::platform::{Platform, Play, reply};
 use super::outside::{LARGE_ANSWERS_MAX, LARGE_BYTES};
-use super::resolver::{Names, Resolver};
+use super::resolver::{Names, names_of_machine};
 use super::standing::CHANCE_MIN;
 use super::standing::QUIET_MAX;
 use super::*;
@@ -52,15 +52,26 @@ fn short() -> Ask {
 }
 
 fn line_with(outside: Outside, url: &str, limits: Limits) -> Line {
-    let base = BaseUrl::parse(url, true).unwrap();
+    let base = BaseUrl::parse(url, &plain()).unwrap();
     let (_, meter) = metered();
     let (outside, secrets) = (Arc::new(outside), vec![Zeroizing::new(SECRET.to_owned())]);
     Line::new(outside, &"simulator".parse().unwrap(), base, limits, meter, secrets)
 }
 
+/// Platforms may be on this machine.
+pub(crate) fn here() -> AddressRules {
+    let allowed_networks = ["127.0.0.0/8", "::1"].map(|it| it.parse().unwrap()).into();
+    AddressRules { allowed_networks, ..AddressRules::default() }
+}
+
+/// Platforms may be on this machine, and anywhere without encryption.
+fn plain() -> AddressRules {
+    AddressRules { allow_insecure_urls: true, ..here() }
+}
+
 /// The outside of a server that may make as many calls as a test wants.
 pub(crate) fn outside() -> Outside {
-    Outside::new(false, CALLS_AT_ONCE).unwrap()
+    Outside::new(here(), CALLS_AT_ONCE).unwrap()
 }
 
 /// What was written to the log.
@@ -187,22 +198,31 @@ async fn a_line_goes_nowhere_but_to_its_platform() {
     }
     assert_eq!((platform.n_requests(), other.n_requests()), (0, 0));
 
-    let line = line.and_to(BaseUrl::parse(&other.url(), false).unwrap());
+    let line = line.and_to(BaseUrl::parse(&other.url(), &here()).unwrap());
     assert!(line.get(patient(), &token, HeaderMap::new()).await.is_ok());
     assert_eq!(other.n_requests(), 1);
 }
 
 #[tokio::test]
 async fn what_became_forbidden_is_not_asked() {
-    let base = BaseUrl::parse("http://platform.example", true).unwrap();
     let mut line = line("http://127.0.0.1:9");
-    line.base = base;
-    let failure = get(&line, patient()).await.unwrap_err();
-    assert_eq!(
-        failure.detail,
-        "the platform is not asked: http is for this machine alone, unless \
-         platforms.allow_insecure_urls is set"
-    );
+    let cases = [
+        (
+            "http://203.0.113.9",
+            "http is for the networks that platforms.allowed_networks names, unless \
+             platforms.allow_insecure_urls is set",
+        ),
+        (
+            "https://10.0.0.7",
+            "its address is a private network, where nothing is asked unless platforms.allowed_networks \
+             names its network",
+        ),
+    ];
+    for (url, why) in cases {
+        line.base = BaseUrl::parse(url, &AddressRules::anywhere()).unwrap();
+        let failure = get(&line, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform is not asked: {why}"));
+    }
 }
 
 #[tokio::test]

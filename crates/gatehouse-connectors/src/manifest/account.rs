@@ -11,7 +11,7 @@ use super::path::text_of;
 use super::pattern::Pattern;
 use super::template::{Named, What};
 use crate::catalog::{Fault, Settings, kind};
-use crate::line::BaseUrl;
+use crate::line::{AddressRules, BaseUrl};
 
 /// What an account has to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -77,7 +77,7 @@ impl AccountForm {
         &self,
         settings: &Settings,
         credentials: &Credentials,
-        allow_insecure_urls: bool,
+        rules: &AddressRules,
     ) -> Result<AccountValues, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
@@ -93,7 +93,7 @@ impl AccountForm {
         }
         let (mut values, mut addresses) = (IndexMap::new(), Vec::new());
         for (name, setting) in &self.settings {
-            match setting.read(settings.get(name), allow_insecure_urls) {
+            match setting.read(settings.get(name), rules) {
                 Ok(Some((text, address))) => {
                     values.insert(name.clone(), text);
                     addresses.extend(address);
@@ -132,11 +132,25 @@ impl AccountForm {
     }
 }
 
+impl AccountForm {
+    /// The addresses among an account's settings; `None` where one can't be read.
+    pub(crate) fn addresses(
+        &self,
+        settings: &Settings,
+        rules: &AddressRules,
+    ) -> Option<Vec<BaseUrl>> {
+        let of_urls = self.settings.iter().filter(|(_, setting)| setting.is_url);
+        let read = of_urls.map(|(name, setting)| setting.read(settings.get(name), rules).ok());
+        let read: Option<Vec<_>> = read.collect();
+        Some(read?.into_iter().flatten().filter_map(|(_, address)| address).collect())
+    }
+}
+
 impl Setting {
     fn read(
         &self,
         given: Option<&Value>,
-        allow_insecure_urls: bool,
+        rules: &AddressRules,
     ) -> Result<Option<(String, Option<BaseUrl>)>, String> {
         let text = match given {
             Some(value) => text_of(value).ok_or_else(|| {
@@ -159,7 +173,7 @@ impl Setting {
         if !self.is_url {
             return Ok(Some((text, None)));
         }
-        let address = BaseUrl::parse(&text, allow_insecure_urls).map_err(|bad| bad.to_string())?;
+        let address = BaseUrl::parse(&text, rules).map_err(|bad| bad.to_string())?;
         Ok(Some((text, Some(address))))
     }
 }

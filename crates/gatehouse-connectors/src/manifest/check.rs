@@ -13,7 +13,7 @@ use super::source::header_name;
 use super::status::Status;
 use super::template::{Template, What};
 use crate::connector::Quota;
-use crate::line::BaseUrl;
+use crate::line::{AddressRules, BaseUrl};
 
 /// Headers that belong to the way a request is sent.
 const WRITTEN_HEADERS: [&str; 5] =
@@ -64,7 +64,9 @@ impl<'m> Check<'m> {
         if self.manifest.title.trim().is_empty() {
             self.fault("title", "must say what people call the platform");
         }
-        if let Some(Err(bad)) = account.base_url.as_ref().map(|it| BaseUrl::parse(it, false)) {
+        if let Some(Err(bad)) =
+            account.base_url.as_ref().map(|it| BaseUrl::parse(it, &AddressRules::default()))
+        {
             self.fault("account.base_url", bad.to_string());
         }
         for (name, setting) in &account.settings {
@@ -76,7 +78,9 @@ impl<'m> Check<'m> {
                 self.fault(&field, "must be named by letters and digits alone");
             }
             if let Some(default) = &setting.default {
-                let bad = BaseUrl::parse(default, false).err().filter(|_| setting.is_url);
+                let bad = BaseUrl::parse(default, &AddressRules::default())
+                    .err()
+                    .filter(|_| setting.is_url);
                 if let Some(bad) = bad {
                     self.fault(format!("{field}.default"), bad.to_string());
                 }

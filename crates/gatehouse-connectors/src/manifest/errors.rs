@@ -13,6 +13,9 @@ use super::selection::Selection;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Errors {
+    /// Where an error has the platform's own code for what is wrong; of several places, the first that has something.
+    #[serde(default)]
+    pub(crate) code: Selection,
     /// Where an error says in words what is wrong; of several places, the first that has something.
     #[serde(default)]
     pub(crate) message: Selection,
@@ -67,6 +70,11 @@ impl Errors {
     pub(crate) fn is_told_failure(&self, status: StatusCode, body: &Value) -> bool {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         by_rule.is_some_and(|rule| rule.means == Meaning::Failed)
+    }
+
+    /// The platform's own code for an error.
+    pub(crate) fn code(&self, body: &Value) -> Option<String> {
+        self.code.first(body)
     }
 
     /// What an error says in words.

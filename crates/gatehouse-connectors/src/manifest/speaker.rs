@@ -190,6 +190,7 @@ impl Speaker {
 
     fn failure(&self, answer: &Answer, meaning: Meaning) -> Failure {
         let status = answer.status.as_u16();
+        let code = self.manifest.errors.code(answer.document());
         let message = self.manifest.errors.message(answer.document());
         let words = match (&message, meaning) {
             (Some(message), _) => format!("the platform answered {status}: {message}"),
@@ -198,7 +199,7 @@ impl Speaker {
             }
             (None, _) => format!("the platform answered {status}"),
         };
-        let mut failure = answer.failure_that_says(words, &message.unwrap_or_default());
+        let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
         if meaning == Meaning::Throttled {
             failure.kind = FailureKind::Throttled;
         }

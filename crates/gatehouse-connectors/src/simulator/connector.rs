@@ -278,10 +278,8 @@ struct PropertyBody {
 #[derive(Deserialize)]
 struct ErrorBody {
     status: u16,
-    #[serde(rename = "error")]
-    _error: String,
-    #[serde(rename = "message")]
-    _message: String,
+    error: String,
+    message: String,
 }
 
 fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
@@ -314,7 +312,11 @@ fn expect_ok(answer: &Answer) -> Result<(), Failure> {
     if answer.status == StatusCode::OK {
         return Ok(());
     }
-    Err(answer.failure(format!("the platform answered {}", answer.status.as_u16())))
+    let words = format!("the platform answered {}", answer.status.as_u16());
+    let said: Option<ErrorBody> = answer.json().ok();
+    let (code, message) =
+        (said.as_ref().map(|it| &*it.error), said.as_ref().map(|it| &*it.message));
+    Err(answer.failure_that_says(words, code, message))
 }
 
 fn page(body: PageBody) -> Result<PlatformPage, Failure> {

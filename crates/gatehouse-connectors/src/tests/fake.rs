@@ -262,7 +262,7 @@ impl Connector for Arc<Fake> {
 }
 
 fn refused(why: &str) -> Failure {
-    let said = Said { status: 400, body: why.into() };
+    let said = Said { status: 400, code: None, message: None, body: why.into() };
     Failure::new(FailureKind::Error, why).with_said(said)
 }
 

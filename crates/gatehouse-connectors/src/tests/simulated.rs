@@ -4,17 +4,17 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gatehouse_core::account::Credentials;
+use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::page::share;
 use gatehouse_core::{Account, Identifier, IdentifierKind, PageRequest};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{filter, names, platforms};
+use super::{filter, names, options, platforms};
 use crate::simulator::{Misbehaviour, PagingKind, Platform, Profile, Server};
 use crate::{
-    Ask, Exchange, FailureKind, LiveAccount, Options, Platforms, Settings, Wanted, Witness,
+    Ask, Exchange, FailureKind, LiveAccount, Platforms, Reached, Settings, Wanted, Witness,
 };
 
 /// More time than any of it takes, also where much else is under way.
@@ -45,7 +45,9 @@ fn open(platforms: &Platforms, server: &Server, name: &str) -> Arc<LiveAccount> 
     let settings: Settings = settings;
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), token(name));
-    platforms.open(&"acme".parse().unwrap(), account, 1, &settings, &credentials)
+    let (settings, credentials) = (&settings, &credentials);
+    let reached = Reached { settings, credentials, addressed_by: AddressedBy::Operator };
+    platforms.open(&"acme".parse().unwrap(), account, 1, reached)
 }
 
 fn token(name: &str) -> String {
@@ -245,7 +247,7 @@ async fn whoever_looks_on_sees_every_call() {
     let server = start(PagingKind::Page, 30, 10);
     let notes = Arc::new(Notes::default());
     let witness = Arc::clone(&notes) as Arc<dyn Witness>;
-    let platforms = Platforms::witnessed(Options::default(), witness).unwrap();
+    let platforms = Platforms::witnessed(options(), witness).unwrap();
     let accounts = [open(&platforms, &server, "seen")];
     let page = PageRequest { number: 2, size: 10 };
     let listing = platforms.list(&accounts, &filter(""), page, ask()).await;

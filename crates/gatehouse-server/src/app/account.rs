@@ -1,19 +1,22 @@
 //! Accounts at external platforms, as the operator wants them.
 //!
 //! Credentials are sealed before they are kept, each account's for itself: what was sealed for one can't be
-//! opened as another's.
+//! opened as another's. They are sent where their giver said, and nowhere else: a change of that takes them again.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use gatehouse_connectors::Settings;
-use gatehouse_core::account::Credentials;
+use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::{Account, AccountName, TenantName};
-use gatehouse_store::{AccountPut, KeptAccount, Put, PutAccountRefused, StoreError};
+use gatehouse_store::{AccountChange, AccountPut, KeptAccount, Put, PutAccountRefused, StoreError};
 use zeroize::Zeroizing;
 
 use super::{App, Error};
 use crate::reader::Fault;
+
+/// How often a change is tried while others change the same account.
+const PUT_TRIES_MAX: u32 = 8;
 
 /// An account as it is to be.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,19 +48,41 @@ pub struct PutAccount {
 }
 
 impl App {
-    /// Makes the account, or makes the one that is there as given.
+    /// Makes the account, or makes the one that is there as given, on the word of an operator or of the tenant.
     pub async fn put_account(
         &self,
         tenant: &TenantName,
         input: &AccountInput,
+        by: AddressedBy,
     ) -> Result<PutAccount, Error> {
+        for _ in 0..PUT_TRIES_MAX {
+            if let Some(put) = self.try_put_account(tenant, input, by).await? {
+                return Ok(put);
+            }
+        }
+        Err(Error::AccountChanging(input.account.name.to_string()))
+    }
+
+    /// Makes the account as given; `None` where it was changed while it was looked at.
+    async fn try_put_account(
+        &self,
+        tenant: &TenantName,
+        input: &AccountInput,
+        by: AddressedBy,
+    ) -> Result<Option<PutAccount>, Error> {
         let AccountInput { account, settings, credentials } = input;
         let kept = self.store.account(tenant, &account.name).await?;
-        let had = kept.as_ref().map(|kept| self.open_account(tenant, kept));
+        let had = kept.as_ref().map(|kept| Had::new(self, tenant, kept));
         self.check_input(input, had.as_ref())?;
+        let addressed_by = match (by, &had) {
+            (AddressedBy::Tenant, Some(had)) if !self.leads_elsewhere(input, had) => {
+                had.kept.addressed_by
+            }
+            _ => by,
+        };
         // What is the same as before is kept letter by letter: sealed again, it would look different.
         let is_same = |is_same: &dyn Fn(&(Settings, Credentials)) -> bool| {
-            had.as_ref().is_some_and(|had| had.as_ref().is_ok_and(is_same))
+            had.as_ref().is_some_and(|had| had.opened.as_ref().is_ok_and(is_same))
         };
         let settings = match &kept {
             Some(kept) if is_same(&|had| had.0 == *settings) => kept.settings.clone(),
@@ -69,7 +94,14 @@ impl App {
             }
             _ => self.seal(tenant, &account.name, credentials),
         });
-        match self.store.put_account(tenant, account, &settings, sealed.as_deref()).await? {
+        let change = AccountChange {
+            account: account.clone(),
+            settings,
+            credentials: sealed,
+            addressed_by,
+            seen_version: kept.as_ref().map(|kept| kept.version),
+        };
+        match self.store.put_account(tenant, change).await? {
             Ok(put) => {
                 if put.before.as_ref().map(|it| it.version) != Some(put.after.version) {
                     // Nobody asks it any more as it was.
@@ -81,12 +113,13 @@ impl App {
                 {
                     self.scrub_credentials().await;
                 }
-                Ok(PutAccount {
+                Ok(Some(PutAccount {
                     put: put.put(),
                     changed: changed(&put),
                     has_credentials: put.after.credentials.is_some(),
-                })
+                }))
             }
+            Err(PutAccountRefused::Changed) => Ok(None),
             Err(PutAccountRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(PutAccountRefused::TooMany) => Err(Error::TooManyAccounts),
         }
@@ -150,31 +183,52 @@ impl App {
         input: &AccountInput,
     ) -> Result<(), Error> {
         let kept = self.store.account(tenant, &input.account.name).await?;
-        let had = kept.as_ref().map(|kept| self.open_account(tenant, kept));
+        let had = kept.as_ref().map(|kept| Had::new(self, tenant, kept));
         self.check_input(input, had.as_ref())
     }
 
     /// Whether the connector can do with what the account is to be, and with what it keeps.
-    fn check_input(
-        &self,
-        input: &AccountInput,
-        had: Option<&Result<(Settings, Credentials), Error>>,
-    ) -> Result<(), Error> {
+    fn check_input(&self, input: &AccountInput, had: Option<&Had<'_>>) -> Result<(), Error> {
         let none = Credentials::default();
+        let must_be_given = |why: &str| {
+            let reason = format!("must be given: {why}");
+            Err(Error::Unfit(vec![Fault { name: "credentials".into(), reason }]))
+        };
         let credentials = match (&input.credentials, had) {
             (Some(given), _) => given,
-            (None, Some(Ok((_, had)))) => had,
-            (None, Some(Err(_))) => {
-                let reason = "must be given: those that are kept can't be opened with the keys that \
-                              are here";
-                return Err(Error::Unfit(vec![Fault {
-                    name: "credentials".into(),
-                    reason: reason.into(),
-                }]));
-            }
             (None, None) => &none,
+            (None, Some(had)) => match &had.opened {
+                Ok((_, credentials)) => {
+                    if !credentials.is_empty() && self.leads_elsewhere(input, had) {
+                        // Whatever else is wrong with the account is told as well.
+                        let mut faults = self.faults(&input.account, &input.settings, credentials);
+                        let reason = "must be given again: connector and settings change where they are sent";
+                        faults.push(Fault { name: "credentials".into(), reason: reason.into() });
+                        return Err(Error::Unfit(faults));
+                    }
+                    credentials
+                }
+                Err(_) => {
+                    return must_be_given(
+                        "those that are kept can't be opened with the keys that are here",
+                    );
+                }
+            },
         };
         self.check(&input.account, &input.settings, credentials)
+    }
+
+    /// Whether an account's platform would be elsewhere, so that its secrets would be sent elsewhere.
+    fn leads_elsewhere(&self, input: &AccountInput, had: &Had<'_>) -> bool {
+        let Ok((settings, _)) = &had.opened else { return true };
+        let connector = &had.kept.account.connector;
+        if (connector, settings) == (&input.account.connector, &input.settings) {
+            return false;
+        }
+        let catalog = self.platforms.catalog();
+        let was = catalog.addresses(connector, settings);
+        let is = catalog.addresses(&input.account.connector, &input.settings);
+        *connector != input.account.connector || was.is_none() || was != is
     }
 
     fn check(
@@ -183,12 +237,18 @@ impl App {
         settings: &Settings,
         credentials: &Credentials,
     ) -> Result<(), Error> {
+        let faults = self.faults(account, settings, credentials);
+        if faults.is_empty() { Ok(()) } else { Err(Error::Unfit(faults)) }
+    }
+
+    fn faults(
+        &self,
+        account: &Account,
+        settings: &Settings,
+        credentials: &Credentials,
+    ) -> Vec<Fault> {
         let faults = self.platforms.catalog().faults(&account.connector, settings, credentials);
-        if faults.is_empty() {
-            return Ok(());
-        }
-        let faults = faults.into_iter().map(|it| Fault { name: it.name, reason: it.reason });
-        Err(Error::Unfit(faults.collect()))
+        faults.into_iter().map(|it| Fault { name: it.name, reason: it.reason }).collect()
     }
 
     /// Seals credentials for one account; none are nothing.
@@ -204,6 +264,18 @@ impl App {
         let mut plain = Zeroizing::new(Vec::with_capacity(n_bytes + 2));
         serde_json::to_writer(&mut *plain, &secrets).expect("texts are plain data");
         self.vault.seal(&purpose(tenant, name), &plain)
+    }
+}
+
+/// An account as it is kept, and what it is reached with, where that can be opened.
+struct Had<'a> {
+    kept: &'a KeptAccount,
+    opened: Result<(Settings, Credentials), Error>,
+}
+
+impl<'a> Had<'a> {
+    fn new(app: &App, tenant: &TenantName, kept: &'a KeptAccount) -> Self {
+        Self { kept, opened: app.open_account(tenant, kept) }
     }
 }
 

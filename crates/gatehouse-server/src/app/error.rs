@@ -64,6 +64,9 @@ pub enum Error {
     /// The same request is being worked on.
     #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
     UnderWay(RequestKey),
+    /// Others change the account all the time.
+    #[error("the account `{0}` is being changed by others; try again")]
+    AccountChanging(String),
     /// The access has changed since the client saw it.
     #[error(
         "the access has the ETag \"{0}\", which If-Match or If-None-Match excludes; an ETag is written \

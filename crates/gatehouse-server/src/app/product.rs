@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gatehouse_connectors::{
-    Ask, Failure, FailureKind, Finding, Listing, LiveAccount, Reading, Wanted,
+    Ask, Failure, FailureKind, Finding, Listing, LiveAccount, Reached, Reading, Wanted,
 };
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::{Account, AccountName, PageRequest, ProductId, TenantName};
@@ -95,10 +95,12 @@ impl App {
     ) -> Result<Option<Arc<LiveAccount>>, Error> {
         let Some(kept) = self.store.account(tenant, name).await? else { return Ok(None) };
         let opened = self.open_account(tenant, &kept);
-        let KeptAccount { account, version, .. } = kept;
+        let KeptAccount { account, version, addressed_by, .. } = kept;
         Ok(Some(match opened {
             Ok((settings, credentials)) => {
-                self.platforms.open(tenant, account, version, &settings, &credentials)
+                let (settings, credentials) = (&settings, &credentials);
+                let reached = Reached { settings, credentials, addressed_by };
+                self.platforms.open(tenant, account, version, reached)
             }
             Err(error) => {
                 let cause = &error as &(dyn std::error::Error + 'static);

@@ -20,6 +20,8 @@ pub enum Kind {
     Flag,
     /// A list, as TOML writes it.
     List,
+    /// Texts with commas between them.
+    Texts,
 }
 
 /// Every setting there is.
@@ -50,6 +52,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("tasks.retention", Kind::Text),
     ("platforms.deadline", Kind::Text),
     ("platforms.allow_insecure_urls", Kind::Flag),
+    ("platforms.allowed_networks", Kind::Texts),
     ("platforms.page_number_max", Kind::Number),
     ("platforms.connectors_dir", Kind::Text),
     ("log.format", Kind::Text),
@@ -175,6 +178,10 @@ fn read_value(shown: &str, kind: Kind, text: &str) -> Result<Value, BadConfig> {
             .parse()
             .map(Value::Boolean)
             .map_err(|_| BadConfig(format!("{shown} must be `true` or `false`, not `{text}`"))),
+        Kind::Texts => {
+            let texts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+            Ok(Value::Array(texts.map(|it| Value::String(it.to_owned())).collect()))
+        }
         Kind::List => {
             let list = toml::from_str::<Table>(&format!("list = {text}")).ok();
             let list = list.filter(|table| table.len() == 1);

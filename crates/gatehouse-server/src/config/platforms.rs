@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gatehouse_connectors::{BadManifests, Manifests, Options, OwnManifest};
+use gatehouse_connectors::{AddressRules, BadManifests, Manifests, Network, Options, OwnManifest};
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +18,11 @@ const DEADLINE: std::ops::RangeInclusive<Duration> =
 pub struct Platforms {
     /// How long a request waits for platforms; what has not come by then is a failure of its account.
     pub deadline: Duration,
-    /// Whether platforms elsewhere than on this machine may be reached without encryption.
+    /// Whether platforms outside the allowed networks may be reached without encryption.
     pub allow_insecure_urls: bool,
+    /// Networks that not all the world can reach and in which platforms may be, this machine's own among them. In
+    /// them platforms may be reached without encryption.
+    pub allowed_networks: Vec<Network>,
     /// The last page of products that a tenant may ask for, unless it has its own.
     pub page_number_max: u64,
     /// A directory with manifests of connectors beside those that are shipped.
@@ -32,6 +35,7 @@ impl Default for Platforms {
         Self {
             deadline: Duration::seconds(10),
             allow_insecure_urls: false,
+            allowed_networks: Vec::new(),
             page_number_max: PAGE_NUMBER_MAX,
             connectors_dir: None,
         }
@@ -67,7 +71,11 @@ impl Platforms {
 
     /// What those who ask platforms need to know.
     pub fn options(&self, manifests: Manifests) -> Options {
-        let allow_insecure_urls = self.allow_insecure_urls;
-        Options { allow_insecure_urls, manifests, ..Options::default() }
+        let addresses = AddressRules {
+            allow_insecure_urls: self.allow_insecure_urls,
+            allowed_networks: self.allowed_networks.clone(),
+            ..AddressRules::default()
+        };
+        Options { addresses, manifests, ..Options::default() }
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use gatehouse_connectors::{Health, LiveAccount, Settings};
+use gatehouse_core::account::AddressedBy;
 use gatehouse_core::{Account, AccountName, Page, rights::Scope};
 use gatehouse_store::KeptAccount;
 use http::StatusCode;
@@ -66,7 +67,7 @@ pub(super) const PUT: Operation = Operation {
     method: "PUT",
     id: "putAccount",
     summary: "Makes an account, or makes the one that is there exactly as given; credentials that are left \
-              out are kept",
+              out are kept, unless connector or settings change where they are sent: then they must be given again",
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewAccount",
@@ -152,7 +153,11 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     })?;
     let input = call.object(|body| read_body(body, &name))?;
     let input = input.expect("what has no faults was read whole");
-    let made = call.app().put_account(call.tenant(), &input).await?;
+    let by = match call.caller().rights.cover_all() {
+        true => AddressedBy::Operator,
+        false => AddressedBy::Tenant,
+    };
+    let made = call.app().put_account(call.tenant(), &input, by).await?;
     let body = AccountBody {
         has_credentials: Some(made.has_credentials),
         changed: match made.put {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_connectors::{AccountTrouble, Failure, FailureKind};
+use gatehouse_connectors::{AccountTrouble, Failure, FailureKind, Said};
 use gatehouse_core::{Trouble, TroubleKind};
 use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
@@ -159,10 +159,7 @@ impl Problem {
             title: self.title,
             detail: &self.detail,
             invalid_params: self.invalid.iter().map(InvalidParam::new).collect(),
-            external_errors: said
-                .map(|said| ExternalError { status: said.status, body: &said.body })
-                .into_iter()
-                .collect(),
+            external_errors: said.map(ExternalError::new).into_iter().collect(),
             related_party: trouble
                 .map(|trouble| Party::with_platform(&trouble.account))
                 .into_iter()
@@ -212,11 +209,23 @@ impl<'p> InvalidParam<'p> {
     }
 }
 
-/// What somebody else said who was asked.
+/// What a platform said that was asked.
 #[derive(Serialize)]
 struct ExternalError<'p> {
     status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'p str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
     body: &'p str,
+}
+
+impl<'p> ExternalError<'p> {
+    fn new(said: &'p Said) -> Self {
+        let Said { status, code, message, body } = said;
+        Self { status: *status, code: code.as_deref(), message: message.as_deref(), body }
+    }
 }
 
 /// In which words a path tells what is wrong.
@@ -250,6 +259,10 @@ impl From<Error> for Problem {
             }
             Error::UnderWay(_) => Self::new(StatusCode::CONFLICT, "Request under way", detail)
                 .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS),
+            Error::AccountChanging(_) => {
+                Self::new(StatusCode::CONFLICT, "Request under way", detail)
+                    .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+            }
             Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
             Error::CredentialsRefused => {
                 let detail = "the username or the password is wrong, or the access may not connect";

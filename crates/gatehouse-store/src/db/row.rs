@@ -159,6 +159,10 @@ impl Row<'_> {
         self.get(column)
     }
 
+    pub(crate) fn optional_integer(&self, column: usize) -> Result<Option<i64>, StoreError> {
+        self.get(column)
+    }
+
     pub(crate) fn count(&self, column: usize) -> Result<u64, StoreError> {
         u64::try_from(self.integer(column)?).map_err(StoreError::corrupt)
     }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::{AccountPut, KeptAccount, Put, PutAccountRefused};
-use gatehouse_core::account::ACCOUNTS_MAX;
+use crate::{AccountChange, AccountPut, KeptAccount, Put, PutAccountRefused};
+use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, PageRequest};
 
 pub(super) fn account(platform: &str, name: &str) -> Account {
@@ -16,14 +16,33 @@ fn named(name: &str) -> AccountName {
     name.parse().unwrap()
 }
 
+/// Puts an account as an operator does, just after having looked at it.
+pub(super) async fn try_put(
+    store: &Store,
+    tenant: &TenantName,
+    account: &Account,
+    settings: &str,
+    credentials: Option<&[u8]>,
+) -> Result<AccountPut, PutAccountRefused> {
+    let seen = store.account(tenant, &account.name).await.unwrap();
+    let change = AccountChange {
+        account: account.clone(),
+        settings: settings.to_owned(),
+        credentials: credentials.map(<[u8]>::to_owned),
+        addressed_by: AddressedBy::Operator,
+        seen_version: seen.map(|it| it.version),
+    };
+    store.put_account(tenant, change).await.unwrap()
+}
+
 /// Puts an account that nothing stands against.
-async fn put(
+pub(super) async fn put(
     store: &Store,
     account: &Account,
     settings: &str,
     credentials: Option<&[u8]>,
 ) -> AccountPut {
-    store.put_account(&acme(), account, settings, credentials).await.unwrap().unwrap()
+    try_put(store, &acme(), account, settings, credentials).await.unwrap()
 }
 
 #[tokio::test]
@@ -46,6 +65,7 @@ async fn an_account_is_kept_as_given() {
             settings: "{}".into(),
             credentials: Some(b"sealed again".to_vec()),
             version: day(0).as_millisecond() + 1,
+            addressed_by: AddressedBy::Operator,
         };
         assert_eq!(kept.as_ref(), Some(&expected), "{}", case.kind);
         assert_eq!(kept, Some(changed.after), "{}", case.kind);
@@ -115,7 +135,7 @@ async fn accounts_are_in_order_by_platform_then_name() {
         case.store.put_tenant(&tenant("other")).await.unwrap();
         let foreign = account("ALPHA", "foreign");
         let other = "other".parse().unwrap();
-        case.store.put_account(&other, &foreign, "{}", None).await.unwrap().unwrap();
+        try_put(&case.store, &other, &foreign, "{}", None).await.unwrap();
 
         for (platform, name) in [("BETA", "a"), ("ALPHA", "b"), ("ALPHA", "a-b"), ("A_1", "Z")] {
             put(&case.store, &account(platform, name), "{}", Some(b"sealed")).await;
@@ -140,7 +160,7 @@ async fn accounts_are_in_order_by_platform_then_name() {
 async fn a_tenant_has_so_many_accounts_and_no_more() {
     for case in stores("a_tenant_has_so_many_accounts").await {
         let last = account("ALPHA", "last");
-        let put_last = async || case.store.put_account(&acme(), &last, "{}", None).await.unwrap();
+        let put_last = async || try_put(&case.store, &acme(), &last, "{}", None).await;
         assert_eq!(put_last().await, Err(PutAccountRefused::NoTenant), "{}", case.kind);
         set_up(&case.store).await;
         let filled = case.store.db.write(async |tx| {
@@ -154,7 +174,7 @@ async fn a_tenant_has_so_many_accounts_and_no_more() {
         assert!(put_last().await.is_ok(), "{}", case.kind);
         assert!(put_last().await.is_ok(), "one that is there takes no place: {}", case.kind);
         let more = account("ALPHA", "one more");
-        let refused = case.store.put_account(&acme(), &more, "{}", None).await.unwrap();
+        let refused = try_put(&case.store, &acme(), &more, "{}", None).await;
         assert_eq!(refused, Err(PutAccountRefused::TooMany), "{}", case.kind);
         assert!(case.store.delete_account(&acme(), &named("7")).await.unwrap());
         put(&case.store, &more, "{}", None).await;
@@ -176,6 +196,7 @@ async fn a_tenant_goes_with_its_accounts() {
 #[test]
 fn what_an_account_is_reached_with_is_not_shown() {
     let kept = KeptAccount {
+        addressed_by: AddressedBy::Operator,
         account: account("ALPHA", "a"),
         settings: "the settings".into(),
         credentials: Some(b"sealed".to_vec()),
@@ -183,4 +204,43 @@ fn what_an_account_is_reached_with_is_not_shown() {
     };
     let shown = format!("{kept:?}");
     assert!(shown.contains("ALPHA") && !shown.contains("settings") && !shown.contains("creden"));
+}
+
+#[tokio::test]
+async fn an_account_that_has_changed_meanwhile_is_left_as_it_is() {
+    for case in stores("an_account_that_has_changed").await {
+        set_up(&case.store).await;
+        let given = account("ALPHA", "a");
+        let made = put(&case.store, &given, "{}", Some(b"sealed")).await;
+        for seen_version in [None, Some(made.after.version - 1)] {
+            let change = AccountChange {
+                account: given.clone(),
+                settings: r#"{"baseUrl":"x"}"#.into(),
+                credentials: None,
+                addressed_by: AddressedBy::Tenant,
+                seen_version,
+            };
+            let refused = case.store.put_account(&acme(), change).await.unwrap();
+            assert_eq!(refused, Err(PutAccountRefused::Changed), "{}", case.kind);
+        }
+        let kept = case.store.account(&acme(), &given.name).await.unwrap();
+        assert_eq!(kept, Some(made.after), "{}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn an_operators_word_does_not_outlive_a_change_by_an_older_program() {
+    for case in stores("an_operators_word").await {
+        set_up(&case.store).await;
+        let given = account("ALPHA", "a");
+        let made = put(&case.store, &given, "{}", None).await;
+        assert_eq!(made.after.addressed_by, AddressedBy::Operator, "{}", case.kind);
+        let change = async |sql: &'static str| {
+            let changed = case.store.db.write(async move |tx| tx.execute(sql, &[]).await).await;
+            changed.unwrap();
+        };
+        change("UPDATE account SET settings = '{\"baseUrl\":\"x\"}', version = version + 1").await;
+        let kept = case.store.account(&acme(), &given.name).await.unwrap().unwrap();
+        assert_eq!(kept.addressed_by, AddressedBy::Tenant, "{}", case.kind);
+    }
 }

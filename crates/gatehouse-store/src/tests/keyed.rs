@@ -6,7 +6,7 @@ use gatehouse_core::rights::scopes_from_words;
 use gatehouse_core::task::Work;
 use gatehouse_core::{Client, ClientId, Status, TaskId};
 
-use super::account::account;
+use super::account::{account, put};
 use super::*;
 use crate::{
     Change, FormerSeal, KeyedKind, NewTask, Once, Operation, Repeated, SealOwner, SecretKind,
@@ -49,7 +49,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     assert!(store.create_client(&acme(), &client, &hash(key, "secret")).await.unwrap());
     let kept = account("ALPHA", &format!("account {n}"));
     let sealed = seal(key, "credentials");
-    store.put_account(&acme(), &kept, "{}", Some(&sealed)).await.unwrap().unwrap();
+    put(store, &kept, "{}", Some(&sealed)).await;
     let task = NewTask {
         id: job(n),
         work: Work::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
@@ -84,7 +84,7 @@ async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
     for Case { kind, store, .. } in stores("keyed_counts").await {
         set_up(&store).await;
         let bare = account("ALPHA", "bare");
-        store.put_account(&acme(), &bare, "{}", None).await.unwrap().unwrap();
+        put(&store, &bare, "{}", None).await;
         let old = make(&store, "old", 1).await;
         make(&store, "new", 2).await;
         make(&store, "new", 3).await;

@@ -133,6 +133,7 @@ pub(crate) const TABLES: &[Table] = &[
                 text("settings"),
                 bytes("credentials"),
                 integer("version"),
+                integer("vouched_version"),
             ],
             2,
         )

@@ -32,7 +32,7 @@ pub(super) struct AccountArgs {
     /// A credential of the account; the value may be ${env:NAME} or ${file:PATH}; again for each
     #[arg(long, value_name = "NAME=VALUE")]
     credential: Vec<String>,
-    /// Let platforms elsewhere than on this machine be reached without encryption
+    /// Let platforms elsewhere than on this machine and in private networks be reached without encryption
     #[arg(long)]
     pub(super) allow_insecure_urls: bool,
 }

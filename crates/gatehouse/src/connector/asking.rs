@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use gatehouse_connectors::recording::Recording;
 use gatehouse_connectors::{
-    Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, StandIn, Wanted, Witness,
+    AddressRules, Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Reached, StandIn,
+    Wanted, Witness,
 };
+use gatehouse_core::account::AddressedBy;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{ConnectorName, PageRequest, Product};
@@ -71,7 +73,8 @@ pub(super) fn ask(
         Whom::Account(args) => args.allow_insecure_urls,
         Whom::Recording(_) => false,
     };
-    let options = Options { allow_insecure_urls, manifests, ..Options::default() };
+    let addresses = AddressRules::of_a_person(allow_insecure_urls);
+    let options = Options { addresses, manifests, ..Options::default() };
     let witness = Arc::new(Counting { n_calls: AtomicUsize::new(0), shown });
     let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Witness>);
     let platforms = platforms.map_err(|why| why.to_string())?;
@@ -90,13 +93,12 @@ pub(super) fn ask(
     let platform = given.account.platform.clone();
     let mut outcome = runtime
         .block_on(async {
-            let account = platforms.open(
-                &given.tenant,
-                given.account,
-                1,
-                &given.settings,
-                &given.credentials,
-            );
+            let reached = Reached {
+                settings: &given.settings,
+                credentials: &given.credentials,
+                addressed_by: AddressedBy::Operator,
+            };
+            let account = platforms.open(&given.tenant, given.account, 1, reached);
             let ask = Ask { deadline: Instant::now() + DEADLINE, parts };
             match question {
                 Question::Page(page) => {

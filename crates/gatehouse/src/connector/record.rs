@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use gatehouse_connectors::Catalog;
 use gatehouse_connectors::recording::{RecordOptions, record};
+use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
 use super::{OwnConnectors, counted, named, say};
@@ -42,7 +42,7 @@ impl Record {
         let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
             return Err(format!("{connector} is built in, and is no manifest"));
         };
-        let catalog = Catalog::new(allow_insecure_urls, manifests);
+        let catalog = Catalog::new(AddressRules::of_a_person(allow_insecure_urls), manifests);
         let given = self.account.read(&catalog, &connector)?;
         let options = RecordOptions {
             pages: self.pages,

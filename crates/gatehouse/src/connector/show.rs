@@ -1,7 +1,7 @@
 //! `gatehouse connector show`.
 
 use clap::Args;
-use gatehouse_connectors::Catalog;
+use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::{OwnConnectors, say, unknown};
 
@@ -20,7 +20,8 @@ impl Show {
         let manifests = self.own.manifests()?;
         let name = &self.name;
         let Some(text) = manifests.text(name) else {
-            let is_built_in = Catalog::new(false, manifests.clone()).names().contains(&&**name);
+            let is_built_in =
+                Catalog::new(AddressRules::default(), manifests.clone()).names().contains(&&**name);
             return Err(match is_built_in {
                 true => format!("`{name}` is built in, and has no manifest"),
                 false => unknown(name, &manifests),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use gatehouse_connectors::Catalog;
 use gatehouse_connectors::conformance::{Suite, Verdict};
 use gatehouse_connectors::recording::Recording;
+use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
 use super::{OwnConnectors, counted, named, say};
@@ -40,7 +40,7 @@ impl Test {
                 return Err("give a recording or an account, not both".into());
             }
             let allow_insecure_urls = self.account.allow_insecure_urls;
-            let catalog = Catalog::new(allow_insecure_urls, manifests);
+            let catalog = Catalog::new(AddressRules::of_a_person(allow_insecure_urls), manifests);
             let given = self.account.read(&catalog, &connector)?;
             Suite::with_account(manifest, given.settings, given.credentials, allow_insecure_urls)
         } else {

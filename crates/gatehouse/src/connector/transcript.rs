@@ -115,7 +115,9 @@ pub(super) fn product(product: &Product, parts: Parts) -> String {
 pub(super) fn failure(failure: &Failure) -> String {
     let mut text = format!("FAILED  {}\n", plain(&failure.detail));
     if let Some(said) = &failure.said {
-        text += &format!("    the platform says: {} {}\n", said.status, plain(&said.body));
+        let words = if said.body.is_empty() { said.message.as_deref() } else { Some(&*said.body) };
+        let words = plain(words.unwrap_or_default());
+        text += &format!("    the platform says: {} {words}\n", said.status);
     }
     if let Some(wait) = failure.retry_after {
         text += &format!("    it wants to be left alone for {} s\n", wait.as_secs());

@@ -61,6 +61,36 @@ async fn only_prune_deletes_and_never_what_has_accesses() {
     ");
 }
 
+#[tokio::test]
+async fn credentials_are_not_sent_elsewhere_by_a_file_that_leaves_them_out() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    write_token(&place, "s3cret");
+    assert!(apply(&place, &server, WITH_ACCOUNTS, &[]).status.success());
+    let bare: String = WITH_ACCOUNTS
+        .lines()
+        .filter(|it| !it.contains("credentials:"))
+        .map(|it| format!("{it}\n"))
+        .collect();
+    let moved = bare.replace("127.0.0.1:9700", "127.0.0.1:9799");
+    assert_ne!(moved, bare);
+    let told = said(&apply(&place, &server, &moved, &["--dry-run"]));
+    assert!(
+        told.contains("(refused if that changes where its credentials are sent: give them, too)"),
+        "{told}"
+    );
+    let output = apply(&place, &server, &moved, &[]);
+    let errors = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("credentials must be given again"), "{errors}");
+    let (_, kept) =
+        server.json(reqwest::Method::GET, "/-/admin/tenants/fleet/accounts/a%2Feu", None).await;
+    assert_eq!(kept["settings"]["baseUrl"], "http://127.0.0.1:9700");
+    // With them, it may go there.
+    let moved = WITH_ACCOUNTS.replace("127.0.0.1:9700", "127.0.0.1:9799");
+    assert!(apply(&place, &server, &moved, &[]).status.success());
+}
+
 /// What can't be made may be what is there, under another name: deleted, it would be lost with its credentials.
 #[tokio::test]
 async fn nothing_of_a_tenant_is_pruned_when_something_of_it_cannot_be_made() {
@@ -73,10 +103,10 @@ async fn nothing_of_a_tenant_is_pruned_when_something_of_it_cannot_be_made() {
         let before = format!("{WITH_ACCOUNTS}{contract}\n{other}\n");
         assert!(apply(&place, &server, &before, &[]).status.success());
 
-        // Only the server knows that it goes nowhere without encryption.
+        // Only the server knows that it asks nothing in this network.
         let renamed = WITH_ACCOUNTS
             .replace("name: a/eu", "name: a-eu")
-            .replace("127.0.0.1:9700", "platform.example");
+            .replace("127.0.0.1:9700", "10.1.2.3:9700");
         let renamed = format!("{renamed}  - name: other\n");
         let output = apply(&place, &server, &renamed, &["--prune"]);
         assert_eq!(output.status.code(), Some(3), "{}", place.kind);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::line::tests::here;
 
 #[test]
 fn a_platform_is_where_it_may_be() {
@@ -6,8 +7,6 @@ fn a_platform_is_where_it_may_be() {
         ("https://api.example.com", "https://api.example.com"),
         ("https://api.example.com/", "https://api.example.com"),
         ("https://API.example.com:443/v1//", "https://api.example.com/v1"),
-        ("https://10.1.2.3:8443/x", "https://10.1.2.3:8443/x"),
-        ("https://[fd12::1]", "https://[fd12::1]"),
         ("http://127.0.0.1:9700", "http://127.0.0.1:9700"),
         ("http://127.1.2.3", "http://127.1.2.3"),
         ("http://[::1]:9700/a", "http://[::1]:9700/a"),
@@ -16,18 +15,84 @@ fn a_platform_is_where_it_may_be() {
         ("http://0x7f000001", "http://127.0.0.1"),
     ];
     for (text, expected) in cases {
-        let base = BaseUrl::parse(text, false).map(|it| it.to_string());
+        let base = BaseUrl::parse(text, &here()).map(|it| it.to_string());
         assert_eq!(base.as_deref(), Ok(expected), "{text}");
     }
 }
 
 #[test]
-fn encryption_is_asked_for_except_on_this_machine() {
-    for text in ["http://api.example.com", "http://10.1.2.3", "http://localhost.example.com"] {
-        let error = BaseUrl::parse(text, false).unwrap_err().to_string();
+fn encryption_is_asked_for_outside_the_allowed_networks() {
+    let none = AddressRules::default();
+    for text in ["http://api.example.com", "http://203.0.113.9", "http://localhost.example.com"] {
+        let error = BaseUrl::parse(text, &none).unwrap_err().to_string();
         assert!(error.starts_with("must be an https address such as"), "{error}");
         assert!(error.contains("platforms.allow_insecure_urls"), "{error}");
-        assert!(BaseUrl::parse(text, true).is_ok(), "{text}");
+        let plain = AddressRules { allow_insecure_urls: true, ..AddressRules::default() };
+        assert!(BaseUrl::parse(text, &plain).is_ok(), "{text}");
+    }
+    // What a name means is seen when it is asked.
+    assert!(BaseUrl::parse("http://api.example.com", &here()).is_ok());
+    assert!(BaseUrl::parse("http://203.0.113.9", &here()).is_err());
+}
+
+#[test]
+fn networks_that_not_all_the_world_can_reach_must_be_allowed() {
+    #[rustfmt::skip]
+    let cases = [
+        ("127.0.0.1",            "127.0.0.0/8"),
+        ("2130706433",           "127.0.0.0/8"),
+        ("0x7f.1",               "127.0.0.1"),
+        ("localhost",            "127.0.0.1"),
+        ("LOCALHOST.",           "::1"),
+        ("a.localhost",          "::1"),
+        ("[::1]",                "::1"),
+        ("[::ffff:127.0.0.1]",   "127.0.0.0/8"),
+        ("10.1.2.3",             "10.0.0.0/8"),
+        ("172.31.255.1",         "172.16.0.0/12"),
+        ("192.168.0.9",          "192.168.0.9"),
+        ("169.254.0.1",          "169.254.0.0/16"),
+        ("100.64.3.4",           "100.64.0.0/10"),
+        ("198.19.0.1",           "198.18.0.0/15"),
+        ("240.0.0.1",            "240.0.0.0/4"),
+        ("[fd12::1]",            "fd12::/48"),
+        ("[fc00::1]",            "fc00::/7"),
+        ("[fe80::1]",            "fe80::/10"),
+        ("[fec0::1]",            "fec0::/10"),
+        ("[::ffff:10.1.2.3]",    "10.1.0.0/16"),
+        ("[64:ff9b::10.1.2.3]",  "10.1.0.0/16"),
+        ("[64:ff9b::10.1.2.3]",  "64:ff9b::/96"),
+        ("[2002:a01:203::1]",    "10.1.2.3"),
+    ];
+    for (host, network) in cases {
+        for scheme in ["http", "https"] {
+            let text = format!("{scheme}://{host}:8080/v1");
+            let plain = AddressRules { allow_insecure_urls: true, ..AddressRules::default() };
+            let error = BaseUrl::parse(&text, &plain).unwrap_err().to_string();
+            assert!(
+                error.ends_with("unless platforms.allowed_networks names its network"),
+                "{error}"
+            );
+            let networks = vec![network.parse().unwrap()];
+            let rules = AddressRules { allowed_networks: networks, ..AddressRules::default() };
+            assert!(BaseUrl::parse(&text, &rules).is_ok(), "{text} {network}");
+        }
+    }
+}
+
+#[test]
+fn a_single_place_is_allowed_with_its_port_alone() {
+    let allowed_sockets = vec!["127.0.0.1:9700".parse().unwrap()];
+    let rules = AddressRules { allowed_sockets, ..AddressRules::default() };
+    for text in ["http://127.0.0.1:9700/v1", "https://[::ffff:127.0.0.1]:9700"] {
+        assert!(BaseUrl::parse(text, &rules).is_ok(), "{text}");
+    }
+    for text in [
+        "http://127.0.0.1:9701",
+        "http://127.0.0.2:9700",
+        "http://localhost:9700",
+        "http://[::1]:9700",
+    ] {
+        assert!(BaseUrl::parse(text, &rules).is_err(), "{text}");
     }
 }
 
@@ -35,7 +100,6 @@ fn encryption_is_asked_for_except_on_this_machine() {
 fn places_that_are_no_platforms_are_refused_in_every_spelling() {
     let hosts = [
         "169.254.169.254",
-        "169.254.0.1",
         "2852039166",
         "0xa9fea9fe",
         "0251.0376.0251.0376",
@@ -47,8 +111,6 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
         "[2002:a9fe:a9fe::1]",
         "[64:ff9b::127.0.0.1]",
         "[::127.0.0.1]",
-        "[fe80::1]",
-        "[febf::1]",
         "metadata.google.internal",
         "METADATA.google.internal.",
         "[fd00:ec2::254]",
@@ -73,7 +135,7 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
     for host in hosts {
         for scheme in ["http", "https"] {
             let text = format!("{scheme}://{host}:8080/v1");
-            let error = BaseUrl::parse(&text, true).unwrap_err().to_string();
+            let error = BaseUrl::parse(&text, &AddressRules::anywhere()).unwrap_err().to_string();
             assert!(
                 error.starts_with("must be the address of a platform, not "),
                 "{text}: {error}"
@@ -92,7 +154,10 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
         "[::ffff:0:10.1.2.3]",
     ];
     for host in neighbours {
-        assert!(BaseUrl::parse(&format!("https://{host}"), false).is_ok(), "{host}");
+        assert!(
+            BaseUrl::parse(&format!("https://{host}"), &AddressRules::anywhere()).is_ok(),
+            "{host}"
+        );
     }
 }
 
@@ -111,13 +176,17 @@ fn what_is_no_address_is_told_without_a_secret() {
         ("https://api.example.com/#hunter2",    "must end with its path, without `?` and `#`"),
     ];
     for (text, expected) in cases {
-        assert_eq!(BaseUrl::parse(text, true).unwrap_err().to_string(), expected, "{text}");
+        assert_eq!(
+            BaseUrl::parse(text, &AddressRules::anywhere()).unwrap_err().to_string(),
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn targets_are_behind_the_base_or_on_its_origin() {
-    let base = BaseUrl::parse("https://api.example.com/v1/", false).unwrap();
+    let base = BaseUrl::parse("https://api.example.com/v1/", &AddressRules::default()).unwrap();
     #[rustfmt::skip]
     let cases = [
         ("/sims?size=10",                        Some("https://api.example.com/v1/sims?size=10")),
@@ -143,32 +212,38 @@ fn targets_are_behind_the_base_or_on_its_origin() {
         let url = base.join(target).map(String::from);
         assert_eq!(url.as_deref(), expected, "{target}");
     }
-    let bare = BaseUrl::parse("https://api.example.com", false).unwrap();
+    let bare = BaseUrl::parse("https://api.example.com", &AddressRules::default()).unwrap();
     assert_eq!(bare.join("/x").unwrap().as_str(), "https://api.example.com/x");
     assert_eq!(bare.join("//evil.example/x").unwrap().host_str(), Some("api.example.com"));
 }
 
 #[test]
 fn an_address_is_looked_at_again_before_it_is_gone_to() {
-    let check = |text: &str, allow| check(&Url::parse(text).unwrap(), allow);
-    assert_eq!(check("https://api.example.com/x?y", false), Ok(()));
-    assert_eq!(check("http://api.example.com", false), Err(Refused::Plain));
-    assert_eq!(check("http://api.example.com", true), Ok(()));
-    assert_eq!(check("https://169.254.169.254", true), Err(Refused::Host(LINK_LOCAL)));
-    assert_eq!(check("gopher://api.example.com", true), Err(Refused::Scheme));
+    let route = |text: &str, rules: &AddressRules| rules.route(&Url::parse(text).unwrap());
+    let (none, anywhere) = (AddressRules::default(), AddressRules::anywhere());
+    assert_eq!(route("https://api.example.com/x?y", &none), Ok(Route::World));
+    assert_eq!(route("http://api.example.com", &none), Err(Refused::Plain));
+    assert_eq!(route("http://api.example.com", &here()), Ok(Route::Inside));
+    assert_eq!(route("http://api.example.com", &anywhere), Ok(Route::World));
+    assert_eq!(route("https://127.0.0.1", &here()), Ok(Route::Inside));
+    assert_eq!(route("https://127.0.0.1", &none), Err(Refused::Inside(THIS_MACHINE)));
+    let metadata = Err(Refused::Never("a cloud's metadata"));
+    assert_eq!(route("https://169.254.169.254", &anywhere), metadata);
+    assert_eq!(route("gopher://api.example.com", &anywhere), Err(Refused::Scheme));
 }
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_parsed_or_told_about(text in "\\PC*", allow: bool) {
-        if let Ok(base) = BaseUrl::parse(&text, allow) {
-            proptest::prop_assert_eq!(BaseUrl::parse(&base.to_string(), allow), Ok(base));
+    fn any_text_is_parsed_or_told_about(text in "\\PC*", is_anywhere: bool) {
+        let rules = if is_anywhere { AddressRules::anywhere() } else { AddressRules::default() };
+        if let Ok(base) = BaseUrl::parse(&text, &rules) {
+            proptest::prop_assert_eq!(BaseUrl::parse(&base.to_string(), &rules), Ok(base));
         }
     }
 
     #[test]
     fn no_target_leaves_the_platform(target in "[/?.%2eE\\\\@:#a-z0-9-]{0,24}") {
-        let base = BaseUrl::parse("https://api.example.com/v1", false).unwrap();
+        let base = BaseUrl::parse("https://api.example.com/v1", &AddressRules::default()).unwrap();
         if let Some(url) = base.join(&target) {
             proptest::prop_assert!(url.as_str().starts_with("https://api.example.com/v1"), "{}", url);
         }

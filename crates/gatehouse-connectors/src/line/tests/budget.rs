@@ -35,7 +35,7 @@ async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut busy = Platform::new(move |_, _| hold.clone()).await;
     let other = Platform::new(|_, _| reply(200, "", "")).await;
-    let first = line_with(Outside::new(false, 2).unwrap(), &busy.url(), UNLIMITED);
+    let first = line_with(Outside::new(here(), 2).unwrap(), &busy.url(), UNLIMITED);
     let mut second = line(&other.url());
     second.outside = Arc::clone(&first.outside);
     let release = async {
@@ -121,7 +121,7 @@ async fn accounts_of_a_connector_share_what_its_host_allows() {
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Host };
     let limits = Limits { quotas: vec![quota], ..UNLIMITED };
     let first = line_with(outside(), &platform.url(), limits.clone());
-    let base = BaseUrl::parse(&format!("{}/v2", platform.url()), true).unwrap();
+    let base = BaseUrl::parse(&format!("{}/v2", platform.url()), &plain()).unwrap();
     let other = |connector: &str| {
         let (outside, (_, meter)) = (Arc::clone(&first.outside), metered());
         let connector = connector.parse().unwrap();
@@ -141,7 +141,7 @@ async fn a_call_without_a_turn_counts_against_nothing() {
     let per = Duration::from_secs(600);
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Account };
     let limits = Limits { quotas: vec![quota], ..UNLIMITED };
-    let line = line_with(Outside::new(false, 1).unwrap(), &platform.url(), limits);
+    let line = line_with(Outside::new(here(), 1).unwrap(), &platform.url(), limits);
     let taken = line.outside.turn(patient()).await.unwrap();
     assert_eq!(get(&line, short()).await.unwrap_err().kind, FailureKind::Timeout);
     drop(taken);

@@ -39,7 +39,7 @@ async fn a_link_that_was_followed_can_be_asked() {
 
 #[tokio::test]
 async fn links_elsewhere_are_refused() {
-    let other = BaseUrl::parse("http://127.0.0.1:9701", true).unwrap();
+    let other = BaseUrl::parse("http://127.0.0.1:9701", &plain()).unwrap();
     // Where tokens come from is no place to page through.
     let line = line("http://127.0.0.1:9700/v1").and_to(other);
     let elsewhere = |host: &str| {

@@ -54,7 +54,10 @@ async fn redirects_elsewhere_are_not_followed() {
             "the platform answered 302 and leads to `{host}`, where the account's credentials must not go"
         );
         assert_eq!((failure.kind, failure.detail), (FailureKind::Error, expected));
-        assert_eq!(failure.said, Some(Said { status: 302, body: "go".into() }));
+        assert_eq!(
+            failure.said,
+            Some(Said { status: 302, code: None, message: None, body: "go".into() })
+        );
         assert_eq!((platform.n_requests(), other.n_requests()), (1, 0));
     }
 }

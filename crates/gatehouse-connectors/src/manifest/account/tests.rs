@@ -22,7 +22,11 @@ fn account(
     for (name, secret) in credentials {
         given.insert((*name).to_owned(), (*secret).into());
     }
-    let told = read::<AccountForm>(form).read(settings.as_object().unwrap(), &given, false);
+    let told = read::<AccountForm>(form).read(
+        settings.as_object().unwrap(),
+        &given,
+        &AddressRules::default(),
+    );
     told.map_err(|faults| {
         faults.into_iter().map(|it| format!("{} {}", it.name, it.reason)).collect()
     })

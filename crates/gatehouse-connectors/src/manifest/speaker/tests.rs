@@ -11,7 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::line::BaseUrl;
 use crate::line::tests::platform::{Platform, Play, reply};
-use crate::line::tests::{UNLIMITED, metered, outside, pass, patient};
+use crate::line::tests::{UNLIMITED, here, metered, outside, pass, patient};
 
 const SECRET: &str = "hunter22-hunter22";
 
@@ -47,9 +47,9 @@ fn speaker(platform: &Platform, parts: &[&str]) -> Speaker {
     let manifest = Manifest::parse("m.yaml", &text).unwrap_or_else(|faults| panic!("{faults}"));
     let mut credentials = Credentials::default();
     credentials.insert("apiKey".into(), SECRET.into());
-    let values = manifest.account.read(&serde_json::Map::new(), &credentials, true);
+    let values = manifest.account.read(&serde_json::Map::new(), &credentials, &here());
     let values = values.unwrap_or_else(|faults| panic!("{faults:?}"));
-    let base = BaseUrl::parse(&platform.url(), true).unwrap();
+    let base = BaseUrl::parse(&platform.url(), &here()).unwrap();
     let secrets = vec![Zeroizing::new(SECRET.to_owned())];
     let name = manifest.name().clone();
     let line = Line::new(Arc::new(outside()), &name, base, UNLIMITED, metered().1, secrets);

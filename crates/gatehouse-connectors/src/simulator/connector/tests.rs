@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::super::{Misbehaviour, Platform, Profile, Server};
 use super::*;
 use crate::connector::Steps;
+use crate::line::tests::here;
 use crate::{BaseUrl, Limits, Meter, Outside};
 
 const TOKEN: &str = "tok-3n-0f-alpha";
@@ -42,9 +43,9 @@ fn line(url: &str) -> Line {
         quotas: Vec::new(),
         wait: None,
     };
-    let outside = Arc::new(Outside::new(false, 8).unwrap());
+    let outside = Arc::new(Outside::new(here(), 8).unwrap());
     let meter = Meter::new().account(&"acme".parse().unwrap(), &account);
-    let base = BaseUrl::parse(url, false).unwrap();
+    let base = BaseUrl::parse(url, &here()).unwrap();
     Line::new(outside, &account.connector, base, limits, meter, Vec::new())
 }
 

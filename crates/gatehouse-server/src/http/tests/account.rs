@@ -2,6 +2,8 @@ use super::*;
 use crate::app::Error;
 use crate::http::problem::Problem;
 use crate::reader::Fault;
+use gatehouse_connectors::Reached;
+use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
 
 const ADMIN: &str = "/-/admin/tenants/acme/accounts";
@@ -136,7 +138,9 @@ impl Gatehouse {
         let (app, tenant) = (&self.gate.site.app, "acme".parse().unwrap());
         let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
         let (settings, credentials) = app.open_account(&tenant, &kept).unwrap();
-        app.platforms.open(&tenant, kept.account, kept.version, &settings, &credentials);
+        let (settings, credentials) = (&settings, &credentials);
+        let reached = Reached { settings, credentials, addressed_by: kept.addressed_by };
+        app.platforms.open(&tenant, kept.account, kept.version, reached);
         assert!(self.is_open(name, kept.version));
         kept.version
     }
@@ -209,8 +213,14 @@ async fn what_is_sealed_for_one_account_opens_no_other() {
     assert!(app.open_account(&acme, &b).is_err(), "another account's");
 
     // Who can't open what is kept can still put something else there.
-    let sealed = b.credentials.as_deref();
-    app.store.put_account(&acme, &b.account, &b.settings, sealed).await.unwrap().unwrap();
+    let change = AccountChange {
+        account: b.account,
+        settings: b.settings,
+        credentials: b.credentials,
+        addressed_by: b.addressed_by,
+        seen_version: Some(b.version),
+    };
+    app.store.put_account(&acme, change).await.unwrap().unwrap();
     let seen = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
     assert_eq!((seen.status, seen.invalid()), (400, vec!["credentials".into()]), "{}", seen.body);
     assert_eq!(gate.put(&format!("{ADMIN}/b"), &with_secret("ALPHA")).await.status, 200);
@@ -362,4 +372,95 @@ async fn an_admin_of_some_tenants_manages_their_accounts_alone() {
         let seen = gate.ask(method, path, &[("content-type", "application/json")], body).await;
         assert_eq!(seen.status, status, "{method} {path}: {}", seen.body);
     }
+}
+
+/// An account of a connector at an address, with other settings behind that, without credentials.
+fn at_address(connector: &str, base_url: &str, more: &str) -> String {
+    format!(
+        r#"{{"platform": "ALPHA", "connector": "{connector}", "platformAccount": "100234",
+            "settings": {{"baseUrl": "{base_url}"{more}}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn credentials_must_be_given_again_when_an_address_changes() {
+    for gate in Gatehouse::on_each("credentials_given_again").await {
+        let gate = &gate;
+        let path = format!("{ADMIN}/a");
+        assert_eq!(gate.put(&path, &with_secret("ALPHA")).await.status, 201);
+        let elsewhere = [
+            at_address("simulator", "https://evil.example", ""),
+            at_address("simulator", "http://127.0.0.1:9701", ""),
+            at_address("simulator", "http://127.0.0.1:9700/v2", ""),
+            at_address("emnify", "http://127.0.0.1:9700", ""),
+        ];
+        for bearer in [gate.token_for("acme", "admin"), gate.token.clone()] {
+            for body in &elsewhere {
+                let seen = gate.put_with(&bearer, &path, body).await;
+                assert_eq!(seen.status, 400, "{body} {}", seen.body);
+                let about = seen.invalid();
+                assert!(about.contains(&"credentials".to_owned()), "{body} {about:?}");
+                assert!(seen.body.contains("must be given again"), "{}", seen.body);
+                assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
+            }
+        }
+        // What stays where it is keeps them, however it is written.
+        for more in [r#", "callsAtOnce": 3"#, r#", "paging": "cursor""#, ""] {
+            let body = at_address("simulator", "http://127.0.0.1:9700/", more);
+            assert_eq!(gate.put(&path, &body).await.status, 200, "{body}");
+            assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
+        }
+        // Given again, they go where their giver says.
+        let moved = with_secret("ALPHA").replace(":9700", ":9701");
+        assert_eq!(gate.put(&path, &moved).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_setting_that_becomes_an_address_counts_like_the_base_url() {
+    let gate = Gatehouse::new().await;
+    let path = format!("{ADMIN}/thing");
+    let body = |auth: &str, credentials: &str| {
+        format!(
+            r#"{{"platform": "THING", "connector": "kore-supersim", "platformAccount": "1",
+                "settings": {{"authUrl": "{auth}"}}{credentials}}}"#
+        )
+    };
+    let secrets = r#", "credentials": {"clientId": "c", "clientSecret": "correct horse"}"#;
+    let made = gate.put(&path, &body("https://a.example/oauth", secrets)).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let seen = gate.put(&path, &body("https://b.example/oauth", "")).await;
+    assert_eq!((seen.status, seen.invalid()), (400, vec!["credentials".into()]), "{}", seen.body);
+    assert_eq!(gate.put(&path, &body("https://a.example/oauth", "")).await.status, 200);
+}
+
+#[tokio::test]
+async fn addresses_inside_are_refused_unless_an_operator_allows_them() {
+    let gate = Gatehouse::new().await;
+    let inside = [
+        "https://10.0.0.7",
+        "https://192.168.1.1",
+        "https://[fd12::1]",
+        "https://100.64.0.1",
+        "https://169.254.1.1",
+        "http://[::1]:9700",
+        "https://[::ffff:10.0.0.7]",
+        "https://0xa000007",
+        "http://169.254.169.254",
+    ];
+    for bearer in [gate.token_for("acme", "admin"), gate.token.clone()] {
+        for address in inside {
+            let body = at_address("simulator", address, "")
+                .replace("}}", r#"}, "credentials": {"token": "t"}}"#);
+            let seen = gate.put_with(&bearer, &format!("{ADMIN}/a"), &body).await;
+            let expected = (400, vec!["settings.baseUrl".to_owned()]);
+            assert_eq!((seen.status, seen.invalid()), expected, "{address} {}", seen.body);
+        }
+    }
+    let networks = vec!["10.0.0.0/8".parse().unwrap()];
+    let mut config = Config::default();
+    config.platforms.allowed_networks = networks;
+    let gate = Gatehouse::with(config).await;
+    let body = with_secret("ALPHA").replace("127.0.0.1", "10.0.0.7");
+    assert_eq!(gate.put(&format!("{ADMIN}/a"), &body).await.status, 201);
 }

@@ -536,3 +536,45 @@ async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
         () = others => {}
     }
 }
+
+#[tokio::test]
+async fn raw_text_is_not_told_of_an_address_that_a_tenants_admin_has_set() {
+    for gate in Gatehouse::on_each("raw_text_is_not_told").await {
+        let world = World::around(gate).await;
+        let gate = &world.gate;
+        let path = "/-/admin/tenants/acme/accounts/three";
+        let body = |more: &str| {
+            json!({
+                "platform": "BETA", "connector": "simulator", "platformAccount": "no. three",
+                "settings": {"baseUrl": format!("{}{more}", world.beta.url()), "paging": "offset"},
+                "credentials": {"token": "token-of-three"},
+            })
+        };
+        let said = async || {
+            let page = world.list("platform=BETA&pageSize=4&pageNumber=1").await;
+            page["errors"][0]["externalErrors"][0].clone()
+        };
+        let refuse = Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() };
+        world.beta.set_profile(refuse);
+        // An operator has set it: all that the platform says is told.
+        assert!(said().await["body"].as_str().unwrap().contains("message"), "{}", gate.kind);
+        // What a tenant's admin leaves where it is stays so.
+        let admin = gate.token_for("acme", "admin");
+        let mut same = body("");
+        same["settings"]["pageSizeMax"] = 3.into();
+        assert_eq!(gate.put_with(&admin, path, &same.to_string()).await.status, 200);
+        assert!(said().await["body"].is_string(), "{}", gate.kind);
+        // An address that a tenant's admin has set: what the connector finds, and no more.
+        assert_eq!(gate.put_with(&admin, path, &body("/").to_string()).await.status, 200);
+        assert!(said().await["body"].is_string(), "the same address, written otherwise");
+        let mut moved_body = body("");
+        moved_body["settings"]["baseUrl"] = format!("{}/x", world.beta.url()).into();
+        assert_eq!(gate.put_with(&admin, path, &moved_body.to_string()).await.status, 200);
+        let told = said().await;
+        assert_eq!(told["body"], Value::Null, "{} {told}", gate.kind);
+        assert!(told["status"].is_number() && told["message"].is_string(), "{told}");
+        // An operator who puts the same vouches for it.
+        assert_eq!(gate.put(path, &moved_body.to_string()).await.status, 200);
+        assert!(said().await["body"].is_string(), "{}", gate.kind);
+    }
+}

@@ -2,6 +2,8 @@
 //! accounts.
 
 use super::*;
+use gatehouse_core::account::AddressedBy;
+use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
 
 #[tokio::test]
@@ -32,7 +34,14 @@ async fn damage(gate: &Gatehouse, name: &str) {
         platform_account: "100234".parse().unwrap(),
     };
     let (tenant, store) = ("acme".parse().unwrap(), &gate.gate.site.app.store);
-    store.put_account(&tenant, &account, "{}", Some(b"not sealed")).await.unwrap().unwrap();
+    let change = AccountChange {
+        account,
+        settings: "{}".into(),
+        credentials: Some(b"not sealed".to_vec()),
+        addressed_by: AddressedBy::Operator,
+        seen_version: None,
+    };
+    store.put_account(&tenant, change).await.unwrap().unwrap();
 }
 
 #[tokio::test]

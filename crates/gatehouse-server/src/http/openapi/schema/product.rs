@@ -101,13 +101,16 @@ pub(super) fn schemas() -> Value {
             },
             "role": constant("customer"),
         })), "An account at a platform"),
-        "ExternalError": described(object(&["status", "body"], json!({
+        "ExternalError": described(object(&["status"], json!({
             "status": {
                 "type": "integer", "minimum": 100, "maximum": 999, "description": "The status of its answer",
             },
+            "code": { "type": "string", "description": "The platform's own code for what is wrong, where its connector finds one" },
+            "message": { "type": "string", "description": "What is wrong in the platform's own words, where its connector finds them" },
             "body": {
                 "type": "string",
-                "description": "The beginning of its answer, without secrets, at most 2 KiB",
+                "description": "The beginning of its answer, without secrets, at most 2 KiB; left out where a tenant's \
+                                admin has set the platform's address",
             },
         })), "What a platform said"),
     })
