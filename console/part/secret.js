@@ -47,6 +47,15 @@ export function credentials({ id, username, password, name }, { isUnsure = false
   );
 }
 
+/** What is told where the server may have drawn a password, and the answer that held it was lost. */
+export const perhapsLost = () =>
+  h(
+    'section',
+    { class: 'panel', 'aria-labelledby': 'lost-title' },
+    h('h2', { id: 'lost-title' }, 'A new password may be set, and was lost'),
+    h('p', {}, 'Either the old password still lets the device in, or one does that nobody has seen. Set a new one.'),
+  );
+
 /**
  * Shows credentials to somebody who has left the view that they belong to before the answer came.
  * @param {Credentials} access

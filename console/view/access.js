@@ -7,10 +7,9 @@ import { announce } from '../frame.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
 import { problemPanel } from '../part/problem.js';
-import { copyButton, credentials, showAnyway } from '../part/secret.js';
+import { copyButton, credentials, perhapsLost, showAnyway } from '../part/secret.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
-import { newPassword } from '../password.js';
 import { Problem } from '../problem.js';
 import { may } from '../session.js';
 
@@ -141,8 +140,9 @@ export async function show({ tenant, params: [id], signal, link }) {
       yes: 'Set the new password',
     };
     if (!(await confirm(question, signal))) return;
-    const password = own.value || newPassword();
-    const body = await patch({ password }, () => {
+    const password = own.value;
+    const body = await patch(password ? { password } : { rotatePassword: true }, () => {
+      if (!password) return replace(secret, perhapsLost());
       const given = { ...access, password };
       if (signal.aborted) showAnyway(given, { isUnsure: true });
       else replace(secret, credentials(given, { isUnsure: true }));

@@ -374,6 +374,12 @@ inBrowser('a password whose answer is lost is shown as one that may be set', ser
   });
   await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
   await page.getByRole('alert').filter({ hasText: 'It may have been done, or not' }).waitFor();
+  await page.getByRole('heading', { name: 'A new password may be set, and was lost' }).waitFor();
+  assert.equal(await api.letsIn(access), false);
+
+  await page.getByRole('button', { name: 'New password' }).click();
+  await page.getByLabel('Password (optional)').fill('wind in the trees');
+  await page.getByRole('button', { name: 'Set the new password' }).click();
   await page.getByRole('heading', { name: 'This password may be set, or not' }).waitFor();
   const shown = page.locator('#secret-password');
   const password = await shown.innerText();

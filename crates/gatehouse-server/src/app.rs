@@ -11,6 +11,7 @@ pub mod client;
 pub mod contract;
 pub mod error;
 pub mod estate;
+mod guesses;
 pub mod outcome;
 pub mod product;
 mod repeat;
@@ -28,7 +29,8 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{Vault, chance};
 use tokio::sync::Notify;
 
-use crate::config::Tasks;
+use self::guesses::Guesses;
+use crate::config::{FAILED_CHECKS, Tasks};
 use crate::work::WorkMeter;
 
 /// Everything that the service works with. Cheap to clone.
@@ -46,6 +48,8 @@ pub struct App {
     pub platforms: Arc<Platforms>,
     /// Which part of every limit is this server's; the lines to platforms look at the same one.
     pub slice: CurrentSlice,
+    /// How often secrets may be guessed.
+    pub(crate) guesses: Arc<Guesses>,
     /// Told when there is a batch to work on.
     pub(crate) wake: Arc<Notify>,
     /// What has been done while nobody waited.
@@ -63,7 +67,14 @@ impl App {
     ) -> Self {
         let (wake, meter) = (Arc::default(), Arc::default());
         let slice = platforms.slice().clone();
-        Self { store, vault, clock, tasks, platforms, slice, wake, meter }
+        let guesses = Arc::new(Guesses::new(FAILED_CHECKS, slice.clone()));
+        Self { store, vault, clock, tasks, platforms, slice, guesses, wake, meter }
+    }
+
+    /// The same, where so many wrong guesses of a secret are free; 0 for any number.
+    pub fn with_failed_checks(mut self, free: u32) -> Self {
+        self.guesses = Arc::new(Guesses::new(free, self.slice.clone()));
+        self
     }
 
     /// What time it is.

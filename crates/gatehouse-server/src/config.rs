@@ -13,7 +13,7 @@ mod tasks;
 
 pub use auth::{Auth, Issuer, IssuerUrl};
 pub use duration::{BadDuration, Duration};
-pub use limits::{BODY_BYTES_MAX, Limits};
+pub use limits::{BODY_BYTES_MAX, FAILED_CHECKS, Limits};
 pub use load::{BadConfig, SETTINGS};
 pub use platforms::Platforms;
 pub use tasks::Tasks;

@@ -256,6 +256,15 @@ pub fn password(json: Json) -> Result<Password, String> {
     Password::new(text(json)?).map_err(|bad| bad.to_string())
 }
 
+/// What is asked for by being there: `true`.
+pub fn yes(json: Json) -> Result<(), String> {
+    match json {
+        Json::Bool(true) => Ok(()),
+        Json::Bool(false) => Err("must be true, or left out".into()),
+        other => Err(format!("must be a boolean, not {}", other.kind())),
+    }
+}
+
 /// An instant.
 pub fn instant(json: Json) -> Result<Timestamp, String> {
     parsed(json)

@@ -163,7 +163,8 @@ impl Server {
             let clock = Clock::machine();
             let (store, lock) = open_store(config, clock.clone()).await?;
             let keys = keys::open(config, &store, given).await?;
-            let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms);
+            let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
+                .with_failed_checks(config.limits.failed_checks);
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }

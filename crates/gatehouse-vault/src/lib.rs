@@ -43,7 +43,7 @@ pub use password::{
     HASH_NAME_CHARS, PASSWORD_CHARS, Salt, generate_client_code, generate_password,
     generate_username, key_of_hash,
 };
-pub use pool::Busy;
+pub use pool::{Asker, Busy};
 pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal};
 pub use task_key::TaskKey;
 pub use token::BadTokenKey;
@@ -105,13 +105,17 @@ impl Vault {
     }
 
     /// Hashes a password that somebody chose: perhaps weak, so the slow way.
-    pub async fn hash_chosen(&self, password: &Password) -> Result<StoredHash, Busy> {
+    pub async fn hash_chosen(
+        &self,
+        asker: Asker<'_>,
+        password: &Password,
+    ) -> Result<StoredHash, Busy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
         let hash = move || {
             let (salt, memory) = (chance::bytes::<16>(), &mut password::Memory::default());
             hasher.hash_slow(&password, &salt, memory)
         };
-        self.pool.run(hash).await
+        self.pool.run(asker, hash).await
     }
 
     /// Hashes many chosen passwords for a batch, with the given salts and in their order.
@@ -135,22 +139,32 @@ impl Vault {
     /// Whether the password is the one that the hash was made of.
     pub async fn check(
         &self,
+        asker: Asker<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        if self.hasher.is_slow(stored) {
-            let known = self.remembered.knows(stored, password);
-            self.meter.count_remembered(known);
-            if known {
-                return Ok(true);
-            }
-        }
-        self.check_afresh(stored, password).await
+        Ok(self.remembers(stored, password) || self.check_afresh(asker, stored, password).await?)
     }
 
-    /// The same, without regard to what is remembered: it always takes as long as its scheme does.
+    /// Whether a slow check of this password has succeeded, and is remembered.
+    pub fn remembers(&self, stored: &StoredHash, password: &Password) -> bool {
+        if !self.is_slow(stored) {
+            return false;
+        }
+        let known = self.remembered.knows(stored, password);
+        self.meter.count_remembered(known);
+        known
+    }
+
+    /// Whether a check against the hash is a slow one, unless its success is remembered.
+    pub fn is_slow(&self, stored: &StoredHash) -> bool {
+        self.hasher.is_slow(stored)
+    }
+
+    /// Whether it is, without regard to what is remembered: it always takes as long as its scheme does.
     pub async fn check_afresh(
         &self,
+        asker: Asker<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
@@ -158,7 +172,8 @@ impl Vault {
             password::Scheme::Fast(fast) => Ok(self.hasher.matches_fast(&fast, password)),
             password::Scheme::Slow(slow) => {
                 let (hasher, tried) = (self.hasher.clone(), password.clone());
-                let matches = self.pool.run(move || hasher.matches_slow(&slow, &tried)).await?;
+                let matches =
+                    self.pool.run(asker, move || hasher.matches_slow(&slow, &tried)).await?;
                 if matches {
                     self.remembered.remember(stored, password);
                 }
@@ -171,6 +186,7 @@ impl Vault {
     /// for a password that was just found right. A chosen one keeps its salt, by which a batch knows it.
     pub async fn renew(
         &self,
+        asker: Asker<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<Option<StoredHash>, VaultError> {
@@ -183,17 +199,27 @@ impl Vault {
         };
         let (hasher, again) = (self.hasher.clone(), password.clone());
         let hash = move || hasher.hash_slow(&again, slow.salt(), &mut password::Memory::default());
-        let renewed = self.pool.run(hash).await?;
+        let renewed = self.pool.run(asker, hash).await?;
         self.remembered.remember(&renewed, password);
         Ok(Some(renewed))
+    }
+
+    /// Whether a check for a name that nobody has is a slow one.
+    pub fn pretends_slow(&self, username: &str) -> bool {
+        self.hasher.pretends_slow(username)
     }
 
     /// Does the work of a check for a name that nobody has, so that timing tells little.
     ///
     /// Which of the two works is a secret of the name, the same every time.
-    pub async fn check_nothing(&self, username: &str, password: &Password) -> Result<(), Busy> {
-        if self.hasher.pretends_slow(username) {
-            self.hash_chosen(password).await.map(drop)
+    pub async fn check_nothing(
+        &self,
+        asker: Asker<'_>,
+        username: &str,
+        password: &Password,
+    ) -> Result<(), Busy> {
+        if self.pretends_slow(username) {
+            self.hash_chosen(asker, password).await.map(drop)
         } else {
             self.hash_generated(password);
             Ok(())

@@ -18,6 +18,21 @@ pub struct VaultMeter {
 }
 
 impl VaultMeter {
+    /// Slow hashes that were made while somebody waited.
+    pub fn n_hashes(&self) -> u64 {
+        self.durations.get_sample_count()
+    }
+
+    /// Slow hashes that were turned away.
+    pub fn n_refused(&self) -> u64 {
+        self.refused.get()
+    }
+
+    /// Slow hashes that wait for their turn.
+    pub fn n_waiting(&self) -> u64 {
+        self.waiting.get().try_into().unwrap_or_default()
+    }
+
     pub(crate) fn new() -> Self {
         let gauge = |name, help| IntGauge::new(name, help).expect(SOUND);
         let counter = |name, help| IntCounter::new(name, help).expect(SOUND);

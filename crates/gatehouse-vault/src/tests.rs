@@ -1,7 +1,18 @@
+use std::sync::LazyLock;
+
+use tokio_util::sync::CancellationToken;
+
 use super::*;
 
 fn vault() -> Vault {
     Vault::new(&MasterKeys::parse(&"0a".repeat(32)).unwrap())
+}
+
+/// Somebody who stays until all is done.
+pub(crate) fn asker() -> Asker<'static> {
+    static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
+    static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+    Asker { tenant: &ACME, gone: &NEVER }
 }
 
 fn password(text: &str) -> Password {
@@ -13,11 +24,11 @@ async fn both_schemes_tell_right_from_wrong() {
     let vault = vault();
     let right = generate_password();
     let fast = vault.hash_generated(&right);
-    let slow = vault.hash_chosen(&right).await.unwrap();
+    let slow = vault.hash_chosen(asker(), &right).await.unwrap();
     for stored in [fast, slow] {
-        assert!(vault.check(&stored, &right).await.unwrap());
-        assert!(vault.check(&stored, &right).await.unwrap(), "also when it is remembered");
-        assert!(!vault.check(&stored, &password("wrong")).await.unwrap());
+        assert!(vault.check(asker(), &stored, &right).await.unwrap());
+        assert!(vault.check(asker(), &stored, &right).await.unwrap(), "also when it is remembered");
+        assert!(!vault.check(asker(), &stored, &password("wrong")).await.unwrap());
     }
 }
 
@@ -27,9 +38,9 @@ async fn every_stored_hash_names_its_scheme_and_key() {
     let id = &MasterKeys::parse(&"0a".repeat(32)).unwrap().fingerprints()[0][..8];
     let fast = vault.hash_generated(&password("x"));
     assert!(fast.as_str().starts_with(&format!("hmac-sha256${id}$")), "{}", fast.as_str());
-    let slow = vault.hash_chosen(&password("x")).await.unwrap();
+    let slow = vault.hash_chosen(asker(), &password("x")).await.unwrap();
     assert!(slow.as_str().starts_with(&format!("argon2id${id}$m=19456,t=2,p=1$")));
-    let again = vault.hash_chosen(&password("x")).await.unwrap();
+    let again = vault.hash_chosen(asker(), &password("x")).await.unwrap();
     assert_ne!(slow.as_str(), again.as_str(), "salted");
 }
 
@@ -52,7 +63,7 @@ async fn a_hash_of_another_key_or_scheme_is_an_error_not_a_wrong_password() {
     let other = Vault::new(&MasterKey::generate().into());
     let stored = other.hash_generated(&password("x"));
     for text in [stored.as_str(), "", "md5$0a$x", "argon2id$0a", "hmac-sha256$$"] {
-        let checked = vault().check(&StoredHash::new(text.into()), &password("x")).await;
+        let checked = vault().check(asker(), &StoredHash::new(text.into()), &password("x")).await;
         assert!(matches!(checked, Err(VaultError::UnknownKey)), "{text}");
     }
 }
@@ -61,10 +72,10 @@ async fn a_hash_of_another_key_or_scheme_is_an_error_not_a_wrong_password() {
 async fn a_rotation_makes_what_was_remembered_worthless() {
     let vault = vault();
     let old = password("old");
-    let stored = vault.hash_chosen(&old).await.unwrap();
-    assert!(vault.check(&stored, &old).await.unwrap());
-    let rotated = vault.hash_chosen(&password("new")).await.unwrap();
-    assert!(!vault.check(&rotated, &old).await.unwrap());
+    let stored = vault.hash_chosen(asker(), &old).await.unwrap();
+    assert!(vault.check(asker(), &stored, &old).await.unwrap());
+    let rotated = vault.hash_chosen(asker(), &password("new")).await.unwrap();
+    assert!(!vault.check(asker(), &rotated, &old).await.unwrap());
 }
 
 #[tokio::test]
@@ -74,7 +85,7 @@ async fn a_name_that_nobody_has_always_costs_the_same_kind_of_work() {
     let slow = names.iter().filter(|name| vault.hasher.pretends_slow(name)).count();
     assert!((60..140).contains(&slow), "about half of them: {slow}");
     for name in &names[..3] {
-        vault.check_nothing(name, &password("x")).await.unwrap();
+        vault.check_nothing(asker(), name, &password("x")).await.unwrap();
         assert_eq!(vault.hasher.pretends_slow(name), vault.hasher.pretends_slow(name));
     }
 }
@@ -163,7 +174,7 @@ async fn a_hash_is_recognised_by_how_it_was_made() {
 
     assert!(!vault.is_hash_of_generated(&slow, &right), "a chosen one is no generated one");
     assert!(!vault.has_salt(&fast, &[7; 16]), "and the other way round");
-    let drawn = vault.hash_chosen(&right).await.unwrap();
+    let drawn = vault.hash_chosen(asker(), &right).await.unwrap();
     assert!(!vault.has_salt(&drawn, &[7; 16]));
     let other = Vault::new(&MasterKey::generate().into());
     assert!(!other.is_hash_of_generated(&fast, &right), "made with another key");
@@ -185,16 +196,19 @@ fn keyed(bytes: &[u8]) -> Vault {
 async fn what_a_former_key_made_is_checked_and_opened_with_it() {
     let old = keyed(&[1]);
     let right = generate_password();
-    let hashes = [old.hash_generated(&right), old.hash_chosen(&right).await.unwrap()];
+    let hashes = [old.hash_generated(&right), old.hash_chosen(asker(), &right).await.unwrap()];
     let sealed = old.seal("a thing", b"secret");
     let (tenant, task) = ("acme".parse().unwrap(), TaskId::from_bytes([7; 16]));
     let key = TaskKey::draw();
     let sealed_key = old.seal_task_key(&tenant, task, &key);
     for vault in [keyed(&[1, 2]), keyed(&[2, 1]), keyed(&[3, 2, 1])] {
         for stored in &hashes {
-            assert!(vault.check(stored, &right).await.unwrap());
-            assert!(vault.check(stored, &right).await.unwrap(), "also when it is remembered");
-            assert!(!vault.check(stored, &password("wrong")).await.unwrap());
+            assert!(vault.check(asker(), stored, &right).await.unwrap());
+            assert!(
+                vault.check(asker(), stored, &right).await.unwrap(),
+                "also when it is remembered"
+            );
+            assert!(!vault.check(asker(), stored, &password("wrong")).await.unwrap());
         }
         assert!(vault.is_hash_of_generated(&hashes[0], &right));
         assert_eq!(vault.unseal("a thing", &sealed).unwrap(), b"secret");
@@ -204,7 +218,10 @@ async fn what_a_former_key_made_is_checked_and_opened_with_it() {
     }
     let without = keyed(&[2]);
     for stored in &hashes {
-        assert!(matches!(without.check(stored, &right).await, Err(VaultError::UnknownKey)));
+        assert!(matches!(
+            without.check(asker(), stored, &right).await,
+            Err(VaultError::UnknownKey)
+        ));
     }
     assert_eq!(without.unseal("a thing", &sealed), Err(BadSeal));
 }
@@ -214,10 +231,13 @@ async fn what_is_new_is_made_with_the_first_key() {
     let (vault, alone) = (keyed(&[2, 1]), keyed(&[2]));
     let right = password("x");
     let quiet = vault.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
-    let chosen = vault.hash_chosen(&right).await.unwrap();
+    let chosen = vault.hash_chosen(asker(), &right).await.unwrap();
     for stored in [vault.hash_generated(&right), chosen, quiet] {
-        assert!(alone.check(&stored, &right).await.unwrap(), "{}", stored.as_str());
-        assert!(vault.renew(&stored, &right).await.unwrap().is_none(), "nothing to be done");
+        assert!(alone.check(asker(), &stored, &right).await.unwrap(), "{}", stored.as_str());
+        assert!(
+            vault.renew(asker(), &stored, &right).await.unwrap().is_none(),
+            "nothing to be done"
+        );
     }
     let sealed = vault.seal("a thing", b"secret");
     assert_eq!(alone.unseal("a thing", &sealed).unwrap(), b"secret");
@@ -231,14 +251,14 @@ async fn a_hash_is_renewed_under_the_first_key_with_its_salt() {
     let fast = old.hash_generated(&right);
     let slow = old.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
     for stored in [&fast, &slow] {
-        let renewed = both.renew(stored, &right).await.unwrap().unwrap();
-        assert!(new.check(&renewed, &right).await.unwrap());
-        assert!(!new.check(&renewed, &password("y")).await.unwrap());
+        let renewed = both.renew(asker(), stored, &right).await.unwrap().unwrap();
+        assert!(new.check(asker(), &renewed, &right).await.unwrap());
+        assert!(!new.check(asker(), &renewed, &password("y")).await.unwrap());
     }
-    let renewed = both.renew(&slow, &right).await.unwrap().unwrap();
+    let renewed = both.renew(asker(), &slow, &right).await.unwrap().unwrap();
     assert!(new.has_salt(&renewed, &[7; 16]), "a batch still knows it");
     assert!(both.remembered.knows(&renewed, &right), "the next check is fast");
-    assert!(matches!(new.renew(&fast, &right).await, Err(VaultError::UnknownKey)));
+    assert!(matches!(new.renew(asker(), &fast, &right).await, Err(VaultError::UnknownKey)));
 }
 
 #[test]
@@ -269,8 +289,8 @@ async fn the_beginning_of_a_hash_and_of_a_seal_tells_its_key() {
     let masters = MasterKeys::parse(&"0a".repeat(32)).unwrap();
     let (fingerprint, vault) = (&masters.fingerprints()[0], vault());
     let right = password("x");
-    let chosen = vault.hash_chosen(&right).await.unwrap();
-    let again = vault.hash_chosen(&right).await.unwrap();
+    let chosen = vault.hash_chosen(asker(), &right).await.unwrap();
+    let again = vault.hash_chosen(asker(), &right).await.unwrap();
     assert_eq!(chosen.as_str()[..HASH_NAME_CHARS], again.as_str()[..HASH_NAME_CHARS]);
     for stored in [vault.hash_generated(&right), chosen] {
         let beginning = &stored.as_str()[..HASH_NAME_CHARS];

@@ -2,10 +2,9 @@
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::{self, Refusal, Target};
-use gatehouse_core::{
-    Access, AccessId, Contract, ContractId, DeviceName, TenantName, Timestamp, Username,
-};
+use gatehouse_core::{Access, AccessId, Contract, ContractId, DeviceName, Timestamp, Username};
 use gatehouse_store::{Change, CreateRefused, NewAccess, Once, Stored};
+use gatehouse_vault::Asker;
 
 use super::{App, Error};
 
@@ -28,7 +27,16 @@ pub struct Update {
     /// The status that it is to have.
     pub status: Option<Target>,
     /// The password that it is to have.
-    pub password: Option<Password>,
+    pub password: Option<NewPassword>,
+}
+
+/// A password that takes the place of another.
+#[derive(Debug)]
+pub enum NewPassword {
+    /// The client chose it.
+    Chosen(Password),
+    /// The server draws it.
+    Drawn,
 }
 
 /// A password on its way to the client. Creation and update make one, and so does whoever shows once more what
@@ -61,10 +69,11 @@ impl App {
     /// done already, gets what it got then.
     pub async fn create_access(
         &self,
-        tenant: &TenantName,
+        asker: Asker<'_>,
         wanted: Wanted,
         once: Option<Once>,
     ) -> Result<Issued, Error> {
+        let tenant = asker.tenant;
         if let Some(once) = &once
             && let Some(issued) = self.issued_before(tenant, once, self.now()).await?
         {
@@ -72,7 +81,7 @@ impl App {
         }
         let (password, hash) = match wanted.password {
             Some(chosen) => {
-                let hash = self.vault.hash_chosen(&chosen).await?;
+                let hash = self.vault.hash_chosen(asker, &chosen).await?;
                 (chosen, hash)
             }
             None => {
@@ -111,19 +120,24 @@ impl App {
     /// access the client means.
     pub async fn update_access(
         &self,
-        tenant: &TenantName,
+        asker: Asker<'_>,
         id: AccessId,
         update: Update,
         allowed: impl Fn(u64) -> bool + Clone + Send + 'static,
     ) -> Result<Issued, Error> {
-        let hash = match &update.password {
-            Some(chosen) => {
+        let tenant = asker.tenant;
+        let (hash, password) = match update.password {
+            Some(NewPassword::Chosen(chosen)) => {
                 // Nobody pays for a slow hash of an access that isn't there.
                 let found = self.store.access(tenant, id).await?;
                 found.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
-                Some(self.vault.hash_chosen(chosen).await?)
+                (Some(self.vault.hash_chosen(asker, &chosen).await?), Some(chosen))
             }
-            None => None,
+            Some(NewPassword::Drawn) => {
+                let drawn = gatehouse_vault::generate_password();
+                (Some(self.vault.hash_generated(&drawn)), Some(drawn))
+            }
+            None => (None, None),
         };
         let (status, now) = (update.status, self.now());
         let rule = move |stored: &Stored, contract: &Contract| {
@@ -136,7 +150,7 @@ impl App {
         };
         let access = self.store.change_access(tenant, id, rule).await?;
         let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
-        Ok(Issued { access, password: update.password.map(OneTimePassword) })
+        Ok(Issued { access, password: password.map(OneTimePassword) })
     }
 }
 

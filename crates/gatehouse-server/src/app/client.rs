@@ -6,9 +6,11 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
 use gatehouse_store::StoreError;
-use gatehouse_vault::{VaultError, generate_client_code, generate_password};
+use gatehouse_vault::{Asker, VaultError, generate_client_code, generate_password};
+use tokio_util::sync::CancellationToken;
 
 use super::access::OneTimePassword;
+use super::guesses::Guessed;
 use super::verify::RENEWAL_MAX;
 use super::{App, Error};
 
@@ -40,29 +42,40 @@ impl App {
     }
 
     /// The client that this identifier and secret belong to.
-    pub async fn recognise_client(&self, id: &str, secret: &str) -> Result<Option<Client>, Error> {
+    ///
+    /// Its secret can't be guessed, so a right one is always taken, whatever others try under its name: only failures are
+    /// counted, and told apart where there are too many.
+    pub async fn recognise_client(
+        &self,
+        gone: &CancellationToken,
+        id: &str,
+        secret: &str,
+    ) -> Result<Option<Client>, Error> {
         let (Ok(id), Ok(secret)) = (id.parse::<ClientId>(), Password::new(secret.to_owned()))
         else {
             return Ok(None);
         };
-        match self.store.client(id.tenant(), &id).await? {
-            Some((client, hash)) if self.check_secret(&client, &hash, &secret).await? => {
-                Ok(Some(client))
-            }
-            _ => Ok(None),
+        if let Some((client, hash)) = self.store.client(id.tenant(), &id).await?
+            && self.check_secret(gone, &client, &hash, &secret).await?
+        {
+            return Ok(Some(client));
         }
+        let counted = self.guesses.begin(Guessed::Client, id.tenant(), &id.to_string());
+        counted.map(|_| None).map_err(Error::TooManyGuesses)
     }
 
     /// Whether the secret is the client's. A right one is hashed again under the first master key, where a former
     /// one has made its hash.
     async fn check_secret(
         &self,
+        gone: &CancellationToken,
         client: &Client,
         hash: &StoredHash,
         secret: &Password,
     ) -> Result<bool, Error> {
         let id = &client.id;
-        let is_right = match self.vault.check(hash, secret).await {
+        let asker = Asker { tenant: id.tenant(), gone };
+        let is_right = match self.vault.check(asker, hash, secret).await {
             Err(VaultError::UnknownKey) => {
                 tracing::warn!(client = %id, "its secret was hashed with a master key that is not here");
                 false
@@ -73,7 +86,8 @@ impl App {
             return Ok(false);
         }
         let renewing = async {
-            let Ok(Some(after)) = self.vault.renew(hash, secret).await else { return Ok(()) };
+            let renewed = self.vault.renew(asker, hash, secret).await;
+            let Ok(Some(after)) = renewed else { return Ok(()) };
             if !self.has_newest_key().await? {
                 return Ok(());
             }

@@ -1,8 +1,10 @@
 //! Why the service did not do what it was asked.
 
+use std::time::Duration;
+
 use gatehouse_core::account::ACCOUNTS_MAX;
 use gatehouse_core::lifecycle::Refusal;
-use gatehouse_core::{ContractId, RequestKey, TaskState, Trouble, Username};
+use gatehouse_core::{AccessId, ContractId, RequestKey, TaskState, Trouble, Username};
 use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{Busy, VaultError};
 
@@ -64,6 +66,9 @@ pub enum Error {
     /// The same request is being worked on.
     #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
     UnderWay(RequestKey),
+    /// A secret was guessed wrongly so often that none is looked at for so long.
+    #[error("too many failed checks of this name: none is looked at for {} s", seconds(*.0))]
+    TooManyGuesses(Duration),
     /// Others change the account all the time.
     #[error("the account `{0}` is being changed by others; try again")]
     AccountChanging(String),
@@ -75,7 +80,7 @@ pub enum Error {
     Stale(u64),
     /// A device's credentials don't let it in. Why is nobody's business.
     #[error("the credentials are refused")]
-    CredentialsRefused,
+    CredentialsRefused(Option<AccessId>),
     /// A test ended a worker's step.
     #[error("interrupted")]
     Interrupted,
@@ -97,6 +102,11 @@ impl Failure for Error {
             _ => None,
         }
     }
+}
+
+/// Whole seconds after which so much time has passed.
+pub(crate) fn seconds(time: Duration) -> u64 {
+    time.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
 }
 
 impl From<VaultError> for Error {

@@ -2,12 +2,13 @@
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, Refused};
-use gatehouse_core::{Access, TenantName, Username};
+use gatehouse_core::{Access, AccessId, TenantName, Username};
 use gatehouse_store::{Change, Failure, StoreError, Stored};
-use gatehouse_vault::VaultError;
+use gatehouse_vault::{Asker, VaultError};
 
 use std::time::Duration;
 
+use super::guesses::{Guessed, Try};
 use super::{App, Error};
 use crate::keys::InUse;
 
@@ -15,45 +16,79 @@ impl App {
     /// Lets a device in, or doesn't say why not. The first connection of a prepaid access activates it.
     pub async fn verify(
         &self,
-        tenant: &TenantName,
+        asker: Asker<'_>,
         username: &Username,
         password: &Password,
     ) -> Result<Access, Error> {
+        let tenant = asker.tenant;
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
-            self.vault.check_nothing(username.as_str(), password).await?;
-            return Err(self.refuse(tenant).await?);
+            let guess =
+                self.guess(tenant, username, self.vault.pretends_slow(username.as_str()))?;
+            let nothing = self.vault.check_nothing(asker, username.as_str(), password).await;
+            looked_at(guess, nothing)?;
+            return Err(self.refuse(tenant, None).await?);
         };
+        let id = stored.access.id;
+        let is_slow = self.vault.is_slow(&stored.password);
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
+            let guess = self.guess(tenant, username, is_slow)?;
             // Not by what is remembered: that would be quick for the right password alone.
-            match self.vault.check_afresh(&stored.password, password).await {
+            let checked = match self.vault.check_afresh(asker, &stored.password, password).await {
                 Err(VaultError::UnknownKey) => {
-                    self.vault.check_nothing(username.as_str(), password).await?;
+                    let name = username.as_str();
+                    self.vault.check_nothing(asker, name, password).await.map_err(Error::from)
                 }
-                checked => drop(checked?),
-            }
-            return Err(self.refuse(tenant).await?);
+                checked => checked.map(drop).map_err(Error::from),
+            };
+            looked_at(guess, checked)?;
+            return Err(self.refuse(tenant, Some(id)).await?);
         };
-        if !self.check_password(&stored, password).await? {
-            return Err(self.refuse(tenant).await?);
+        if !self.vault.remembers(&stored.password, password) {
+            let guess = self.guess(tenant, username, is_slow)?;
+            let (guess, is_right) =
+                looked_at(guess, self.check_password(asker, &stored, password).await)?;
+            if !is_right {
+                return Err(self.refuse(tenant, Some(id)).await?);
+            }
+            guess.into_iter().for_each(Try::succeed);
         }
         match entry {
             Some(access) => {
-                self.renew_password(tenant, &stored, password).await;
+                self.renew_password(asker, &stored, password).await;
                 Ok(access)
             }
             // Boxed, since it happens once.
-            None => Box::pin(self.connect_first(tenant, stored, password)).await,
+            None => Box::pin(self.connect_first(asker, stored, password)).await,
         }
     }
 
+    /// Begins a slow check, which may be a guess; a quick one is of a password that nobody can guess.
+    fn guess(
+        &self,
+        tenant: &TenantName,
+        username: &Username,
+        is_slow: bool,
+    ) -> Result<Option<Try<'_>>, Error> {
+        if !is_slow {
+            return Ok(None);
+        }
+        let begun = self.guesses.begin(Guessed::Access, tenant, username.as_str());
+        begun.map(Some).map_err(Error::TooManyGuesses)
+    }
+
     /// Whether the password is the access's. One that was hashed with a master key that is gone is nobody's.
-    async fn check_password(&self, stored: &Stored, password: &Password) -> Result<bool, Error> {
-        match self.vault.check(&stored.password, password).await {
+    async fn check_password(
+        &self,
+        asker: Asker<'_>,
+        stored: &Stored,
+        password: &Password,
+    ) -> Result<bool, Error> {
+        match self.vault.check_afresh(asker, &stored.password, password).await {
             Err(VaultError::UnknownKey) => {
                 let access = stored.access.id;
                 tracing::warn!(%access, "its password was hashed with a master key that is not here");
                 let username = stored.access.username.as_str();
-                self.vault.check_nothing(username, password).await?;
+                self.vault.check_nothing(asker, username, password).await?;
                 Ok(false)
             }
             checked => Ok(checked?),
@@ -62,16 +97,17 @@ impl App {
 
     /// Hashes a password that was just found right under the first master key, where a former one has made its
     /// hash. What comes of it is nothing to who is let in: the next check tries again.
-    async fn renew_password(&self, tenant: &TenantName, stored: &Stored, password: &Password) {
+    async fn renew_password(&self, asker: Asker<'_>, stored: &Stored, password: &Password) {
         let (id, before) = (stored.access.id, &stored.password);
         let renewing = async {
-            let Ok(Some(after)) = self.vault.renew(before, password).await else { return Ok(()) };
+            let renewed = self.vault.renew(asker, before, password).await;
+            let Ok(Some(after)) = renewed else { return Ok(()) };
             // Boxed, since few are renewed.
             let writing = async {
                 if !self.has_newest_key().await? {
                     return Ok(());
                 }
-                self.store.renew_password(tenant, id, before, &after).await.map(drop)
+                self.store.renew_password(asker.tenant, id, before, &after).await.map(drop)
             };
             Box::pin(writing).await
         };
@@ -94,9 +130,9 @@ impl App {
     }
 
     /// The one refusal. It looks for the tenant whatever the reason, so that each takes as long.
-    async fn refuse(&self, tenant: &TenantName) -> Result<Error, Error> {
+    async fn refuse(&self, tenant: &TenantName, access: Option<AccessId>) -> Result<Error, Error> {
         Ok(match self.store.tenant(tenant).await? {
-            Some(_) => Error::CredentialsRefused,
+            Some(_) => Error::CredentialsRefused(access),
             None => Error::NoTenant(tenant.to_string()),
         })
     }
@@ -104,11 +140,11 @@ impl App {
     /// Counts the first connection, exactly once however many come at the same time.
     async fn connect_first(
         &self,
-        tenant: &TenantName,
+        asker: Asker<'_>,
         mut checked: Stored,
         password: &Password,
     ) -> Result<Access, Error> {
-        let (id, now) = (checked.access.id, self.now());
+        let (tenant, id, now) = (asker.tenant, checked.access.id, self.now());
         for _ in 0..CHECKS_MAX {
             let checked_with = checked.password.clone();
             let access = self.store.change_access(tenant, id, move |stored, contract| {
@@ -120,17 +156,31 @@ impl App {
                 Ok(Change { access, password: None })
             });
             match access.await {
-                Ok(access) => return access.ok_or(Error::CredentialsRefused),
+                Ok(access) => return access.ok_or(Error::CredentialsRefused(Some(id))),
                 Err(NotConnected::For(why)) => return Err(why),
                 Err(NotConnected::Changed(password)) => checked.password = password,
             }
             // A password that was rotated since it was checked lets nobody in; the same one under another
             // master key does.
-            if !self.check_password(&checked, password).await? {
+            if !self.check_password(asker, &checked, password).await? {
                 break;
             }
         }
-        Err(Error::CredentialsRefused)
+        Err(Error::CredentialsRefused(Some(id)))
+    }
+}
+
+/// What came of a check, and the try that it was: given back where nothing was looked at.
+fn looked_at<'a, T, E: Into<Error>>(
+    guess: Option<Try<'a>>,
+    checked: Result<T, E>,
+) -> Result<(Option<Try<'a>>, T), Error> {
+    match checked {
+        Ok(checked) => Ok((guess, checked)),
+        Err(why) => {
+            guess.into_iter().for_each(Try::give_back);
+            Err(why.into())
+        }
     }
 }
 
@@ -164,6 +214,6 @@ impl Failure for NotConnected {
 
 impl From<Refused> for Error {
     fn from(_: Refused) -> Self {
-        Self::CredentialsRefused
+        Self::CredentialsRefused(None)
     }
 }

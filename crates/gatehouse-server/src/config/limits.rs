@@ -19,6 +19,12 @@ const CONNECTIONS_MAX: u64 = 1_000_000;
 const PATIENCE: std::ops::RangeInclusive<Duration> =
     Duration::milliseconds(10)..=Duration::hours(1);
 
+/// Wrong guesses that are free, where nothing else is set.
+pub const FAILED_CHECKS: u32 = 10;
+
+/// Most of them that can be set.
+const FAILED_CHECKS_MAX: u64 = 10_000;
+
 /// How much may be asked for.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -27,6 +33,9 @@ pub struct Limits {
     pub page_size_max: u64,
     /// Requests that a tenant may send in a second; 0 for any number.
     pub requests_per_second: u64,
+    /// How many wrong guesses of an access's chosen password, or of a client's secret, are free before they must wait; 0
+    /// for any number.
+    pub failed_checks: u32,
     /// Most accesses in a batch, 1 to 1,000,000.
     pub batch_items: u64,
     /// Most bytes in a request's body; a single object has at most 1 MiB of them.
@@ -48,6 +57,7 @@ impl Default for Limits {
         Self {
             page_size_max: PAGE_SIZE_MAX,
             requests_per_second: 0,
+            failed_checks: FAILED_CHECKS,
             batch_items: 100_000,
             body_bytes: 32 << 20,
             connections: 10_000,
@@ -64,6 +74,7 @@ impl Limits {
         let counts = [
             ("page_size_max", self.page_size_max, 1, PAGE_SIZE_MAX),
             ("requests_per_second", self.requests_per_second, 0, REQUESTS_PER_SECOND_MAX),
+            ("failed_checks", self.failed_checks.into(), 0, FAILED_CHECKS_MAX),
             ("batch_items", self.batch_items, 1, BATCH_ITEMS_MAX),
             ("body_bytes", self.body_bytes, 1024, BODY_BYTES_MAX),
             ("connections", self.connections, 1, CONNECTIONS_MAX),

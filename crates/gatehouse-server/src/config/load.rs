@@ -40,6 +40,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("auth.issuers", Kind::List),
     ("limits.page_size_max", Kind::Number),
     ("limits.requests_per_second", Kind::Number),
+    ("limits.failed_checks", Kind::Number),
     ("limits.batch_items", Kind::Number),
     ("limits.body_bytes", Kind::Number),
     ("limits.connections", Kind::Number),

@@ -1,5 +1,6 @@
 //! `/{tenantName}/access`: listing accesses, making one, reading it, changing it.
 
+use gatehouse_core::credential::Password;
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::rights::Scope;
@@ -18,8 +19,8 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
-use crate::app::access::{Issued, Update, Wanted};
-use crate::reader::{Reader, parsed, password, word};
+use crate::app::access::{Issued, NewPassword, Update, Wanted};
+use crate::reader::{Reader, parsed, password, word, yes};
 
 pub(super) const LIST: Operation = Operation {
     method: "GET",
@@ -127,7 +128,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     let once = idempotency::once(&call, idempotency::Operation::Create).await?;
     let wanted = call.object(read_wanted)?;
     let _turn = idempotency::begin(&call, once.as_ref())?;
-    let issued = call.app().create_access(call.tenant(), wanted(), once).await?;
+    let issued = call.app().create_access(call.asker(), wanted(), once).await?;
     let location = call.address.access(call.tenant(), issued.access.id);
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
@@ -159,22 +160,38 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     let update = call.object(read_update)?;
     let precondition = Precondition::of(call.headers());
     let allowed = move |version| precondition.allows(version);
-    let issued = call.app().update_access(call.tenant(), id, update, allowed).await?;
+    let issued = call.app().update_access(call.asker(), id, update, allowed).await?;
     Ok(reply(&call, StatusCode::OK, issued))
 }
 
-/// Reads what is to change, of one access or of many.
-pub(super) fn read_update(mut body: Reader<'_>) -> Update {
+/// Reads what is to change of one access.
+fn read_update(mut body: Reader<'_>) -> Update {
     if body.is_empty() {
-        body.fault_of_whole("must hold `status`, `password` or both");
+        body.fault_of_whole(
+            "must hold `status`, and `password` or `rotatePassword`, or one of them",
+        );
     }
+    let rotates = body.optional("rotatePassword", yes);
+    let (status, chosen) = read_change(&mut body, "`status`, and `password` or `rotatePassword`");
+    if chosen.is_some() && rotates.is_some() {
+        body.fault("rotatePassword", "can't stand beside `password`: one of them sets it");
+    }
+    body.finish();
+    let drawn = rotates.map(|()| NewPassword::Drawn);
+    Update { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
+}
+
+/// Reads what may change of one access and of many; `may_hold` says what that is.
+pub(super) fn read_change(
+    body: &mut Reader<'_>,
+    may_hold: &str,
+) -> (Option<Target>, Option<Password>) {
     let status = body.optional("status", word(&Target::ALL, Target::as_str));
     let password = body.optional("password", password);
     for fixed in ["contractId", "username", "productOfferingId", "deviceName"] {
-        body.forbid(fixed, "can't be changed; an update may hold `status` and `password`");
+        body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));
     }
-    body.finish();
-    Update { status, password }
+    (status, password)
 }
 
 fn reply(call: &Call, status: StatusCode, Issued { access, password }: Issued) -> Reply {

@@ -1,18 +1,17 @@
 //! Reading the body of a request: within bounds of size and time, and of what all of them hold together.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use http_body::Body;
 use http_body_util::BodyExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::large_bodies::{LargeBodies, Room};
 use super::problem::Problem;
-use crate::config::{self, Limits};
+use crate::config;
 
 /// Most bytes in the body of a request about a single thing.
 pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
@@ -20,38 +19,11 @@ pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
 /// Most bytes in the body of a request of somebody who is not known yet.
 pub(crate) const STRANGERS_BYTES_MAX: u64 = 8 << 10;
 
-/// Most bytes of large bodies that are held at a time; one of the largest always fits. What is no larger
-/// than an object may be is bounded by how many requests there are.
-const LARGE_BODIES_BYTES_MAX: u64 = 256 << 20;
-
-/// What room is given out in.
-const ROOM_UNIT_BYTES: u64 = 1 << 20;
+/// How much of a large body is read before there is room for it.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// How long a body that is on its way may take to arrive when the server ends.
 const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Room for large bodies.
-pub(crate) struct LargeBodies(Arc<Semaphore>);
-
-/// Room for one large body, which is free again when this is dropped.
-pub(crate) type Room = OwnedSemaphorePermit;
-
-impl LargeBodies {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let n_units = units(LARGE_BODIES_BYTES_MAX.max(limits.body_bytes));
-        Self(Arc::new(Semaphore::new(n_units as usize)))
-    }
-
-    /// Room for so many bytes. Who comes first is served first.
-    async fn take(&self, n_bytes: u64) -> Room {
-        let room = Arc::clone(&self.0).acquire_many_owned(units(n_bytes)).await;
-        room.expect("the semaphore is never closed")
-    }
-}
-
-fn units(n_bytes: u64) -> u32 {
-    u32::try_from(n_bytes.div_ceil(ROOM_UNIT_BYTES)).unwrap_or(u32::MAX)
-}
 
 /// What bounds a body.
 pub(crate) struct BodyLimits<'a> {
@@ -61,6 +33,8 @@ pub(crate) struct BodyLimits<'a> {
     pub(crate) timeout: config::Duration,
     /// Where it finds room when it is large.
     pub(crate) large_bodies: &'a LargeBodies,
+    /// Whose it is.
+    pub(crate) tenant: &'a str,
     /// Set when the server is about to end: then it has to be quick.
     pub(crate) stopping: &'a CancellationToken,
 }
@@ -72,7 +46,7 @@ pub(crate) struct Arrived {
     pub(crate) room: Option<Room>,
 }
 
-/// Reads a body within its limits. A large one is read only when there is room for it.
+/// Reads a body within its limits. What is large of it finds room as it arrives.
 pub(crate) async fn read<B>(
     headers: &HeaderMap,
     body: &mut B,
@@ -88,26 +62,29 @@ where
     }
     let mut read = BytesMut::new();
     let mut left = limits.timeout.get();
-    if announced.is_none_or(|length| length <= OBJECT_BYTES_MAX) {
+    let small = limits.max.min(OBJECT_BYTES_MAX);
+    let mut bound = small;
+    let mut room: Option<Room> = None;
+    loop {
         let began = Instant::now();
-        let small = limits.max.min(OBJECT_BYTES_MAX);
-        if limits.in_time(left, fill(body, &mut read, small)).await?? == Filled::ToItsEnd {
-            return Ok(Arrived { bytes: read.freeze(), room: None });
+        let filled = limits.in_time(left, fill(body, &mut read, bound)).await??;
+        left = left.saturating_sub(began.elapsed());
+        if filled == Filled::ToItsEnd {
+            room.iter().for_each(Room::close);
+            return Ok(Arrived { bytes: read.freeze(), room });
         }
         // One piece may be as large as it likes.
-        if read.len() as u64 > limits.max {
+        let n_bytes = read.len() as u64;
+        if n_bytes > limits.max {
             return Err(limits.too_large());
         }
-        left = left.saturating_sub(began.elapsed());
-    }
-    let n_bytes = announced.unwrap_or(limits.max);
-    let room = Some(limits.room(n_bytes).await?);
-    if let Some(length) = announced {
-        read.reserve(usize::try_from(length).unwrap_or_default().saturating_sub(read.len()));
-    }
-    match limits.in_time(left, fill(body, &mut read, limits.max)).await?? {
-        Filled::ToItsEnd => Ok(Arrived { bytes: read.freeze(), room }),
-        Filled::ThereIsMore => Err(limits.too_large()),
+        let room = room.get_or_insert_with(|| limits.large_bodies.begin(limits.tenant));
+        limits.wait_for(room.grow_to(n_bytes)).await?;
+        if let Some(length) = announced.filter(|_| bound == small) {
+            // Nothing of it is touched before there is room for it.
+            read.reserve(usize::try_from(length).unwrap_or_default().saturating_sub(read.len()));
+        }
+        bound = (n_bytes + PIECE_BYTES).min(limits.max);
     }
 }
 
@@ -164,10 +141,10 @@ impl BodyLimits<'_> {
     }
 
     /// Waits for room. That there is none is not the client's fault.
-    async fn room(&self, n_bytes: u64) -> Result<Room, Problem> {
+    async fn wait_for(&self, room: impl Future<Output = ()>) -> Result<(), Problem> {
         tokio::select! {
             biased;
-            room = self.large_bodies.take(n_bytes) => return Ok(room),
+            () = room => return Ok(()),
             () = tokio::time::sleep(self.timeout.get()) => {}
             () = self.last_call() => {}
         }

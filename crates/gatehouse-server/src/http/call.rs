@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_store::Put;
+use gatehouse_vault::Asker;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use super::address::Address;
 use super::arrival::Arrival;
-use super::body::Room;
+use super::large_bodies::Room;
 use super::params::Params;
 use super::problem::Problem;
 use super::query::Query;
@@ -41,6 +43,8 @@ pub(crate) struct Call {
     pub(crate) address: Address,
     /// What this request is called wherever it leaves a trace.
     pub(crate) correlation_id: String,
+    /// Set when the client waits no more.
+    pub(crate) gone: CancellationToken,
 }
 
 impl Call {
@@ -64,6 +68,11 @@ impl Call {
     /// The tenant that the path names.
     pub(crate) fn tenant(&self) -> &TenantName {
         self.tenant.as_ref().expect("every path that comes here has a tenant in it")
+    }
+
+    /// For whom slow hashes are made.
+    pub(crate) fn asker(&self) -> Asker<'_> {
+        Asker { tenant: self.tenant(), gone: &self.gone }
     }
 
     /// Another parameter of the path. What can't be one doesn't exist.

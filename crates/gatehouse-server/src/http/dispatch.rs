@@ -16,6 +16,7 @@ use gatehouse_core::{ProductId, TenantName};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Gate;
@@ -58,12 +59,19 @@ where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
     Busy: Send + 'static,
 {
-    let answered = SeenThrough::new(requests, outgoing(gate, arrival, request));
+    let gone = CancellationToken::new();
+    let work = outgoing(gate, arrival, gone.clone(), request);
+    let answered = SeenThrough::new(requests, gone, work);
     answered.await.send(requests, busy)
 }
 
 /// What goes out for a request, also when that panics.
-async fn outgoing<B>(gate: Gate, arrival: Arrival, request: Request<B>) -> Outgoing
+async fn outgoing<B>(
+    gate: Gate,
+    arrival: Arrival,
+    gone: CancellationToken,
+    request: Request<B>,
+) -> Outgoing
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -71,7 +79,7 @@ where
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
     let answered = {
-        let answered = pin!(answer(&gate, arrival, &correlation, &trace, request));
+        let answered = pin!(answer(&gate, arrival, &gone, &correlation, &trace, request));
         AssertUnwindSafe(trace.follow(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
@@ -106,6 +114,7 @@ type Answered = (Reply, &'static str);
 async fn answer<B>(
     gate: &Gate,
     arrival: Arrival,
+    gone: &CancellationToken,
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
@@ -116,7 +125,7 @@ where
     let (parts, mut body) = request.into_parts();
     let parts = Arc::new(parts);
     let watched = gate.site.metrics.requests.begin(&parts.method);
-    let mut seen = Seen::new(watched);
+    let mut seen = Seen::new(watched, gone);
     let result = respond(gate, arrival, correlation, &parts, &mut body, &mut seen).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
@@ -171,6 +180,8 @@ where
 /// What has been learned about a request, for the log and for every kind of answer.
 struct Seen<'m> {
     watched: Watched<'m>,
+    /// Set when the client waits no more.
+    gone: &'m CancellationToken,
     /// A tenant's name, whether there is one of that name or not. What can't be a name is nobody's, and
     /// might be anything.
     tenant: Option<String>,
@@ -181,9 +192,10 @@ struct Seen<'m> {
 }
 
 impl<'m> Seen<'m> {
-    fn new(watched: Watched<'m>) -> Self {
+    fn new(watched: Watched<'m>, gone: &'m CancellationToken) -> Self {
         Self {
             watched,
+            gone,
             tenant: None,
             subject: None,
             ignored: None,
@@ -402,6 +414,7 @@ impl Entrance<'_> {
                     max,
                     timeout: limits.body_timeout,
                     large_bodies: &self.gate.site.large_bodies,
+                    tenant: self.params.get(TENANT).unwrap_or_default(),
                     stopping: &self.gate.site.stopping,
                 };
                 body::read(headers, content, limits).await?
@@ -427,6 +440,7 @@ impl Entrance<'_> {
             _room: arrived.room,
             address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
+            gone: seen.gone.clone(),
         };
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {

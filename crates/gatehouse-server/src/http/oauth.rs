@@ -4,8 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use gatehouse_core::Client;
 use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
+use gatehouse_core::{Client, ClientId};
 use http::{HeaderMap, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(super) const TOKEN: Operation = Operation {
         headers: &["Cache-Control", "Pragma"],
         ..Answer::BASE
     }],
-    problems: &[401, 503],
+    problems: &[401, 429, 503],
     run: |call| Box::pin(give(call)),
     ..Operation::BASE
 };
@@ -60,7 +60,12 @@ async fn give(call: Call) -> Result<Reply, Problem> {
         None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
     }
     let (id, secret) = credentials(call.headers(), &form)?;
-    let client = call.app().recognise_client(&id, &secret).await?.ok_or_else(unknown_client)?;
+    let client = call.app().recognise_client(&call.gone, &id, &secret).await;
+    let client = client.inspect_err(|_| tell_of_refusal(&call, &id, "too many failed checks"))?;
+    let client = client.ok_or_else(|| {
+        tell_of_refusal(&call, &id, "refused");
+        unknown_client()
+    })?;
     let scopes = granted(&client, form.value("scope")?)?;
     let lifetime_seconds = call.site.token_lifetime_seconds;
     let grant = Grant {
@@ -78,6 +83,19 @@ async fn give(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::json(StatusCode::OK, &token)
         .with(header::CACHE_CONTROL, "no-store")
         .with(header::PRAGMA, "no-cache"))
+}
+
+/// Has the log tell of a client that was refused: by its identifier where it can be one, never by what was tried.
+fn tell_of_refusal(call: &Call, id: &str, reason: &str) {
+    let client: Option<ClientId> = id.parse().ok();
+    tracing::info!(
+        tenant = client.as_ref().map(|it| tracing::field::display(it.tenant())),
+        client = client.as_ref().map(tracing::field::display),
+        peer = %call.arrival.peer,
+        correlation_id = call.correlation_id,
+        reason,
+        "a client was refused"
+    );
 }
 
 /// What the client asks for, which must be part of what it may have; all of that when it doesn't say.

@@ -14,6 +14,7 @@ use super::oauth_error::OAuthError;
 use super::party::Party;
 use super::reply::Reply;
 use crate::app::Error;
+use crate::app::error::seconds;
 use crate::auth::Unknown;
 use crate::reader::{Fault, told};
 
@@ -264,7 +265,11 @@ impl From<Error> for Problem {
                     .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
             }
             Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
-            Error::CredentialsRefused => {
+            Error::TooManyGuesses(wait) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many failed checks", detail)
+                    .with(header::RETRY_AFTER, &seconds(wait).to_string())
+            }
+            Error::CredentialsRefused(_) => {
                 let detail = "the username or the password is wrong, or the access may not connect";
                 let problem = Self::new(StatusCode::UNAUTHORIZED, "Credentials refused", detail);
                 Self { kind: "Credentials refused", ..problem }

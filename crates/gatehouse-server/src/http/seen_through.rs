@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -16,15 +17,18 @@ pub(super) struct SeenThrough<T: Send + 'static> {
     rest: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     /// Counts it as long as it is under way.
     under_way: TaskTrackerToken,
+    /// Set when nobody waits for it any more.
+    gone: CancellationToken,
 }
 
 impl<T: Send + 'static> SeenThrough<T> {
-    /// Work that `tracker` knows of until it is done.
+    /// Work that `tracker` knows of until it is done, and that `gone` tells when nobody waits for it any more.
     pub(super) fn new(
         tracker: &TaskTracker,
+        gone: CancellationToken,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Self {
-        Self { rest: Some(Box::pin(work)), under_way: tracker.token() }
+        Self { rest: Some(Box::pin(work)), under_way: tracker.token(), gone }
     }
 }
 
@@ -48,6 +52,7 @@ impl<T: Send + 'static> Drop for SeenThrough<T> {
         if let Some(rest) = self.rest.take()
             && let Ok(runtime) = Handle::try_current()
         {
+            self.gone.cancel();
             self.under_way.task_tracker().spawn_on(rest, &runtime);
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::body::LargeBodies;
 use super::idempotency::UnderWay;
+use super::large_bodies::LargeBodies;
 use super::slots::Slots;
 use crate::app::App;
 use crate::auth::{Auth, Grant};

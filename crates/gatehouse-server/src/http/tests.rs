@@ -110,7 +110,8 @@ impl Gatehouse {
         let platforms =
             Arc::new(Platforms::new(config.platforms.options(Default::default())).unwrap());
         let tasks = Config::default().tasks;
-        let app = App::new(store, vault, clock.clone(), tasks, platforms);
+        let app = App::new(store, vault, clock.clone(), tasks, platforms)
+            .with_failed_checks(config.limits.failed_checks);
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
             .trusting(Issuer::all(&config.auth).unwrap());
         let gate = Gate::new(app, auth, &config, Offer::default());

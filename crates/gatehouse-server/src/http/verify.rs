@@ -11,6 +11,7 @@ use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
+use crate::app::Error;
 use crate::reader::{Reader, parsed, password};
 
 pub(super) const CHECK: Operation = Operation {
@@ -25,7 +26,7 @@ pub(super) const CHECK: Operation = Operation {
     }),
     answers: &[Answer { what: "The device may connect", schema: Some("Verified"), ..Answer::BASE }],
     // Beside the token, the credentials themselves may be refused.
-    problems: &[401],
+    problems: &[401, 429],
     run: |call| Box::pin(check(call)),
     ..Operation::BASE
 };
@@ -33,7 +34,8 @@ pub(super) const CHECK: Operation = Operation {
 async fn check(call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(read_credentials)?;
     let (username, password) = credentials();
-    let access = call.app().verify(call.tenant(), &username, &password).await?;
+    let checked = call.app().verify(call.asker(), &username, &password).await;
+    let access = checked.inspect_err(|why| tell_of_refusal(&call, why))?;
     let verified = Verified {
         access_id: access.id.to_string(),
         status: access.status.as_str(),
@@ -43,6 +45,23 @@ async fn check(call: Call) -> Result<Reply, Problem> {
         end_date_time: access.end.map(|at| at.to_string()),
     };
     Ok(Reply::json(StatusCode::OK, &verified))
+}
+
+/// Has the log tell of a check that was refused: never what was tried.
+fn tell_of_refusal(call: &Call, why: &Error) {
+    let (reason, access) = match why {
+        Error::CredentialsRefused(access) => ("refused", *access),
+        Error::TooManyGuesses(_) => ("too many failed checks", None),
+        _ => return,
+    };
+    tracing::info!(
+        tenant = %call.tenant(),
+        access = access.map(tracing::field::display),
+        peer = %call.arrival.peer,
+        correlation_id = call.correlation_id,
+        reason,
+        "a check was refused"
+    );
 }
 
 pub(super) fn read_credentials(

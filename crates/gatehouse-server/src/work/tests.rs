@@ -1,12 +1,13 @@
 //! The service on both stores, for tests that take its steps one by one.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gatehouse_connectors::Platforms;
 use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
-use gatehouse_vault::{MasterKey, Vault};
+use gatehouse_vault::{Asker, MasterKey, Vault};
+use tokio_util::sync::CancellationToken;
 
 use super::task::{Did, TaskWorker};
 use crate::app::App;
@@ -19,6 +20,13 @@ const LATE_IN_NOVEMBER: &str = "2026-11-30T22:48:00Z";
 
 pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+/// Somebody who stays until all is done.
+pub(super) fn asker() -> Asker<'static> {
+    static ACME: LazyLock<TenantName> = LazyLock::new(acme);
+    static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+    Asker { tenant: &ACME, gone: &NEVER }
 }
 
 pub(super) fn acme() -> TenantName {
@@ -82,7 +90,7 @@ async fn a_sweep_that_fails_keeps_no_secret_alive() {
         app.put_contract(&acme(), &ending).await.unwrap();
         let contract_id = ending.id.clone();
         let wanted = Wanted { contract_id, username: None, password: None, device_name: None };
-        app.create_access(&acme(), wanted, None).await.unwrap();
+        app.create_access(asker(), wanted, None).await.unwrap();
         let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
         let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";
         assert_eq!(file.execute(sql, []).unwrap(), 1);

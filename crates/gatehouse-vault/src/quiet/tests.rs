@@ -1,4 +1,5 @@
 use super::*;
+use crate::tests::asker;
 use crate::{MasterKey, Vault};
 use tokio::task::JoinHandle;
 
@@ -40,9 +41,9 @@ async fn quiet_hashes_have_their_salts_and_order_and_are_checked_like_others() {
     assert_eq!(hashes.len(), 9);
     for (n, stored) in hashes.iter().enumerate() {
         assert!(vault.has_salt(stored, &[n as u8; 16]), "{n}");
-        assert!(vault.check(stored, &password(n)).await.unwrap(), "{n}");
+        assert!(vault.check(asker(), stored, &password(n)).await.unwrap(), "{n}");
     }
-    assert!(!vault.check(&hashes[0], &password(1)).await.unwrap());
+    assert!(!vault.check(asker(), &hashes[0], &password(1)).await.unwrap());
     assert!(vault.hash_quietly(Vec::new()).await.is_empty());
     assert_eq!((vault.meter.quiet_waiting.get(), vault.meter.quiet_made.get()), (0, 9));
 }
@@ -50,10 +51,10 @@ async fn quiet_hashes_have_their_salts_and_order_and_are_checked_like_others() {
 #[tokio::test]
 async fn checks_get_through_while_the_lane_is_full() {
     let vault = vault();
-    let stored = vault.hash_chosen(&password(0)).await.unwrap();
+    let stored = vault.hash_chosen(asker(), &password(0)).await.unwrap();
     let large = fill(&vault).await;
     for n in 0..4 {
-        assert_eq!(vault.check_afresh(&stored, &password(n)).await.unwrap(), n == 0);
+        assert_eq!(vault.check_afresh(asker(), &stored, &password(n)).await.unwrap(), n == 0);
     }
     assert!(!large.is_finished());
     assert!(vault.meter.quiet_waiting.get() > 0, "most of it has not begun");

@@ -219,3 +219,30 @@ async fn too_few_open_files_are_told_of() {
     let n_files: usize = line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX);
     assert_eq!(place.log().contains("limits.connections is 1000000"), n_files <= 1_000_000);
 }
+
+/// One tenant begins large bodies and leaves them there; another's batch doesn't wait for them.
+#[tokio::test]
+async fn bodies_that_were_only_begun_hold_up_no_other_tenant() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&[("LIMITS__BODY_TIMEOUT", "10m")]);
+    let begin = |n_bytes: usize| {
+        let mut slow = Socket::open(server.address());
+        slow.send(&format!(
+            "POST /rival/access/batch HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{}",
+            server.token,
+            32 << 20,
+            " ".repeat(n_bytes)
+        ));
+        slow
+    };
+    let _begun: Vec<Socket> = (0..9).map(|_| begin(1)).collect();
+    let _more: Vec<Socket> = (0..12).map(|_| begin(3 << 20)).collect();
+    let items: Vec<_> = (0..9000)
+        .map(|n| serde_json::json!({"deviceName": format!("{n:0>127}"), "username": format!("{n:0>127}")}))
+        .collect();
+    let body = serde_json::json!({"contractId": "payg", "accesses": items}).to_string();
+    assert!(body.len() > 2 << 20, "{}", body.len());
+    let (status, answer) = server.json(Method::POST, "/acme/access/batch", Some(&body)).await;
+    assert_eq!(status, 202, "{answer}");
+}

@@ -97,3 +97,60 @@ async fn nobody_else_writes_lines_of_the_log() {
         assert!(log.contains("ann\\r\\n2026"), "{format}: {log}");
     }
 }
+
+#[tokio::test]
+async fn a_refused_check_is_in_the_log_without_what_was_tried() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    let body = r#"{"contractId": "payg", "username": "pump-seven", "password": "right-one"}"#;
+    let (status, made) = server.json(Method::POST, "/acme/access", Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let client = place.run(&[
+        "client",
+        "create",
+        "--tenant",
+        "acme",
+        "--scope",
+        "access:read",
+        "--output",
+        "json",
+    ]);
+    let client: Value = serde_json::from_slice(&client.stdout).unwrap();
+    let client = client["clientId"].as_str().unwrap();
+    for n in 0..11 {
+        for name in ["pump-seven", "guessed-name"] {
+            let body = format!(r#"{{"username": "{name}", "password": "tried-{n}"}}"#);
+            let (status, _) = server.json(Method::POST, "/acme/verify", Some(&body)).await;
+            assert!([401, 429].contains(&status), "{status}");
+        }
+    }
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_id", client),
+        ("client_secret", "tried-too"),
+    ];
+    let form = form.map(|(name, value)| format!("{name}={value}")).join("&");
+    let request = server.client.post(format!("{}/-/oauth2/token", server.url)).body(form);
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(request.send().await.unwrap().status(), 401);
+    server.terminate();
+    assert!(server.wait().success());
+    let log = place.log();
+    let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let about =
+        |message: &str| lines.iter().filter(|it| it["message"] == message).collect::<Vec<_>>();
+    let checks = about("a check was refused");
+    assert_eq!(checks.len(), 22, "{log}");
+    for check in &checks {
+        assert_eq!((&check["tenant"], &check["peer"]), (&"acme".into(), &"127.0.0.1".into()));
+        assert!(check["correlation_id"].is_string(), "{check}");
+    }
+    assert_eq!(checks[0]["access"], made["id"]);
+    assert_eq!(checks[1].get("access"), None, "nobody has this name");
+    assert_eq!(checks[20]["reason"], "too many failed checks");
+    let [refused] = about("a client was refused")[..] else { panic!("{log}") };
+    assert_eq!((&refused["client"], &refused["tenant"]), (&client.into(), &"acme".into()));
+    for tried in ["tried-", "guessed-name", "right-one"] {
+        assert!(!log.contains(tried), "{tried}");
+    }
+}

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use gatehouse_core::AccessId;
+use gatehouse_core::credential::Password;
+use gatehouse_core::lifecycle::Target;
 
-use super::super::access::read_update;
+use super::super::access::read_change;
 use super::{Given, Problem, hand_on};
-use crate::app::access::Update;
 use crate::app::batch::{BatchChange, BatchedChange, NamedAccess};
 use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text, word};
 
@@ -89,10 +90,20 @@ pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem>
     })
 }
 
+/// Reads what is to change of all of them.
+fn read_update(mut body: Reader<'_>) -> (Option<Target>, Option<Password>) {
+    if body.is_empty() {
+        body.fault_of_whole("must hold `status`, `password` or both");
+    }
+    let change = read_change(&mut body, "`status` and `password`");
+    body.finish();
+    change
+}
+
 fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchedChange {
     match operation {
         OperationType::Update => {
-            let Update { status, password } = read_update(body);
+            let (status, password) = read_update(body);
             BatchedChange::Update { status, password }
         }
         OperationType::Terminate => {

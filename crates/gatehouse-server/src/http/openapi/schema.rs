@@ -198,6 +198,18 @@ fn accesses() -> Value {
         "@baseType",
         "@type",
     ];
+    let changed_of_many = json!({
+        "status": {
+            "type": "string", "enum": ["ACTIVE", "SUSPENDED", "TERMINATED"],
+            "description": "The status that it is to have",
+        },
+        "password": password("The password that it is to have."),
+    });
+    let mut changed = changed_of_many.clone();
+    changed["rotatePassword"] = described(
+        json!({"type": "boolean", "const": true}),
+        "An extension: the server draws the password, and the answer holds it. Not beside `password`.",
+    );
     let shown_once = || password("Shown only here: the server keeps a hash of it.");
     json!({
         "AccessStatus": {
@@ -223,13 +235,13 @@ fn accesses() -> Value {
         "AccessUpdate": {
             "type": "object", "minProperties": 1, "additionalProperties": false,
             "description": "What is to change: the status, the password, or both",
-            "properties": {
-                "status": {
-                    "type": "string", "enum": ["ACTIVE", "SUSPENDED", "TERMINATED"],
-                    "description": "The status that it is to have",
-                },
-                "password": password("The password that it is to have."),
-            },
+            "properties": changed,
+            "not": {"required": ["password", "rotatePassword"]},
+        },
+        "BatchedUpdate": {
+            "type": "object", "minProperties": 1, "additionalProperties": false,
+            "description": "What is to change of all of them: the status, the password, or both",
+            "properties": changed_of_many,
         },
         "Credentials": described(object(&["username", "password"], json!({
             "username": described(username(), "The device's username"),

@@ -16,7 +16,11 @@ async fn work(held: Arc<()>, go_on: Arc<Notify>) -> Option<tokio::task::Id> {
 async fn who_waits_does_it() {
     let tracker = TaskTracker::new();
     let (held, go_on) = (Arc::new(()), Arc::new(Notify::new()));
-    let mut it = SeenThrough::new(&tracker, work(Arc::clone(&held), Arc::clone(&go_on)));
+    let mut it = SeenThrough::new(
+        &tracker,
+        CancellationToken::new(),
+        work(Arc::clone(&held), Arc::clone(&go_on)),
+    );
     assert_eq!((&mut it).now_or_never(), None);
     assert_eq!((Arc::strong_count(&held), tracker.len()), (2, 1));
     go_on.notify_one();
@@ -31,7 +35,11 @@ async fn what_nobody_waits_for_any_more_is_done_all_the_same() {
     tracker.close();
     for is_begun in [false, true] {
         let (held, go_on) = (Arc::new(()), Arc::new(Notify::new()));
-        let mut it = SeenThrough::new(&tracker, work(Arc::clone(&held), Arc::clone(&go_on)));
+        let mut it = SeenThrough::new(
+            &tracker,
+            CancellationToken::new(),
+            work(Arc::clone(&held), Arc::clone(&go_on)),
+        );
         if is_begun {
             assert_eq!((&mut it).now_or_never(), None);
         }
@@ -46,7 +54,7 @@ async fn what_nobody_waits_for_any_more_is_done_all_the_same() {
 #[tokio::test]
 async fn nothing_is_left_of_what_panics() {
     let tracker = TaskTracker::new();
-    let it = SeenThrough::new(&tracker, async { panic!("as it must") });
+    let it = SeenThrough::new(&tracker, CancellationToken::new(), async { panic!("as it must") });
     let it = std::panic::AssertUnwindSafe(it).catch_unwind();
     assert!(it.await.is_err());
     assert_eq!(tracker.len(), 0);
@@ -56,6 +64,10 @@ async fn nothing_is_left_of_what_panics() {
 fn without_a_runtime_it_ends() {
     let tracker = TaskTracker::new();
     let held = Arc::new(());
-    drop(SeenThrough::new(&tracker, work(Arc::clone(&held), Arc::default())));
+    drop(SeenThrough::new(
+        &tracker,
+        CancellationToken::new(),
+        work(Arc::clone(&held), Arc::default()),
+    ));
     assert_eq!((Arc::strong_count(&held), tracker.len()), (1, 0));
 }

@@ -178,3 +178,21 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
     let seen = ask(&gate, &[], &large).await;
     assert_eq!((seen.status, seen.json()["error"].as_str()), (413, Some("invalid_request")));
 }
+
+#[tokio::test]
+async fn failed_token_requests_of_a_client_meet_a_limit() {
+    for gate in Gatehouse::on_each("failed_token_requests").await {
+        let (client, other) = (made(&gate, "access:read").await, made(&gate, "access:read").await);
+        let wrong = Made { id: client.id.clone(), secret: "wrong".into() };
+        for n in 0..10 {
+            assert_eq!(ask(&gate, &[], &wrong.form()).await.status, 401, "{n}");
+        }
+        let refused = ask(&gate, &[], &wrong.form()).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+        assert!(refused.json()["error"].is_string(), "{}", refused.body);
+        // A right secret can't be guessed, so it is always taken; and another client has its own limit.
+        assert_eq!(ask(&gate, &[], &client.form()).await.status, 200, "{}", gate.kind);
+        let wrong = Made { id: other.id.clone(), secret: "wrong".into() };
+        assert_eq!(ask(&gate, &[], &wrong.form()).await.status, 401, "{}", gate.kind);
+    }
+}

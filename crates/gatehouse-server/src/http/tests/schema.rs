@@ -45,6 +45,7 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
             "anyOf" => {
                 says.as_array().unwrap().iter().any(|it| faults(document, it, value).is_empty())
             }
+            "not" => !faults(document, says, value).is_empty(),
             "minLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 >= number()),
             "maxLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 <= number()),
             "minimum" => value.as_f64().is_none_or(|it| it >= number()),

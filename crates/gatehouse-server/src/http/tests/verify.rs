@@ -1,5 +1,6 @@
 use super::*;
 use insta::assert_snapshot;
+use serde_json::json;
 
 #[tokio::test]
 async fn the_right_credentials_let_a_device_in() {
@@ -128,5 +129,148 @@ async fn before_its_start_nobody_is_let_in() {
         assert_eq!(gate.verify(model, "p").await.status, 200);
         assert_eq!(gate.get(&path).await.json()["status"], "ACTIVE");
         gate.clock.set(at("2027-03-01T12:00:00Z"));
+    }
+}
+
+/// A name that nobody has, and whose check takes as long as that of a chosen password; or as long as that of a generated
+/// one.
+fn unknown(gate: &Gatehouse, is_slow: bool) -> String {
+    let vault = &gate.gate.site.app.vault;
+    let names = (0..).map(|n| format!("nobody-{n}"));
+    names.into_iter().find(|it| vault.pretends_slow(it) == is_slow).unwrap()
+}
+
+fn n_hashes(gate: &Gatehouse) -> u64 {
+    gate.gate.site.app.vault.meter().n_hashes()
+}
+
+#[tokio::test]
+async fn guessing_meets_a_limit() {
+    for gate in Gatehouse::on_each("guessing_meets_a_limit").await {
+        for name in ["ann", "bob"] {
+            let body = json!({"contractId": "payg", "username": name, "password": "s3cret"});
+            gate.create(&body.to_string()).await;
+        }
+        assert_eq!(gate.verify("bob", "s3cret").await.status, 200, "{}", gate.kind);
+        for name in ["ann", "bob", &unknown(&gate, true)] {
+            for n in 0..10 {
+                assert_eq!(
+                    gate.verify(name, &format!("wrong {n}")).await.status,
+                    401,
+                    "{name} {n}"
+                );
+            }
+            let n_before = n_hashes(&gate);
+            let refused = gate.verify(name, "wrong").await;
+            assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{name}");
+            assert!(refused.body.contains("too many failed checks"), "{}", refused.body);
+            // Whether it would have been right isn't looked at, except where that is remembered.
+            let right = gate.verify(name, "s3cret").await.status;
+            assert_eq!(right, if name == "bob" { 200 } else { 429 }, "{name} {}", gate.kind);
+            assert_eq!(n_hashes(&gate), n_before, "{name} {}", gate.kind);
+        }
+        // Those that nobody can guess have no limit.
+        let made = gate.create(r#"{"contractId": "payg", "username": "drawn"}"#).await.1;
+        for name in ["drawn", &unknown(&gate, false)] {
+            for _ in 0..30 {
+                assert_eq!(gate.verify(name, "wrong").await.status, 401, "{name}");
+            }
+        }
+        let password = made["password"].as_str().unwrap();
+        assert_eq!(gate.verify("drawn", password).await.status, 200, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_suspended_access_is_guessed_no_more_often() {
+    let gate = Gatehouse::new().await;
+    let body = r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#;
+    let (path, _) = gate.create(body).await;
+    assert_eq!(gate.verify("ann", "s3cret").await.status, 200);
+    gate.patch(&path, r#"{"status": "SUSPENDED"}"#).await;
+    for _ in 0..10 {
+        assert_eq!(gate.verify("ann", "s3cret").await.status, 401);
+    }
+    assert_eq!(gate.verify("ann", "s3cret").await.status, 429);
+}
+
+#[tokio::test]
+async fn the_limit_on_guesses_can_be_set_and_switched_off() {
+    for (failed_checks, expected) in [(2, 429), (0, 401)] {
+        let limits = crate::config::Limits { failed_checks, ..Default::default() };
+        let gate = Gatehouse::with(Config { limits, ..Config::default() }).await;
+        gate.create(r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#).await;
+        for _ in 0..2 {
+            assert_eq!(gate.verify("ann", "wrong").await.status, 401);
+        }
+        for _ in 0..4 {
+            assert_eq!(gate.verify("ann", "wrong").await.status, expected, "{failed_checks}");
+        }
+    }
+}
+
+/// One tenant sends more wrong guesses than can be waited for; those of another are checked as if nobody else were there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
+    let gate = Arc::new(Gatehouse::new().await);
+    let vault = Arc::clone(&gate.gate.site.app.vault);
+    let names: Vec<String> = (0..2000).map(|n| format!("nobody-{n}")).collect();
+    let slow = names.into_iter().filter(|it| vault.pretends_slow(it)).take(700);
+    let attack: Vec<_> = slow
+        .map(|name| {
+            let gate = Arc::clone(&gate);
+            let body = json!({"username": name, "password": "wrong"}).to_string();
+            tokio::spawn(async move { gate.post("/rival/verify", &body).await.status })
+        })
+        .collect();
+    gate.create(r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#).await;
+    // As many wait as may, and others have been turned away.
+    let has_filled_up = || vault.meter().n_refused() > 0;
+    while !has_filled_up() {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    for n in 0..5 {
+        let name = format!("chosen-{n}");
+        let body = json!({"contractId": "payg", "username": name, "password": "s3cret"});
+        gate.create(&body.to_string()).await;
+        assert_eq!(gate.verify(&name, "s3cret").await.status, 200, "{n}");
+        assert_eq!(gate.verify(&name, "wrong").await.status, 401, "{n}");
+    }
+    assert!(vault.meter().n_waiting() > 100, "the attack is still on");
+    // Who leaves is not hashed for.
+    let n_before = n_hashes(&gate);
+    attack.iter().for_each(tokio::task::JoinHandle::abort);
+    while vault.meter().n_waiting() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert!(n_hashes(&gate) < n_before + 100, "what nobody waits for is given up");
+}
+
+#[tokio::test]
+async fn a_password_that_the_server_draws_costs_no_slow_hash() {
+    for gate in Gatehouse::on_each("a_password_that_the_server_draws").await {
+        let body = r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#;
+        let (path, _) = gate.create(body).await;
+        let n_before = n_hashes(&gate);
+        let seen = gate.patch(&path, r#"{"rotatePassword": true, "status": "SUSPENDED"}"#).await;
+        assert_eq!((seen.status, seen.header("cache-control")), (200, Some("no-store")));
+        let drawn = seen.json()["password"].as_str().unwrap().to_owned();
+        assert_eq!((drawn.len(), &seen.json()["status"]), (24, &json!("SUSPENDED")));
+        let seen = gate.patch(&path, r#"{"rotatePassword": true, "status": "ACTIVE"}"#).await;
+        let second = seen.json()["password"].as_str().unwrap().to_owned();
+        assert_ne!(drawn, second);
+        assert_eq!(gate.verify("ann", &second).await.status, 200, "{}", gate.kind);
+        assert_eq!(gate.verify("ann", &drawn).await.status, 401, "{}", gate.kind);
+        assert_eq!(n_hashes(&gate), n_before, "{}", gate.kind);
+        for (body, at) in [
+            (r#"{"rotatePassword": true, "password": "x"}"#, "rotatePassword"),
+            (r#"{"rotatePassword": false}"#, "rotatePassword"),
+            (r#"{"rotatePassword": "yes"}"#, "rotatePassword"),
+            (r#"{"rotatePassword": null}"#, "rotatePassword"),
+        ] {
+            let seen = gate.patch(&path, body).await;
+            assert_eq!((seen.status, seen.invalid()), (400, vec![at.to_owned()]), "{body}");
+        }
+        assert_eq!(gate.verify("ann", &second).await.status, 200, "nothing has changed");
     }
 }

@@ -5,7 +5,7 @@ use gatehouse_store::Change;
 
 use super::*;
 use crate::app::access::{Update, Wanted};
-use crate::work::tests::{acme, apps, at};
+use crate::work::tests::{acme, apps, asker, at};
 
 /// When December begins in Berlin.
 const DECEMBER: &str = "2026-11-30T23:00:00Z";
@@ -17,7 +17,7 @@ async fn create(app: &App, username: &str) -> AccessId {
         password: Some(password()),
         device_name: None,
     };
-    app.create_access(&acme(), wanted, None).await.unwrap().access.id
+    app.create_access(asker(), wanted, None).await.unwrap().access.id
 }
 
 fn password() -> Password {
@@ -38,12 +38,12 @@ async fn terminate(app: &App, id: AccessId) -> Access {
 
 async fn set(app: &App, id: AccessId, status: Target) -> Access {
     let update = Update { status: Some(status), password: None };
-    app.update_access(&acme(), id, update, |_| true).await.unwrap().access
+    app.update_access(asker(), id, update, |_| true).await.unwrap().access
 }
 
 async fn may_connect(app: &App, username: &str) -> bool {
     let username: Username = username.parse().unwrap();
-    app.verify(&acme(), &username, &password()).await.is_ok()
+    app.verify(asker(), &username, &password()).await.is_ok()
 }
 
 async fn written(app: &App, id: AccessId) -> (Status, Option<Timestamp>) {

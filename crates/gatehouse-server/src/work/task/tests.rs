@@ -6,13 +6,15 @@ use gatehouse_core::lifecycle::Target;
 use gatehouse_core::{AccessId, Contract, Status, TaskId, TenantName, TroubleKind, Username};
 
 use super::*;
-use crate::app::access::{Update, Wanted};
+use crate::app::access::{NewPassword, Update, Wanted};
 use crate::app::batch::{
     BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems,
 };
 use crate::app::outcome::{Item, Outcome, Success, Which};
-use crate::work::tests::{acme, apps, at};
+use crate::work::tests::{acme, apps, asker, at};
 use gatehouse_store::MadeAccess;
+use gatehouse_vault::Asker;
+use tokio_util::sync::CancellationToken;
 
 fn count(n: u32) -> NewBatch {
     NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(n) }
@@ -84,7 +86,13 @@ async fn items(outcome: &Outcome, which: Which, from: u32, n: u32) -> Vec<(u32, 
 
 async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str) -> bool {
     let username: Username = username.parse().unwrap();
-    app.verify(tenant, &username, &Password::new(password.into()).unwrap()).await.is_ok()
+    app.verify(
+        Asker { tenant, gone: &CancellationToken::new() },
+        &username,
+        &Password::new(password.into()).unwrap(),
+    )
+    .await
+    .is_ok()
 }
 
 async fn assert_sound(app: &App) {
@@ -188,7 +196,7 @@ async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
             password: None,
             device_name: None,
         };
-        app.create_access(&acme(), wanted, None).await.unwrap();
+        app.create_access(asker(), wanted, None).await.unwrap();
         run_all(&app).await;
         assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
         let shown = shown(&app, job).await;
@@ -229,15 +237,16 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         for id in &made {
             for status in [Target::Suspended, Target::Active] {
                 let update = Update { status: Some(status), password: None };
-                app.update_access(&acme(), *id, update, |_| true).await.unwrap();
+                app.update_access(asker(), *id, update, |_| true).await.unwrap();
             }
         }
         let kept: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
         assert!(kept.iter().all(|it| it.1.is_some()), "{kind}: another change leaves it");
         for (n, id) in made.into_iter().enumerate() {
             let password = Password::new(format!("rotated {n}")).unwrap();
-            let update = Update { status: None, password: Some(password) };
-            app.update_access(&acme(), id, update, |_| true).await.unwrap();
+            let password = Some(NewPassword::Chosen(password));
+            let update = Update { status: None, password };
+            app.update_access(asker(), id, update, |_| true).await.unwrap();
             let left: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
             assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
         }
@@ -301,7 +310,7 @@ async fn changes_are_made_one_by_one() {
         run_all(&app).await;
         let (made, unfit) = (made(&app, job).await, made(&app, other).await[0]);
         let end = Update { status: Some(Target::Terminated), password: None };
-        app.update_access(&acme(), made[1], end, |_| true).await.unwrap();
+        app.update_access(asker(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
         let named = [Ok(made[0]), Ok(made[1]), Ok(unfit), Ok(unknown), Err("nonsense".to_owned())];
         let change = |what| {

@@ -59,7 +59,7 @@ fn requests(items_max: u64) -> Value {
         "BatchChange": described(object(&change, json!({
             "operationType": constant("update"),
             "accessesIdList": ids(),
-            "operationBody": reference("AccessUpdate"),
+            "operationBody": reference("BatchedUpdate"),
         })), "Another status, another password, or both"),
         "BatchTermination": described(object(&change, json!({
             "operationType": constant("terminate"),

@@ -1,0 +1,77 @@
+use super::*;
+
+const NAME: Name = [1, 2];
+
+fn guesses(free: u32, slice: Slice) -> Guesses {
+    let current = CurrentSlice::default();
+    current.set(slice);
+    Guesses::new(free, current)
+}
+
+#[test]
+fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
+    let guesses = guesses(10, Slice::WHOLE);
+    let mut now = Instant::now();
+    for n in 0..10 {
+        assert_eq!(guesses.count(NAME, now), Ok(()), "{n}");
+    }
+    for seconds in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
+        let wait = Duration::from_secs(seconds);
+        assert_eq!(guesses.count(NAME, now), Err(wait));
+        assert_eq!(guesses.count(NAME, now + wait / 2), Err(wait / 2), "asking makes it no longer");
+        assert_eq!(guesses.count([1, 3], now), Ok(()), "another name");
+        guesses.forget([1, 3]);
+        now += wait;
+        assert_eq!(guesses.count(NAME, now), Ok(()));
+    }
+    assert!(guesses.count(NAME, now + Duration::from_secs(59)).is_err());
+    now += 10 * LONGEST_WAIT;
+    let n_free = (0..20).filter(|_| guesses.count(NAME, now).is_ok()).count();
+    assert_eq!(n_free, 10, "what is long ago is forgotten");
+}
+
+#[test]
+fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
+    let guesses = guesses(2, Slice::WHOLE);
+    let tenant: TenantName = "acme".parse().unwrap();
+    let begin = || guesses.begin(Guessed::Access, &tenant, "pump");
+    for _ in 0..50 {
+        begin().unwrap().give_back();
+    }
+    drop((begin().unwrap(), begin().unwrap()));
+    assert!(begin().is_err());
+    assert!(guesses.begin(Guessed::Client, &tenant, "pump").is_ok());
+    assert!(guesses.begin(Guessed::Access, &"rival".parse().unwrap(), "pump").is_ok());
+    guesses.lock().young.clear();
+    drop(begin().unwrap());
+    begin().unwrap().succeed();
+    assert!(begin().is_ok() && begin().is_ok());
+}
+
+#[test]
+fn of_several_servers_each_has_its_slice() {
+    let guesses = guesses(10, Slice::new(2, 3).unwrap());
+    let now = Instant::now();
+    let n_free = (0..20).filter(|_| guesses.count(NAME, now).is_ok()).count();
+    assert_eq!(n_free, 3);
+    assert_eq!(guesses.count(NAME, now), Err(Duration::from_secs(3)));
+}
+
+#[test]
+fn without_a_limit_nothing_is_counted() {
+    let guesses = guesses(0, Slice::WHOLE);
+    let tenant: TenantName = "acme".parse().unwrap();
+    assert!((0..1000).all(|_| guesses.begin(Guessed::Access, &tenant, "pump").is_ok()));
+    assert!(guesses.lock().young.is_empty());
+}
+
+#[test]
+fn memory_does_not_grow_without_bound() {
+    let guesses = guesses(1, Slice::WHOLE);
+    let now = Instant::now();
+    for n in 0..(3 * GENERATION as u64) {
+        guesses.count([n, n], now).unwrap();
+    }
+    let names = guesses.lock();
+    assert!(names.young.len() + names.old.len() <= 2 * GENERATION);
+}
