@@ -353,6 +353,13 @@ pub fn time_ordered(unix_milliseconds: u64, random: &[u8; 10]) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(unix_milliseconds, random).into_uuid()
 }
 
+/// When an identifier that [`time_ordered`] made was made, in milliseconds since 1970.
+pub fn milliseconds_of(text: &str) -> Option<i64> {
+    let uuid = parse_canonical(text).ok().filter(|it| it.get_version_num() == 7)?;
+    let (seconds, nanoseconds) = uuid.get_timestamp()?.to_unix();
+    i64::try_from(seconds * 1000 + u64::from(nanoseconds) / 1_000_000).ok()
+}
+
 /// One thing has one address: of the many ways to write a UUID, only the canonical one is taken.
 fn parse_canonical(text: &str) -> Result<Uuid, BadId> {
     let uuid = Uuid::try_parse(text).map_err(|_| BadId)?;

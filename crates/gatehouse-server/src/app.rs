@@ -30,6 +30,7 @@ use gatehouse_vault::{Vault, chance};
 use tokio::sync::Notify;
 
 use self::guesses::Guesses;
+use crate::auth::EndedTrust;
 use crate::config::{FAILED_CHECKS, Tasks};
 use crate::work::WorkMeter;
 
@@ -48,6 +49,8 @@ pub struct App {
     pub platforms: Arc<Platforms>,
     /// Which part of every limit is this server's; the lines to platforms look at the same one.
     pub slice: CurrentSlice,
+    /// Whose tokens are taken no more.
+    pub(crate) ended: EndedTrust,
     /// How often secrets may be guessed.
     pub(crate) guesses: Arc<Guesses>,
     /// Told when there is a batch to work on.
@@ -68,7 +71,8 @@ impl App {
         let (wake, meter) = (Arc::default(), Arc::default());
         let slice = platforms.slice().clone();
         let guesses = Arc::new(Guesses::new(FAILED_CHECKS, slice.clone()));
-        Self { store, vault, clock, tasks, platforms, slice, guesses, wake, meter }
+        let ended = EndedTrust::default();
+        Self { store, vault, clock, tasks, platforms, slice, ended, guesses, wake, meter }
     }
 
     /// The same, where so many wrong guesses of a secret are free; 0 for any number.

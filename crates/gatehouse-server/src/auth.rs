@@ -6,6 +6,7 @@
 
 mod claims;
 mod discovery;
+mod ended;
 mod issuer;
 mod memory;
 mod meter;
@@ -14,6 +15,7 @@ mod sign_in;
 
 pub use discovery::BadIssuer;
 pub(crate) use discovery::is_safe;
+pub use ended::EndedTrust;
 #[cfg(test)]
 pub(crate) use issuer::tests::{Answering, Far};
 pub use issuer::{Examined, Issuer};
@@ -26,7 +28,7 @@ use futures_util::future::join_all;
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
 use gatehouse_core::rights::{Rights, Scope, scopes_to_words};
-use gatehouse_store::Clock;
+use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{KeySet, TokenKeys, chance, named_issuer, token_digest};
 use serde_json::{Value, json};
 
@@ -78,6 +80,15 @@ pub enum Unknown {
     /// It was issued by somebody else.
     #[error("the token names another issuer (`iss`) than those that are trusted here")]
     OtherIssuer,
+    /// Its issuer, or whoever it was for, is no longer trusted.
+    #[error("the token was revoked, or its client or tenant was deleted")]
+    Ended,
+    /// It is no access token, or lives longer than its issuer's may.
+    #[error(
+        "the token is not an access token (`typ`; `nonce` and `at_hash` are an ID token's), or is good for longer than \
+         the tokens of its issuer may be"
+    )]
+    NotForAccess,
     /// Its issuer is trusted, but its keys can't be had just now.
     #[error("the keys of the token's issuer can't be had just now, so nobody can tell whose it is")]
     IssuerDown,
@@ -102,6 +113,9 @@ pub struct Auth {
     own_rules: ClaimRules,
     issuers: Vec<Issuer>,
     remembered: Remembered,
+    ended: EndedTrust,
+    /// Where others write down what has ended.
+    store: Option<Store>,
     meter: TokenMeter,
 }
 
@@ -113,6 +127,8 @@ impl Auth {
             own_rules: ClaimRules::of_our_own(audience),
             issuers: Vec::new(),
             remembered: Remembered::default(),
+            ended: EndedTrust::default(),
+            store: None,
             meter: TokenMeter::new(),
         }
     }
@@ -120,6 +136,11 @@ impl Auth {
     /// Trusts these issuers too.
     pub fn trusting(self, issuers: Vec<Issuer>) -> Self {
         Self { issuers, ..self }
+    }
+
+    /// Refuses whose trust has ended, also where others write that down.
+    pub fn heeding(self, ended: EndedTrust, store: Store) -> Self {
+        Self { ended, store: Some(store), ..self }
     }
 
     /// Looks for our own keys there from now on, where somebody may change them.
@@ -130,7 +151,13 @@ impl Auth {
     /// Fetches the keys of all issuers, now and before they are old, and looks for our own. It never ends.
     pub async fn keep_fresh(&self) {
         let issuers = join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter)));
-        tokio::join!(issuers, self.own.keep_fresh());
+        let ended = async {
+            match &self.store {
+                Some(store) => self.ended.keep_fresh(store).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(issuers, ended, self.own.keep_fresh());
     }
 
     /// What is counted about tokens.
@@ -168,12 +195,12 @@ impl Auth {
         {
             self.meter.count_remembered();
             known.validity.check(now)?;
-            return Ok(known.caller);
+            return self.ended.heed(&known.caller, &known.token);
         }
         // Boxed, since most tokens are remembered.
         let known = Box::pin(self.verify(token, now)).await?;
         self.remembered.remember(digest, known.clone());
-        Ok(known.caller)
+        self.ended.heed(&known.caller, &known.token)
     }
 
     /// Whether the issuer, our own where there is no number, still stands by these keys.
@@ -199,9 +226,11 @@ impl Auth {
             }
             None => return Err(Unknown::OtherIssuer),
         };
-        let (caller, validity) = rules.read(&claims)?;
+        rules.check_type(token, &claims)?;
+        let (caller, validity) = rules.read(&claims, now)?;
         validity.check(now)?;
-        Ok(Known { caller: Arc::new(caller), validity, issuer, keys })
+        let token = Arc::new(rules.name_of(&claims));
+        Ok(Known { caller: Arc::new(caller), validity, token, issuer, keys })
     }
 
     /// Issues a token of the built-in issuer.

@@ -170,8 +170,10 @@ impl Server {
             }
             // This server alone uses the embedded store, so every lease in it is of a process that has ended.
             app.store.forget_leases().await?;
+            app.ended.look(&app.store).await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
+                .heeding(app.ended.clone(), app.store.clone())
                 .looking_in(keys.token_place, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
             let setup = |door, capacity, tls| Setup {

@@ -5,10 +5,10 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::rights::{scopes_from_words, scopes_to_words};
 use gatehouse_core::{Page, PageRequest, TenantName};
 
-use crate::Store;
-use crate::counter;
 use crate::db::Row;
+use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;
+use crate::{Store, counter};
 
 impl Store {
     /// Keeps a new client with the hash of its secret; false when there is no such tenant.
@@ -98,18 +98,21 @@ impl Store {
         Ok(Some(Page { request, items, total }))
     }
 
-    /// Deletes a client; false when there is no such one.
+    /// Deletes a client, and says that its tokens have ended; `None` when there is no such one.
     pub async fn delete_client(
         &self,
         tenant: &TenantName,
         id: &ClientId,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Ended>, StoreError> {
         let (tenant, id) = (tenant.clone(), id.to_string());
         self.db
             .write(async move |tx| {
                 let sql = "DELETE FROM client WHERE tenant = ?1 AND id = ?2";
                 let n = tx.execute(sql, &[tenant.as_str().into(), id.as_str().into()]).await?;
-                Ok::<_, StoreError>(n == 1)
+                if n == 0 {
+                    return Ok(None);
+                }
+                ended::write_in(&tx, EndedKind::Client, &id).await.map(Some)
             })
             .await
     }

@@ -5,6 +5,7 @@ use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
 use crate::counter;
 use crate::db::{Row, Tx};
+use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;
 use crate::{Put, Store};
 
@@ -79,12 +80,12 @@ impl Store {
         Ok(tenants)
     }
 
-    /// Deletes a tenant without accesses, its contracts, its accounts, its clients and what is due for it; `None` when
-    /// there is no such tenant.
+    /// Deletes a tenant without accesses, its contracts, its accounts, its clients and what is due for it, and says that its
+    /// tokens have ended; `None` when there is no such tenant.
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
-    ) -> Result<Option<Result<(), TenantInUse>>, StoreError> {
+    ) -> Result<Option<Result<Ended, TenantInUse>>, StoreError> {
         let name = name.clone();
         self.db
             .write(async move |tx| {
@@ -120,7 +121,8 @@ impl Store {
                 ] {
                     tx.execute(sql, &values).await?;
                 }
-                Ok::<_, StoreError>(Some(Ok(())))
+                let ended = ended::write_in(&tx, EndedKind::Tenant, name.as_str()).await?;
+                Ok::<_, StoreError>(Some(Ok(ended)))
             })
             .await
     }

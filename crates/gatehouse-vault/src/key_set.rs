@@ -170,6 +170,16 @@ pub fn named_issuer(token: &str) -> Option<String> {
     }
 }
 
+/// What a token calls itself (`typ`), which counts for nothing before its signature has been looked at.
+pub fn token_type(token: &str) -> Option<String> {
+    match part(token, 0)?.remove("typ") {
+        Some(Value::String(name)) => Some(name),
+        // What is no text names nothing that is known.
+        Some(_) => Some(String::new()),
+        None => None,
+    }
+}
+
 /// A digest that stands for a token where it is remembered.
 pub fn token_digest(token: &str) -> [u8; 32] {
     let digest = digest::digest(&digest::SHA256, token.as_bytes());

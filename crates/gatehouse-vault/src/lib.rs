@@ -35,7 +35,7 @@ mod task_key;
 mod token;
 mod token_keys;
 
-pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest};
+pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest, token_type};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKeys, MasterKey, MasterKeys};
 pub use meter::VaultMeter;

@@ -42,8 +42,8 @@ pub(crate) struct Connection {
     /// The server's address, or GATEHOUSE_URL [default: the profile's, or http://127.0.0.1:8080]
     #[arg(long, value_name = "URL", global = true, value_hint = ValueHint::Other)]
     url: Option<String>,
-    /// A token, instead of the one that `gatehouse login` keeps; better in GATEHOUSE_TOKEN, where no list
-    /// of processes shows it
+    /// A token, instead of the one that `gatehouse login` keeps; @FILE for one in a file, or in GATEHOUSE_TOKEN,
+    /// where no list of processes shows it
     #[arg(long, value_name = "TOKEN", global = true, value_hint = ValueHint::Other)]
     token: Option<String>,
     /// Show every request and what came of it, without secrets
@@ -122,7 +122,7 @@ impl Connection {
     fn open_for(&self, profile: &Profile) -> Result<Server, Failure> {
         let url = self.url(profile)?;
         let session = match told(self.token.as_deref(), "GATEHOUSE_TOKEN")? {
-            Some(token) => Session::given(token.trim())?,
+            Some(token) => Session::given(crate::text_input::given_secret(&token)?.trim())?,
             None => self.kept(profile, &url)?,
         };
         Ok(Server::new(http_client()?, url, session, self.talk()))

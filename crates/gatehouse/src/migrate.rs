@@ -11,6 +11,7 @@ use gatehouse_store::{Clock, Compared, Contents, DatabaseUrl, Moved, Progress, S
 use serde_json::{Value, json};
 
 use crate::serve::Settings;
+use crate::text_input::given_secret;
 
 /// What may pass between two lines that tell how far it is.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
@@ -24,7 +25,7 @@ pub(crate) struct Migrate {
     /// The embedded store: sqlite:PATH, where PATH is the data directory or the file gatehouse.db in it
     #[arg(long, value_name = "SQLITE")]
     from: String,
-    /// The empty database: postgres://user:password@host:port/database
+    /// The empty database: postgres://user:password@host:port/database; @FILE for what is in a file
     #[arg(long, value_name = "URL", env = "GATEHOUSE_DATABASE_URL", hide_env_values = true)]
     to: String,
     /// A file of settings (TOML), where the embedded store has its master key from one
@@ -46,7 +47,8 @@ enum Output {
 impl Migrate {
     pub(crate) fn run(self) -> Result<(), String> {
         let dir = data_dir(&self.from)?;
-        let target = target(&self.to)?;
+        let to = given_secret(&self.to).map_err(|why| format!("--to: {}", why.said()))?;
+        let target = target(&to)?;
         let mut config = Settings::of_data_dir(self.config.clone(), &dir).load(&[])?;
         // The environment may be that of the servers to come.
         config.database_url = None;

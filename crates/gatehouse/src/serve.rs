@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
 use crate::logging;
+use crate::text_input::given_secret;
 
 /// Where the settings come from; shared by the commands that read them.
 #[derive(Args)]
@@ -23,7 +24,8 @@ pub(crate) struct Settings {
     /// Where the embedded store and its keys are [default: gatehouse-data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// A PostgreSQL database, instead of the embedded store
+    /// A PostgreSQL database, instead of the embedded store; its password is better in a file (@FILE) or in
+    /// GATEHOUSE_DATABASE_URL, where no list of processes shows it
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
 }
@@ -36,10 +38,10 @@ impl Settings {
 
     /// Puts file, environment and flags together.
     pub(crate) fn load(&self, more: &[(&'static str, Option<&String>)]) -> Result<Config, String> {
-        let mut flags = vec![
-            ("data_dir", self.data_dir.as_ref()),
-            ("database_url", self.database_url.as_ref()),
-        ];
+        let database_url = self.database_url.as_deref().map(given_secret).transpose();
+        let database_url = database_url.map_err(|why| format!("--database-url: {}", why.said()))?;
+        let mut flags =
+            vec![("data_dir", self.data_dir.as_ref()), ("database_url", database_url.as_ref())];
         flags.extend(more);
         let flags: Vec<(&str, String)> =
             flags.into_iter().filter_map(|(name, value)| Some((name, value?.clone()))).collect();

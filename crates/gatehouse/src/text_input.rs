@@ -22,6 +22,15 @@ pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
     Ok(secret.to_owned())
 }
 
+/// A secret as a flag gives it: itself, or `@FILE` for what is in a file (`@-` for standard input), where no list of
+/// processes shows it.
+pub(crate) fn given_secret(text: &str) -> Result<String, Failure> {
+    match text.strip_prefix('@') {
+        Some(path) => read_secret(Path::new(path)),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// Asks whoever sits there for a secret, without showing what is typed.
 pub(crate) fn ask_for_secret(prompt: &str) -> Result<String, Failure> {
     let typed = rpassword::prompt_password(prompt);

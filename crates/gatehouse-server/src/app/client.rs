@@ -100,11 +100,10 @@ impl App {
         Ok(true)
     }
 
-    /// Deletes a client. Tokens that it has got are good until they expire.
+    /// Deletes a client. Tokens that it has got are taken no more: here at once, by other servers within a second.
     pub async fn delete_client(&self, tenant: &TenantName, id: &ClientId) -> Result<(), Error> {
-        if self.store.delete_client(tenant, id).await? {
-            return Ok(());
-        }
-        Err(Error::NotFound("client", id.to_string()))
+        let ended = self.store.delete_client(tenant, id).await?;
+        self.ended.add(ended.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
+        Ok(())
     }
 }

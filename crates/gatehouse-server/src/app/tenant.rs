@@ -11,11 +11,13 @@ impl App {
         Ok(self.store.put_tenant(tenant).await?)
     }
 
-    /// Deletes a tenant that has no accesses, and its contracts.
+    /// Deletes a tenant that has no accesses, and its contracts. Its tokens are taken no more, also where another one of its
+    /// name is made.
     pub async fn delete_tenant(&self, name: &TenantName) -> Result<(), Error> {
         match self.store.delete_tenant(name).await? {
             None => Err(Error::NoTenant(name.to_string())),
-            Some(Ok(())) => {
+            Some(Ok(ended)) => {
+                self.ended.add(ended);
                 self.platforms.keep_only(name, &[]);
                 // What was sealed goes for good, as far as nobody reads just now.
                 let _ = self.store.scrub().await;

@@ -1,10 +1,14 @@
 //! What the claims of a token must say, and what they allow.
 
+use std::collections::BTreeSet;
+
 use gatehouse_core::Timestamp;
-use gatehouse_core::rights::{Rights, Tenants, scopes_from_words};
-use gatehouse_vault::Claims;
+use gatehouse_core::ids::milliseconds_of;
+use gatehouse_core::rights::{Rights, Scope, Tenants, scopes_from_words};
+use gatehouse_vault::{Claims, token_type};
 use serde_json::Value;
 
+use super::ended::TokenName;
 use super::{Caller, ISSUER, Unknown};
 
 /// How far clocks may disagree.
@@ -17,7 +21,26 @@ pub(super) struct ClaimRules {
     pub(super) audience: String,
     pub(super) tenants_claim: String,
     pub(super) scope_claim: String,
+    /// What else binds an issuer that isn't our own.
+    pub(super) bounds: Option<Bounds>,
 }
+
+/// What an issuer may say, whatever its tokens say.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    /// The tenants that it may name; without them, any by its name, but not all at once.
+    pub(super) tenants: Option<BTreeSet<String>>,
+    /// The scopes that it may give; without them, all.
+    pub(super) scopes: Option<BTreeSet<Scope>>,
+    /// What its tokens may call themselves (`typ`); without it, what access tokens do.
+    pub(super) token_types: Option<Vec<String>>,
+    /// How long its tokens may be good for, in seconds.
+    pub(super) lifetime_max: f64,
+}
+
+/// What access tokens call themselves: RFC 7519's word, and RFC 9068's.
+const ACCESS_TOKEN_TYPES: [&str; 2] = ["JWT", ACCESS_TOKEN];
+const ACCESS_TOKEN: &str = "at+jwt";
 
 /// When a token is good, in seconds since 1970. Numeric dates may have fractions.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +57,51 @@ impl ClaimRules {
             audience,
             tenants_claim: "tenants".into(),
             scope_claim: "scope".into(),
+            bounds: None,
         }
     }
 
+    /// Refuses a token that is no access token.
+    pub(super) fn check_type(&self, token: &str, claims: &Claims) -> Result<(), Unknown> {
+        let Some(bounds) = &self.bounds else { return Ok(()) };
+        let typ = token_type(token);
+        // A media type may be written without its beginning (RFC 7515, section 4.1.9).
+        let typ = typ.as_deref().map(|it| it.strip_prefix("application/").unwrap_or(it));
+        let is = |word: &str| typ.is_none_or(|typ| word.eq_ignore_ascii_case(typ));
+        let is_taken = match &bounds.token_types {
+            Some(types) => types.iter().any(|it| is(it)),
+            None => {
+                let says_access = typ.is_some_and(|it| it.eq_ignore_ascii_case(ACCESS_TOKEN))
+                    || claims.get("typ").and_then(Value::as_str) == Some("Bearer");
+                let has = |name: &&str| claims.contains_key(*name);
+                let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
+                    || (has(&"nonce") && !says_access)
+                    || claims.get("typ").and_then(Value::as_str) == Some("ID");
+                ACCESS_TOKEN_TYPES.into_iter().any(is) && !is_for_sign_in
+            }
+        };
+        if is_taken { Ok(()) } else { Err(Unknown::NotForAccess) }
+    }
+
+    /// What tells a token from others, as far as trust in it can end.
+    pub(super) fn name_of(&self, claims: &Claims) -> TokenName {
+        let id = claims.get("jti").and_then(Value::as_str).map(str::to_owned);
+        let is_own = self.bounds.is_none();
+        // Our own tokens have their time in their identifier, to the millisecond.
+        let by_id = || {
+            id.as_deref().and_then(milliseconds_of).map(|it| Timestamp::EPOCH.plus_milliseconds(it))
+        };
+        let by_claim = claims.get("iat").and_then(Value::as_f64).map(instant);
+        let issued = if is_own { by_id().or(by_claim) } else { by_claim };
+        TokenName { is_own, id, issued }
+    }
+
     /// Who the claims of a token that was signed speak of, and when they hold.
-    pub(super) fn read(&self, claims: &Claims) -> Result<(Caller, Validity), Unknown> {
+    pub(super) fn read(
+        &self,
+        claims: &Claims,
+        now: Timestamp,
+    ) -> Result<(Caller, Validity), Unknown> {
         if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
             return Err(Unknown::OtherIssuer);
         }
@@ -49,11 +112,27 @@ impl ClaimRules {
         let date = |name| claims.get(name).map(|it| it.as_f64().filter(|date| date.is_finite()));
         let expires = date("exp").flatten().ok_or(Unknown::Expired)?;
         let begins = date("nbf").map(|it| it.ok_or(Unknown::NotYetValid)).transpose()?;
+        let issued = date("iat").map(|it| it.ok_or(Unknown::NotYetValid)).transpose()?;
         let scopes = strings(find(claims, &self.scope_claim)).join(" ");
-        let rights = Rights {
-            tenants: Tenants::from_words(strings(find(claims, &self.tenants_claim))),
-            scopes: scopes_from_words(&scopes),
+        let mut scopes = scopes_from_words(&scopes);
+        let mut tenants = strings(find(claims, &self.tenants_claim));
+        if let Some(bounds) = &self.bounds {
+            tenants.retain(|name| match &bounds.tenants {
+                Some(named) => named.contains(*name) || named.contains(Tenants::ALL_WORD),
+                None => *name != Tenants::ALL_WORD,
+            });
+            scopes.retain(|scope| bounds.scopes.as_ref().is_none_or(|it| it.contains(scope)));
+            let since = issued.unwrap_or(now.as_second() as f64);
+            if expires - since > bounds.lifetime_max {
+                return Err(Unknown::NotForAccess);
+            }
+        }
+        // What was issued in the future was issued by a clock, or somebody, that is not to be trusted.
+        let begins = match (begins, issued) {
+            (Some(begins), Some(issued)) => Some(begins.max(issued)),
+            (begins, issued) => begins.or(issued),
         };
+        let rights = Rights { tenants: Tenants::from_words(tenants), scopes };
         let caller = Caller { subject: subject(claims), rights, expires: instant(expires) };
         Ok((caller, Validity { begins, expires }))
     }
@@ -104,3 +183,6 @@ fn strings(claim: Option<&Value>) -> Vec<&str> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,12 +9,13 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
+use gatehouse_core::rights::scopes_from_words;
 use gatehouse_vault::{BadToken, Claims, KeySet};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
 use super::Unknown;
-use super::claims::ClaimRules;
+use super::claims::{Bounds, ClaimRules};
 use super::discovery::{BadIssuer, Discovery, FRESH_DEFAULT, Fetched};
 use super::meter::TokenMeter;
 use super::sign_in::{ConsoleClient, Described, SignIn};
@@ -89,6 +90,12 @@ impl Issuer {
             audience: settings.audience.clone().unwrap_or_else(|| audience.to_owned()),
             tenants_claim: settings.tenants_claim.clone(),
             scope_claim: settings.scope_claim.clone(),
+            bounds: Some(Bounds {
+                tenants: settings.tenants.as_ref().map(|it| it.iter().cloned().collect()),
+                scopes: settings.scopes.as_ref().map(|it| scopes_from_words(&it.join(" "))),
+                token_types: settings.token_types.clone(),
+                lifetime_max: settings.token_lifetime_max.get().as_secs_f64(),
+            }),
         };
         let latest = Latest {
             keys: None,

@@ -10,6 +10,7 @@ use gatehouse_vault::KeySet;
 
 use super::Caller;
 use super::claims::Validity;
+use super::ended::TokenName;
 
 /// Tokens in one generation; two generations are kept.
 const GENERATION: usize = 16_384;
@@ -19,6 +20,8 @@ const GENERATION: usize = 16_384;
 pub(super) struct Known {
     pub(super) caller: Arc<Caller>,
     pub(super) validity: Validity,
+    /// What tells it from others.
+    pub(super) token: Arc<TokenName>,
     /// Whose it is: the number of an issuer, or nothing for our own.
     pub(super) issuer: Option<usize>,
     /// What it was checked with.
@@ -76,9 +79,11 @@ mod tests {
         let remembered = Remembered::default();
         let claims = serde_json::json!({"iss": "gatehouse", "aud": "a", "exp": 1});
         let rules = ClaimRules::of_our_own("a".into());
-        let (caller, validity) = rules.read(claims.as_object().unwrap()).unwrap();
+        let claims = claims.as_object().unwrap();
+        let (caller, validity) = rules.read(claims, gatehouse_core::Timestamp::EPOCH).unwrap();
+        let token = Arc::new(rules.name_of(claims));
         let keys = Arc::new(TokenKeys::generate().key_set(gatehouse_core::Timestamp::EPOCH));
-        let known = Known { caller: Arc::new(caller), validity, issuer: None, keys };
+        let known = Known { caller: Arc::new(caller), validity, token, issuer: None, keys };
         let digest = |n: usize| {
             let mut digest = [0; 32];
             digest[..8].copy_from_slice(&n.to_be_bytes());

@@ -63,6 +63,8 @@ impl TokenMeter {
             Err(Unknown::NotYetValid) => "not_yet_valid",
             Err(Unknown::OtherAudience) => "other_audience",
             Err(Unknown::OtherIssuer) => "other_issuer",
+            Err(Unknown::Ended) => "ended",
+            Err(Unknown::NotForAccess) => "not_for_access",
             Err(Unknown::IssuerDown) => "issuer_down",
         };
         self.checks.with_label_values(&[outcome]).inc();

@@ -1,5 +1,7 @@
 //! Who may call: the built-in issuer, and those of your own.
 
+use gatehouse_core::TenantName;
+use gatehouse_core::rights::{Scope, Tenants};
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
@@ -8,6 +10,10 @@ use crate::auth::is_safe;
 /// How long the tokens of clients may be good for.
 const TOKEN_LIFETIME: std::ops::RangeInclusive<Duration> =
     Duration::minutes(1)..=Duration::hours(24);
+
+/// How long those of other issuers may be allowed to be good for.
+const TOKEN_LIFETIME_MAX: std::ops::RangeInclusive<Duration> =
+    Duration::minutes(1)..=Duration::hours(3660 * 24);
 
 /// Who may call.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -37,6 +43,18 @@ pub struct Issuer {
     /// The claim that names scopes.
     #[serde(default = "Issuer::scope_claim")]
     pub scope_claim: String,
+    /// The tenants that it may name, `*` for all at once; any by its name, but not `*`, where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<Vec<String>>,
+    /// The scopes that it may give; all where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Vec<String>>,
+    /// What its tokens may call themselves (`typ`); where none is given `JWT` and `at+jwt`, and no ID tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_types: Option<Vec<String>>,
+    /// How long its tokens may be good for, from when they were issued.
+    #[serde(default = "Issuer::token_lifetime_max")]
+    pub token_lifetime_max: Duration,
     /// What the console is called there (`client_id`); without it, nobody signs in with this issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console_client_id: Option<String>,
@@ -96,6 +114,7 @@ impl Auth {
                      them out where nobody signs in with this issuer"
                 ));
             }
+            issuer.check_bounds().map_err(|why| format!("auth.issuers, `{name}`: {why}"))?;
             if console_scope.is_some() && console_client_id.is_none() {
                 return Err(format!(
                     "auth.issuers, `{name}`: console_scope needs console_client_id beside it"
@@ -113,6 +132,40 @@ impl Issuer {
 
     fn scope_claim() -> String {
         "scope".into()
+    }
+
+    fn token_lifetime_max() -> Duration {
+        Duration::hours(30 * 24)
+    }
+
+    /// What binds it must be something that there is.
+    fn check_bounds(&self) -> Result<(), String> {
+        let bad_tenant =
+            |name: &&String| *name != Tenants::ALL_WORD && name.parse::<TenantName>().is_err();
+        if let Some(name) = self.tenants.iter().flatten().find(bad_tenant) {
+            return Err(format!(
+                "tenants must hold names of tenants, or `*`, and `{name}` is none"
+            ));
+        }
+        if let Some(word) = self.scopes.iter().flatten().find(|it| Scope::from_word(it).is_none()) {
+            let known = Scope::ALL.map(Scope::as_str).join(", ");
+            return Err(format!("scopes must hold scopes ({known}), and `{word}` is none"));
+        }
+        if self
+            .token_types
+            .as_ref()
+            .is_some_and(|it| it.is_empty() || it.iter().any(String::is_empty))
+        {
+            return Err("token_types must not be empty; leave it out for access tokens".into());
+        }
+        let (lifetime, shortest, longest) =
+            (self.token_lifetime_max, TOKEN_LIFETIME_MAX.start(), TOKEN_LIFETIME_MAX.end());
+        if !(shortest.get()..=longest.get()).contains(&lifetime.get()) {
+            return Err(format!(
+                "token_lifetime_max must be {shortest} to {longest}, not {lifetime}"
+            ));
+        }
+        Ok(())
     }
 }
 

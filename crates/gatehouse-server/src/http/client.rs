@@ -71,7 +71,7 @@ pub(super) const READ: Operation = Operation {
 pub(super) const DELETE: Operation = Operation {
     method: "DELETE",
     id: "deleteClient",
-    summary: "Deletes a client; tokens that it has got are good until they expire",
+    summary: "Deletes a client; tokens that it has got are refused from now on",
     need: Need::Admin,
     answers: &[Answer { status: 204, what: "The client is gone", ..Answer::BASE }],
     run: |call| Box::pin(delete(call)),

@@ -113,7 +113,8 @@ impl Gatehouse {
         let app = App::new(store, vault, clock.clone(), tasks, platforms)
             .with_failed_checks(config.limits.failed_checks);
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
-            .trusting(Issuer::all(&config.auth).unwrap());
+            .trusting(Issuer::all(&config.auth).unwrap())
+            .heeding(app.ended.clone(), app.store.clone());
         let gate = Gate::new(app, auth, &config, Offer::default());
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);
@@ -146,9 +147,13 @@ impl Gatehouse {
     }
 
     fn token_for(&self, tenant: &str, scopes: &str) -> String {
+        self.token_for_several(&[tenant], scopes)
+    }
+
+    fn token_for_several(&self, tenants: &[&str], scopes: &str) -> String {
         let grant = Grant {
             subject: "tester".into(),
-            tenants: vec![tenant.into()],
+            tenants: tenants.iter().map(|it| (*it).to_owned()).collect(),
             scopes: scopes_from_words(scopes),
             lifetime_seconds: 100 * 365 * 86_400,
         };

@@ -1,3 +1,13 @@
 -- The version of an account whose addresses an operator has set. Another version, or none: a tenant's admin may have
 -- set them. (A program that doesn't know this column gives an account another version when it changes it.)
 ALTER TABLE account ADD COLUMN vouched_version INTEGER;
+
+-- Whose tokens are refused that were issued before they ended: deleted clients and tenants, and single tokens. Each is
+-- forgotten when no token can be left.
+CREATE TABLE ended (
+    kind      TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    ended_at  INTEGER NOT NULL,
+    forget_at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
+) STRICT;

@@ -187,7 +187,7 @@ async fn a_tenant_goes_with_its_accounts() {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");
         put(&case.store, &given, "{}", Some(b"sealed")).await;
-        assert_eq!(case.store.delete_tenant(&acme()).await.unwrap(), Some(Ok(())));
+        assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
         set_up(&case.store).await;
         assert_eq!(case.store.account(&acme(), &given.name).await.unwrap(), None, "{}", case.kind);
     }

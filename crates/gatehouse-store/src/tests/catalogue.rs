@@ -7,7 +7,7 @@ use crate::db::Row;
 
 /// Tables that belong to no tenant, small and the same for all: what servers say about the schema, their keys
 /// and themselves.
-const NO_TENANTS: [&str; 3] = ["replica", "schema_version", "server_key"];
+const NO_TENANTS: [&str; 4] = ["ended", "replica", "schema_version", "server_key"];
 
 /// The one table that is also looked at by time, across tenants, and the index that serves it.
 const ACROSS_TENANTS: [&str; 1] = ["due_kind"];

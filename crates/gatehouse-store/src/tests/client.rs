@@ -35,11 +35,12 @@ async fn a_client_is_kept_as_given_until_it_is_deleted() {
             let page = page.unwrap();
             assert_eq!((page.items, page.total), (expected, 2), "{}", case.kind);
         }
-        assert!(!store.delete_client(&other, &first.id).await.unwrap());
-        assert!(store.delete_client(&acme(), &first.id).await.unwrap());
-        assert!(!store.delete_client(&acme(), &first.id).await.unwrap());
+        assert_eq!(store.delete_client(&other, &first.id).await.unwrap(), None);
+        let ended = store.delete_client(&acme(), &first.id).await.unwrap().unwrap();
+        assert_eq!(store.ended_since(day(0)).await.unwrap(), [ended], "{}", case.kind);
+        assert_eq!(store.delete_client(&acme(), &first.id).await.unwrap(), None);
 
-        assert_eq!(store.delete_tenant(&acme()).await.unwrap(), Some(Ok(())));
+        assert!(store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
         set_up(store).await;
         let page = store.clients(&acme(), PageRequest { number: 1, size: 9 }).await.unwrap();
         assert_eq!(page.unwrap().total, 0, "{}: clients go with their tenant", case.kind);

@@ -37,7 +37,7 @@ async fn tenants_are_listed_by_name() {
 async fn a_tenant_goes_with_its_contracts_unless_it_has_accesses() {
     for case in stores("a_tenant_goes_with_its_contracts").await {
         set_up(&case.store).await;
-        assert_eq!(case.store.delete_tenant(&acme()).await.unwrap(), Some(Ok(())));
+        assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
         assert_eq!(case.store.delete_tenant(&acme()).await.unwrap(), None);
         let contract = case.store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await;
         assert_eq!(contract.unwrap(), None, "{}", case.kind);

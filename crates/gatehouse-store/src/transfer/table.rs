@@ -121,6 +121,10 @@ pub(crate) const TABLES: &[Table] = &[
         )
     },
     Table {
+        name: "ended",
+        ..table(&[text("kind"), text("name"), integer("ended_at"), integer("forget_at")], 2)
+    },
+    Table {
         name: "account",
         n_at_once: 1000,
         ..table(

@@ -10,6 +10,8 @@ use gatehouse_server::app::account::AccountInput;
 use gatehouse_server::estate::{Estate, Surroundings};
 use serde_json::{Number, Value};
 
+use crate::text_input::given_secret;
+
 /// The tenant and the account that flags alone make.
 const NOBODY: &str = "nobody";
 
@@ -29,7 +31,7 @@ pub(super) struct AccountArgs {
     /// A setting of the account, such as baseUrl=URL; again for each
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A credential of the account; the value may be ${env:NAME} or ${file:PATH}; again for each
+    /// A credential of the account; the value may be @FILE, ${env:NAME} or ${file:PATH}; again for each
     #[arg(long, value_name = "NAME=VALUE")]
     credential: Vec<String>,
     /// Let platforms elsewhere than on this machine and in private networks be reached without encryption
@@ -88,7 +90,11 @@ impl AccountArgs {
         }
         for pair in &self.credential {
             let (name, value) = pair_of("--credential", pair)?;
-            let secret = here.expand(value).map_err(|why| format!("--credential {name} {why}"))?;
+            let told = |why: String| format!("--credential {name} {why}");
+            let secret = match value.strip_prefix('@') {
+                Some(_) => given_secret(value).map_err(|why| told(why.said().to_owned()))?,
+                None => here.expand(value).map_err(|why| told(why.to_string()))?,
+            };
             given.credentials.insert(name.to_owned(), secret);
         }
         let faults = catalog.faults(connector, &given.settings, &given.credentials);

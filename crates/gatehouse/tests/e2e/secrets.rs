@@ -284,3 +284,22 @@ fn a_start_that_fails_does_not_repeat_the_password() {
     assert!(shown.contains("database"), "{shown}");
     assert!(!shown.contains(OF_DATABASE) && !shown.contains(MASTER_KEY), "{shown}");
 }
+
+#[tokio::test]
+async fn a_secret_that_a_flag_takes_may_stand_in_a_file() {
+    let place = Place::postgres("secret_in_a_file").await;
+    let server = place.serve();
+    std::fs::write(place.path("token"), format!("{}\n", server.token)).unwrap();
+    let list = |token: &str| {
+        place.run(&["contract", "list", "--url", &server.url, "--tenant", "acme", "--token", token])
+    };
+    assert!(said(&list("@token")).contains("payg"));
+    let missing = list("@nowhere");
+    let why = String::from_utf8(missing.stderr).unwrap();
+    assert!(!missing.status.success() && why.contains("nowhere can't be read"), "{why}");
+
+    std::fs::write(place.path("url"), place.database_url.as_ref().unwrap()).unwrap();
+    let mut doctor = place.command(&["doctor", "--database-url", "@url"]);
+    let checked = doctor.env_remove("GATEHOUSE_DATABASE_URL").output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+}

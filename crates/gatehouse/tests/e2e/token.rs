@@ -1,5 +1,8 @@
 use super::process::*;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use reqwest::Method;
+use serde_json::Value;
 
 #[tokio::test]
 async fn a_token_is_good_for_its_tenants_and_scopes() {
@@ -42,4 +45,100 @@ fn what_is_wrong_with_a_token_is_said() {
         assert!(!output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
     }
     assert!(!place.path("gatehouse-data").exists(), "reading makes nothing");
+}
+
+#[tokio::test]
+async fn a_revoked_token_and_those_of_a_deleted_client_are_refused_by_every_server() {
+    for place in Place::each("revoked_token").await {
+        let mut servers = vec![place.serve()];
+        if place.kind == "PostgreSQL" {
+            servers.push(place.serve());
+        }
+        let status = async |server: &Server, token: &str| {
+            let request =
+                server.client.get(format!("{}/acme/contract", server.url)).bearer_auth(token);
+            request.send().await.unwrap().status().as_u16()
+        };
+        let refused_everywhere = async |token: &str| {
+            for server in &servers {
+                while status(server, token).await != 401 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        let (first, second, other) = (
+            place.token("acme", "access:read"),
+            place.token("acme", "access:read"),
+            place.token("acme", "access:read"),
+        );
+        for server in &servers {
+            for token in [&first, &second, &other] {
+                assert_eq!(status(server, token).await, 200, "{}", place.kind);
+            }
+        }
+        // By its identifier, and by the token in a file.
+        let output = place.run(&["token", "revoke", &id_of(&first)]);
+        assert!(said(&output).contains("is refused from now on"), "{}", place.kind);
+        std::fs::write(place.path("leaked"), &second).unwrap();
+        assert!(place.run(&["token", "revoke", "@leaked"]).status.success(), "{}", place.kind);
+        refused_everywhere(&first).await;
+        refused_everywhere(&second).await;
+
+        let create =
+            ["client", "create", "--tenant", "acme", "--scope", "access:read", "--output", "json"];
+        let client: Value = serde_json::from_slice(&place.run(&create).stdout).unwrap();
+        let [id, secret] =
+            ["clientId", "clientSecret"].map(|it| client[it].as_str().unwrap().to_owned());
+        let request = servers[0].client.post(format!("{}/-/oauth2/token", servers[0].url));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
+        let given: Value = request.body(form).send().await.unwrap().json().await.unwrap();
+        let token = given["access_token"].as_str().unwrap();
+        for server in &servers {
+            assert_eq!(status(server, token).await, 200, "{}", place.kind);
+        }
+        let deleted = place.run(&["client", "delete", "--tenant", "acme", &id]);
+        assert!(deleted.status.success(), "{}", place.kind);
+        refused_everywhere(token).await;
+        for server in &servers {
+            assert_eq!(status(server, &other).await, 200, "{}", place.kind);
+        }
+        // What has ended stays so when a server starts.
+        let again = place_again(&place, &mut servers);
+        assert_eq!(status(&again, &first).await, 401, "{}", place.kind);
+    }
+}
+
+/// Ends all servers and starts one.
+fn place_again(place: &Place, servers: &mut Vec<Server>) -> Server {
+    for server in servers.drain(..) {
+        server.terminate();
+        assert!(server.wait().success());
+    }
+    place.serve()
+}
+
+/// The identifier of a token.
+fn id_of(token: &str) -> String {
+    let payload = BASE64URL.decode(token.split('.').nth(1).unwrap()).unwrap();
+    let claims: Value = serde_json::from_slice(&payload).unwrap();
+    claims["jti"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_token_that_is_to_live_long_has_to_be_asked_for() {
+    let place = Place::sqlite();
+    drop(place.serve());
+    let make = |more: &[&str]| {
+        place.run(&[&["token", "--tenant", "acme", "--scope", "access:read"], more].concat())
+    };
+    assert!(make(&["--ttl", "90d"]).status.success());
+    let refused = make(&["--ttl", "91d"]);
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && why.contains("--long-lived"), "{why}");
+    assert!(make(&["--ttl", "91d", "--long-lived"]).status.success());
+    let refused = place.run(&["token", "revoke", ""]);
+    assert!(!refused.status.success());
+    let refused = place.run(&["token", "--scope", "access:read"]);
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("--tenant"));
 }

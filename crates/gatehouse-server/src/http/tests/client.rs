@@ -196,3 +196,46 @@ async fn failed_token_requests_of_a_client_meet_a_limit() {
         assert_eq!(ask(&gate, &[], &wrong.form()).await.status, 401, "{}", gate.kind);
     }
 }
+
+#[tokio::test]
+async fn a_deleted_clients_token_is_refused_at_once() {
+    for gate in Gatehouse::on_each("a_deleted_clients_token").await {
+        let client = made(&gate, "admin access:read").await;
+        let token = ask(&gate, &[], &client.form()).await.json()["access_token"].clone();
+        let bearer = format!("Bearer {}", token.as_str().unwrap());
+        let contracts = async || {
+            gate.send("GET", "/acme/contract", &[("authorization", &bearer)], b"").await.status
+        };
+        assert_eq!(contracts().await, 200, "{}", gate.kind);
+        let id = client.id.replace('~', "%7E");
+        assert_eq!(gate.delete(&format!("{CLIENTS}/{id}")).await.status, 204, "{}", gate.kind);
+        assert_eq!(contracts().await, 401, "{}", gate.kind);
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        let body = br#"{"scope": "admin"}"#;
+        assert_eq!(gate.send("POST", CLIENTS, &headers, body).await.status, 401, "{}", gate.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_made_anew_does_not_honour_old_tokens() {
+    for gate in Gatehouse::on_each("a_tenant_made_anew").await {
+        let (tenant, token) = ("/-/admin/tenants/short", gate.token_for("short", "access:read"));
+        let bearer = format!("Bearer {token}");
+        let several =
+            format!("Bearer {}", gate.token_for_several(&["short", "acme"], "access:read"));
+        let status = async |bearer: &str, path: &str| {
+            gate.send("GET", path, &[("authorization", bearer)], b"").await.status
+        };
+        assert_eq!(gate.put(tenant, "{}").await.status, 201, "{}", gate.kind);
+        assert_eq!(status(&bearer, "/short/contract").await, 200, "{}", gate.kind);
+        assert_eq!(gate.delete(tenant).await.status, 204, "{}", gate.kind);
+        assert_eq!(status(&bearer, "/short/contract").await, 401, "{}", gate.kind);
+        gate.clock.set(gate.clock.now().plus_milliseconds(5));
+        assert_eq!(gate.put(tenant, "{}").await.status, 201, "{}", gate.kind);
+        assert_eq!(status(&bearer, "/short/contract").await, 401, "{}", gate.kind);
+        assert_eq!(status(&several, "/short/contract").await, 403, "{}", gate.kind);
+        assert_eq!(status(&several, "/acme/contract").await, 200, "{}", gate.kind);
+        let new = format!("Bearer {}", gate.token_for("short", "access:read"));
+        assert_eq!(status(&new, "/short/contract").await, 200, "{}", gate.kind);
+    }
+}

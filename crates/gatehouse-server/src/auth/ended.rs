@@ -1,0 +1,119 @@
+//! Trust that has ended: tokens of deleted clients and tenants, and tokens that were revoked.
+//!
+//! Every server has the list in memory, and looks every moment whether others have written something down. It is short: a
+//! client stands in it for as long as its tokens could live.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use gatehouse_core::Timestamp;
+use gatehouse_core::rights::{Rights, Tenants};
+use gatehouse_store::{Ended, EndedKind, Store, StoreError};
+
+use super::{Caller, Unknown};
+
+/// How often it is looked: what has ended is refused within a second.
+const LOOK_INTERVAL: Duration = Duration::from_millis(400);
+
+/// How far back is looked: what was written down may become visible later than what came after it.
+const OVERLAP_MILLISECONDS: i64 = 60_000;
+
+/// Whose tokens are refused. Cheap to clone; all clones are one.
+#[derive(Clone, Default)]
+pub struct EndedTrust(Arc<RwLock<Lists>>);
+
+/// What has ended, and when.
+#[derive(Default)]
+struct Lists {
+    clients: HashMap<String, Timestamp>,
+    tenants: HashMap<String, Timestamp>,
+    tokens: HashMap<String, Timestamp>,
+    latest: Option<Timestamp>,
+}
+
+/// What tells a token from others, as far as trust in it can end.
+#[derive(Clone, Debug)]
+pub(super) struct TokenName {
+    /// Whether the built-in issuer made it: only then is its subject a client of ours.
+    pub(super) is_own: bool,
+    pub(super) id: Option<String>,
+    /// When it was issued, where that is known.
+    pub(super) issued: Option<Timestamp>,
+}
+
+impl EndedTrust {
+    /// Takes up what has ended.
+    pub(crate) fn add(&self, ended: Ended) {
+        let mut lists = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        lists.latest = lists.latest.max(Some(ended.at));
+        let list = match ended.kind {
+            EndedKind::Client => &mut lists.clients,
+            EndedKind::Tenant => &mut lists.tenants,
+            EndedKind::Token => &mut lists.tokens,
+        };
+        let at = list.entry(ended.name).or_insert(ended.at);
+        *at = ended.at.max(*at);
+    }
+
+    /// Looks for what has ended since it was last looked.
+    pub(crate) async fn look(&self, store: &Store) -> Result<(), StoreError> {
+        let latest = self.0.read().unwrap_or_else(PoisonError::into_inner).latest;
+        let since =
+            latest.map_or(Timestamp::EPOCH, |it| it.plus_milliseconds(-OVERLAP_MILLISECONDS));
+        for ended in store.ended_since(since).await? {
+            self.add(ended);
+        }
+        Ok(())
+    }
+
+    /// Looks every moment. It never ends.
+    pub(super) async fn keep_fresh(&self, store: &Store) {
+        let mut is_told = false;
+        loop {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            match self.look(store).await {
+                Ok(()) => is_told = false,
+                // Once, not every moment.
+                Err(why) if !is_told => {
+                    tracing::warn!(%why, "can't look whose tokens have ended");
+                    is_told = true;
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The holder of a token, as far as trust in it has not ended.
+    pub(super) fn heed(
+        &self,
+        caller: &Arc<Caller>,
+        token: &TokenName,
+    ) -> Result<Arc<Caller>, Unknown> {
+        let lists = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if lists.latest.is_none() {
+            return Ok(Arc::clone(caller));
+        }
+        let is_revoked = token.id.as_ref().is_some_and(|id| lists.tokens.contains_key(id));
+        if is_revoked || (token.is_own && lists.clients.contains_key(&caller.subject)) {
+            return Err(Unknown::Ended);
+        }
+        let Tenants::Named(names) = &caller.rights.tenants else { return Ok(Arc::clone(caller)) };
+        let is_former = |name: &&String| {
+            let ended = lists.tenants.get(*name);
+            ended.is_some_and(|at| token.issued.is_none_or(|issued| issued <= *at))
+        };
+        if !names.iter().any(|name| is_former(&name)) {
+            return Ok(Arc::clone(caller));
+        }
+        let left: BTreeSet<String> = names.iter().filter(|it| !is_former(it)).cloned().collect();
+        if left.is_empty() {
+            return Err(Unknown::Ended);
+        }
+        let rights = Rights { tenants: Tenants::Named(left), scopes: caller.rights.scopes.clone() };
+        Ok(Arc::new(Caller { rights, ..Caller::clone(caller) }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
