@@ -13,7 +13,7 @@ pub struct Failure {
     /// What went wrong, for people: a sentence without its full stop, without secrets.
     pub detail: String,
     /// What the platform itself said, cleaned and cut to [`SAID_BYTES_MAX`].
-    pub said: Option<Said>,
+    pub said: Option<Box<Said>>,
     /// How long the platform wants to be left alone, where it says so.
     pub retry_after: Option<Duration>,
     /// Whether it is this server's own affair: the platform was not asked, or had no time for an answer.
@@ -58,7 +58,7 @@ impl Failure {
 
     /// The same, with what the platform itself said.
     pub fn with_said(mut self, said: Said) -> Self {
-        self.said = Some(said);
+        self.said = Some(Box::new(said));
         self
     }
 

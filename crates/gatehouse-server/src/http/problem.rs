@@ -153,7 +153,7 @@ impl Problem {
     /// What goes on the wire, alone or in a list of them.
     pub(crate) fn wire<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
         let trouble = self.trouble.as_deref();
-        let said = trouble.and_then(|trouble| trouble.failure.said.as_ref());
+        let said = trouble.and_then(|trouble| trouble.failure.said.as_deref());
         ProblemBody {
             kind: self.kind,
             status: self.status.as_u16(),

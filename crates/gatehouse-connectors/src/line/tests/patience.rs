@@ -179,8 +179,8 @@ async fn a_platform_that_is_always_busy_throttles() {
     let failure = answer.failure("too much");
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, "too much"));
     assert_eq!(
-        failure.said,
-        Some(Said { status: 429, code: None, message: None, body: "slow down".into() })
+        failure.said.as_deref(),
+        Some(&Said { status: 429, code: None, message: None, body: "slow down".into() })
     );
 }
 

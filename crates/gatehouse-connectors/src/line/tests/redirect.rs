@@ -55,8 +55,8 @@ async fn redirects_elsewhere_are_not_followed() {
         );
         assert_eq!((failure.kind, failure.detail), (FailureKind::Error, expected));
         assert_eq!(
-            failure.said,
-            Some(Said { status: 302, code: None, message: None, body: "go".into() })
+            failure.said.as_deref(),
+            Some(&Said { status: 302, code: None, message: None, body: "go".into() })
         );
         assert_eq!((platform.n_requests(), other.n_requests()), (1, 0));
     }

@@ -43,7 +43,7 @@ fn every_failure_of_an_account_has_its_status() {
 fn a_problem_of_an_account_names_it_and_repeats_what_the_platform_said() {
     let mut trouble = trouble("acme-eu", FailureKind::Error);
     trouble.failure.said =
-        Some(Said { status: 500, code: None, message: None, body: "<h1>No</h1>".into() });
+        Some(Box::new(Said { status: 500, code: None, message: None, body: "<h1>No</h1>".into() }));
     let fields = Problem::from(trouble).body("c-1");
     assert_snapshot!(serde_json::to_string_pretty(&fields).unwrap(), @r#"
     {
