@@ -281,7 +281,7 @@ impl Line {
             self.token(ask).await.map_err(|failure| self.not_made(failure))?;
             let room = self.allowances.room(ask, request.kind).await;
             let room = room.map_err(|failure| self.not_made(failure))?;
-            let turn = self.outside.turn(ask).await;
+            let turn = self.outside.turn(ask, self.meter.tenant()).await;
             let _turn = turn.map_err(|failure| self.not_made(failure))?;
             // Only now, so that it is counted when it is made.
             room.take(Instant::now());

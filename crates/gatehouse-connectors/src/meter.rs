@@ -46,6 +46,8 @@ type Labels = [String; 3];
 pub struct AccountMeter(Arc<Series>);
 
 struct Series {
+    /// Whose account it is.
+    tenant: TenantName,
     figures: Arc<Figures>,
     labels: Labels,
     calls: [IntCounter; Outcome::ALL.len()],
@@ -162,8 +164,10 @@ impl Meter {
         // Held until the figures are there: who removes them counts first.
         let mut meters = figures.meters.lock().unwrap_or_else(PoisonError::into_inner);
         *meters.entry(labels.clone()).or_default() += 1;
+        let whose = tenant.clone();
         let [tenant, platform, account] = names;
         AccountMeter(Arc::new(Series {
+            tenant: whose,
             calls: Outcome::ALL.map(|outcome| {
                 let labels = [tenant, platform, account, outcome.as_str()];
                 figures.calls.with_label_values(&labels)
@@ -181,6 +185,11 @@ impl Meter {
 }
 
 impl AccountMeter {
+    /// Whose account it is.
+    pub(crate) fn tenant(&self) -> &TenantName {
+        &self.0.tenant
+    }
+
     /// The account's name.
     pub(crate) fn account(&self) -> &str {
         let [_, _, account] = &self.0.labels;

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gatehouse_core::CurrentSlice;
+use gatehouse_core::{CurrentSlice, TenantName};
+use gatehouse_turns::{Places, Turn, Turns};
 use reqwest::{Client, ClientBuilder, Url};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{AddressRules, Refused, Route};
@@ -42,8 +43,8 @@ const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
 /// What all lines share: clients, what is allowed, and how much at the same time.
 pub struct Outside {
     rules: Arc<AddressRules>,
-    /// A place for each call that may be under way, over all accounts.
-    calls: Semaphore,
+    /// A turn for each call that may be under way, over all accounts: tenants take turns with them.
+    calls: Turns,
     /// A place for each large answer that may be there.
     large_answers: Arc<Semaphore>,
     /// What platforms allow several lines together, and which part of every budget is this server's.
@@ -101,7 +102,12 @@ impl Outside {
         };
         Ok(Self {
             rules: Arc::clone(&rules),
-            calls: Semaphore::new(calls_at_once),
+            // Whoever waits has a deadline, and a tenant has only so many requests for products.
+            calls: Turns::new(Places {
+                at_once: calls_at_once,
+                waiting_of_tenant: usize::MAX,
+                waiting: usize::MAX,
+            }),
             large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
             quotas: SharedQuotas::default(),
             witness: None,
@@ -139,14 +145,20 @@ impl Outside {
 
     /// Waits for one of the calls that may be under way over all accounts. It is held from before there is a
     /// connection until all of the answer is there.
-    pub(super) async fn turn(&self, ask: Ask) -> Result<SemaphorePermit<'_>, Failure> {
-        let permit = timeout_at(ask.deadline, self.calls.acquire()).await;
-        // It is never closed, so it is only ever too late.
-        permit.ok().and_then(Result::ok).ok_or_else(|| {
+    pub(super) async fn turn(&self, ask: Ask, tenant: &TenantName) -> Result<Turn, Failure> {
+        let turn = timeout_at(ask.deadline, self.calls.take(tenant)).await;
+        // It is never full, so it is only ever too late.
+        turn.ok().and_then(Result::ok).ok_or_else(|| {
             let words = "there was no time left when it was this call's turn: the server itself has too \
                          many calls under way";
             Failure::new(FailureKind::Timeout, words)
         })
+    }
+
+    /// How many calls wait for their turn.
+    #[cfg(test)]
+    pub(super) fn n_waiting(&self) -> usize {
+        self.calls.n_waiting()
     }
 
     /// Waits for a place for a large answer, which is held as long as the answer is there.

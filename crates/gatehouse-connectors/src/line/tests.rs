@@ -106,13 +106,17 @@ pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
 pub(crate) fn metered() -> (Registry, AccountMeter) {
     let (meter, registry) = (Meter::new(), Registry::new());
     meter.register(&registry).unwrap();
-    let account = Account {
+    (registry, meter.account(&"demo".parse().unwrap(), &metered_account()))
+}
+
+/// The account that is measured.
+fn metered_account() -> Account {
+    Account {
         platform: "ALPHA".parse().unwrap(),
         name: "acme-eu".parse().unwrap(),
         connector: "simulator".parse().unwrap(),
         platform_account: "100234".parse().unwrap(),
-    };
-    (registry, meter.account(&"demo".parse().unwrap(), &account))
+    }
 }
 
 /// A figure of the only account: with this name behind `gatehouse_platform_`, and this in its labels.

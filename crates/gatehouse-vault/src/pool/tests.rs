@@ -1,7 +1,7 @@
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 
-use futures_util::future::join_all;
 use futures_util::poll;
+use tokio::sync::oneshot;
 
 use super::*;
 
@@ -10,12 +10,10 @@ fn tenant(name: &str) -> TenantName {
 }
 
 /// A pool that makes one hash at a time, and is making one until the sender says so.
-async fn occupied(
-    waiting_of_tenant_max: usize,
-    waiting_max: usize,
-) -> (Arc<HashPool>, mpsc::Sender<()>) {
-    let meter = Arc::new(VaultMeter::new());
-    let pool = Arc::new(HashPool::with(1, waiting_of_tenant_max, waiting_max, meter));
+async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>) {
+    let places = Places { at_once: 1, waiting_of_tenant, waiting: 100 };
+    let pool = HashPool { turns: Turns::new(places), meter: Arc::new(VaultMeter::new()) };
+    let pool = Arc::new(pool);
     let (open, gate) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
     let first = Arc::clone(&pool);
@@ -37,7 +35,7 @@ fn busy(pool: &HashPool) -> (i64, i64) {
 
 #[tokio::test]
 async fn what_does_not_fit_is_turned_away_and_the_rest_is_run() {
-    let (pool, open) = occupied(1, 10).await;
+    let (pool, open) = occupied(1).await;
     let (acme, rival, gone) = (tenant("acme"), tenant("rival"), CancellationToken::new());
     let run = |tenant| Box::pin(pool.run(Asker { tenant, gone: &gone }, || true));
     let mut second = run(&acme);
@@ -51,56 +49,12 @@ async fn what_does_not_fit_is_turned_away_and_the_rest_is_run() {
     assert_eq!((second.await, other.await), (Ok(true), Ok(true)));
     assert_eq!(run(&acme).await, Ok(true), "and there is room again");
     assert_eq!(busy(&pool), (0, 0), "nobody is left");
-    let queues = pool.shared.lock();
-    assert!((queues.n_free, queues.n_waiting) == (1, 0) && queues.order.is_empty());
-}
-
-#[tokio::test]
-async fn a_tenant_waits_behind_its_own_and_one_of_each_other() {
-    let (pool, open) = occupied(100, 1000).await;
-    let gone = CancellationToken::new();
-    let done = Arc::new(Mutex::new(Vec::new()));
-    let (attacker, acme, rival) = (tenant("attacker"), tenant("acme"), tenant("rival"));
-    let mut all = Vec::new();
-    for (tenant, n) in [(&attacker, 50), (&acme, 2), (&rival, 1)] {
-        for _ in 0..n {
-            let (done, name) = (Arc::clone(&done), tenant.as_str().to_owned());
-            let work = move || done.lock().unwrap().push(name);
-            let mut run = Box::pin(pool.run(Asker { tenant, gone: &gone }, work));
-            assert!(poll!(&mut run).is_pending());
-            all.push(run);
-        }
-    }
-    open.send(()).unwrap();
-    assert!(join_all(all).await.iter().all(Result::is_ok));
-    let done = done.lock().unwrap();
-    assert_eq!(done[..5], ["attacker", "acme", "rival", "attacker", "acme"]);
-    assert!(done[5..].iter().all(|it| it == "attacker") && done.len() == 53);
-}
-
-#[tokio::test]
-async fn where_all_is_full_the_longest_queue_gives_way() {
-    let (pool, open) = occupied(4, 5).await;
-    let (attacker, acme, gone) = (tenant("attacker"), tenant("acme"), CancellationToken::new());
-    let run = |tenant| Box::pin(pool.run(Asker { tenant, gone: &gone }, || true));
-    let mut attacks: Vec<_> = (0..4).map(|_| run(&attacker)).collect();
-    for attack in &mut attacks {
-        assert!(poll!(attack).is_pending());
-    }
-    let mut own = [run(&acme), run(&acme)];
-    for waiting in &mut own {
-        assert!(poll!(waiting).is_pending());
-    }
-    assert_eq!(attacks.pop().unwrap().await, Err(Busy), "the last of the longest");
-    assert_eq!(run(&acme).await, Err(Busy), "whose own queue would be the longest is turned away");
-    open.send(()).unwrap();
-    let all = own.into_iter().chain(attacks);
-    assert!(join_all(all).await.iter().all(Result::is_ok));
+    assert_eq!(pool.meter.durations.get_sample_count(), 4);
 }
 
 #[tokio::test]
 async fn what_nobody_waits_for_is_given_up() {
-    let (pool, open) = occupied(10, 10).await;
+    let (pool, open) = occupied(10).await;
     let (acme, gone, here) = (tenant("acme"), CancellationToken::new(), CancellationToken::new());
     let began = Arc::new(Mutex::new(Vec::new()));
     let run = |gone, name: &'static str| {
@@ -119,21 +73,4 @@ async fn what_nobody_waits_for_is_given_up() {
     open.send(()).unwrap();
     assert_eq!(stays.await, Ok(()));
     assert_eq!(*began.lock().unwrap(), ["stays"]);
-}
-
-#[tokio::test]
-async fn a_turn_that_comes_too_late_goes_to_the_next() {
-    let (pool, open) = occupied(10, 10).await;
-    let (acme, gone) = (tenant("acme"), CancellationToken::new());
-    let run = || Box::pin(pool.run(Asker { tenant: &acme, gone: &gone }, || true));
-    let (mut leaves, mut stays) = (run(), run());
-    assert!(poll!(&mut leaves).is_pending() && poll!(&mut stays).is_pending());
-    open.send(()).unwrap();
-    // It has its turn, and doesn't look.
-    while pool.shared.lock().n_waiting > 1 {
-        tokio::task::yield_now().await;
-    }
-    drop(leaves);
-    assert_eq!(stays.await, Ok(true));
-    assert_eq!(pool.shared.lock().n_free, 1);
 }

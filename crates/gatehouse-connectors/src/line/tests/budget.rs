@@ -142,7 +142,7 @@ async fn a_call_without_a_turn_counts_against_nothing() {
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Account };
     let limits = Limits { quotas: vec![quota], ..UNLIMITED };
     let line = line_with(Outside::new(here(), 1).unwrap(), &platform.url(), limits);
-    let taken = line.outside.turn(patient()).await.unwrap();
+    let taken = line.outside.turn(patient(), line.meter.tenant()).await.unwrap();
     assert_eq!(get(&line, short()).await.unwrap_err().kind, FailureKind::Timeout);
     drop(taken);
     assert!(get(&line, patient()).await.is_ok());
@@ -164,4 +164,36 @@ async fn of_a_rate_each_server_has_its_slice() {
     assert!(get(&line, patient()).await.is_ok());
     assert!(get(&line, patient()).await.is_err());
     assert_eq!(platform.n_requests(), 3);
+}
+
+/// One tenant asks far more of its platforms than may be asked at a time; another's call is made as its turn comes.
+#[tokio::test]
+async fn calls_of_one_tenant_hold_up_no_other() {
+    let Play::Send(answer) = reply(200, "", "") else { unreachable!() };
+    let allowed = Arc::new(Semaphore::new(0));
+    let hold = Play::Hold(answer, Arc::clone(&allowed));
+    let mut busy = Platform::new(move |_, _| hold.clone()).await;
+    let mut own = Platform::new(|_, _| reply(200, "", "")).await;
+    let limits = Limits { calls_at_once: 1000, ..UNLIMITED };
+    let attacker = line_with(Outside::new(here(), 1).unwrap(), &busy.url(), limits);
+    let mut other = line(&own.url());
+    other.outside = Arc::clone(&attacker.outside);
+    let account = Account { name: "own".parse().unwrap(), ..metered_account() };
+    other.meter = Meter::new().account(&"rival".parse().unwrap(), &account);
+    let attacks: Vec<_> = (0..50).map(|_| Box::pin(get(&attacker, patient()))).collect();
+    let attack = futures_util::future::join_all(attacks);
+    let watch = async {
+        // One is under way and the others wait when the other tenant's comes; it is made next but one.
+        busy.request().await;
+        let mut call = Box::pin(get(&other, patient()));
+        assert!(futures_util::poll!(&mut call).is_pending());
+        allowed.add_permits(2);
+        assert_eq!(call.await.unwrap().status, 200);
+        own.request().await;
+        let n_waiting = attacker.outside.n_waiting();
+        assert!(n_waiting > 40, "the others still wait: {n_waiting}");
+        allowed.add_permits(1000);
+    };
+    let (answers, ()) = tokio::join!(attack, watch);
+    assert!(answers.iter().all(Result::is_ok));
 }
