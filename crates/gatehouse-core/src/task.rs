@@ -136,6 +136,12 @@ pub struct Task {
     pub n_succeeded: u32,
     /// How many of them failed.
     pub n_failed: u32,
+    /// When it was accepted.
+    pub accepted_at: Timestamp,
+    /// When it was begun, where it was.
+    pub started_at: Option<Timestamp>,
+    /// When it was over, where it is.
+    pub ended_at: Option<Timestamp>,
     /// Until when it may show passwords; known when it is over.
     pub shows_secrets_until: Option<Timestamp>,
     /// The request that it came with.

@@ -462,8 +462,12 @@ async fn write(
     task: &Task,
     password: Option<&StoredHash>,
 ) -> Result<(), StoreError> {
+    let now = tx.now().await?;
+    let is_begun =
+        matches!(task.state, TaskState::InProgress | TaskState::Done | TaskState::Failed);
     let sql = "UPDATE task SET state = ?3, n_succeeded = ?4, n_failed = ?5, \
                shows_secrets_until = ?6, password_hash = COALESCE(?7, password_hash), \
+               started_at = COALESCE(started_at, ?8), ended_at = COALESCE(ended_at, ?9), \
                turn = turn + 1 WHERE tenant = ?1 AND id = ?2";
     let values = [
         tenant.as_str().into(),
@@ -473,6 +477,8 @@ async fn write(
         u64::from(task.n_failed).into(),
         task.shows_secrets_until.into(),
         password.map(StoredHash::as_str).into(),
+        Some(now).filter(|_| is_begun).into(),
+        Some(now).filter(|_| task.state.is_terminal()).into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }

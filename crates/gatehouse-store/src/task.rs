@@ -19,8 +19,8 @@ use crate::secret::{self, SecretKind};
 macro_rules! task_columns {
     () => {
         "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
-         shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number \
-         FROM task"
+         shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number, created_at, \
+         started_at, ended_at FROM task"
     };
 }
 pub(crate) use task_columns;
@@ -222,6 +222,9 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
             n_items: small(6)?,
             n_succeeded: small(7)?,
             n_failed: small(8)?,
+            accepted_at: row.time(15)?,
+            started_at: row.optional_time(16)?,
+            ended_at: row.optional_time(17)?,
             shows_secrets_until: row.optional_time(9)?,
             correlation_id: row.text(10)?,
         },

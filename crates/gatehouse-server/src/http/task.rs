@@ -3,12 +3,13 @@
 //! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
 //! time, so that it takes neither memory nor a transaction, however slowly it is read.
 
+use gatehouse_core::lifecycle::Target;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::task::{FailedItem, Task, TaskState, Work};
 use gatehouse_core::{Page, TaskId, Timestamp};
 use http::{HeaderName, StatusCode, header};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::access_body::{self, ACCESS_BYTES, AccessWriter, COLUMNS};
 use super::address::Address;
@@ -47,8 +48,8 @@ pub(super) const LIST: Operation = Operation {
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
     answers: &[Answer {
-        what: "A page of Tasks, without what came of them",
-        schema: Some("Task"),
+        what: "A page of Tasks, each with how far it has come and without what came of it",
+        schema: Some("ListedTask"),
         headers: paging::HEADERS,
         ..Answer::BASE
     }],
@@ -112,7 +113,7 @@ pub(super) const PROGRESS: Operation = Operation {
     summary: "Tells how far a Task has come",
     need: Need::Scope(Scope::AccessRead),
     answers: &[Answer {
-        what: "How many items it has, and how many are done",
+        what: "How many items it has and how many are done, when, and what it changes",
         schema: Some("Progress"),
         ..Answer::BASE
     }],
@@ -142,7 +143,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.tasks(call.tenant(), request).await?;
     let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    Ok(paging::reply(&call, &page, TaskBody::of))
+    Ok(paging::reply(&call, &page, ListedTask::of))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -180,10 +181,7 @@ async fn stop(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn progress(call: Call) -> Result<Reply, Problem> {
-    let task = find(&call).await?.task;
-    let (succeeded, failed) = (task.n_succeeded, task.n_failed);
-    let body = json!({"total": task.n_items, "succeeded": succeeded, "failed": failed});
-    Ok(Reply::json(StatusCode::OK, &body))
+    Ok(Reply::json(StatusCode::OK, &Progress::of(&find(&call).await?.task)))
 }
 
 async fn items(mut call: Call) -> Result<Reply, Problem> {
@@ -248,6 +246,75 @@ impl TaskBody {
 
     fn of(task: &Task) -> Self {
         Self::new(task.id, task.state, &task.work)
+    }
+}
+
+/// A Task in a list, with how far it has come.
+#[derive(Serialize)]
+struct ListedTask {
+    #[serde(flatten)]
+    task: TaskBody,
+    #[serde(rename = "x-progress")]
+    progress: Progress,
+}
+
+impl ListedTask {
+    fn of(task: &Task) -> Self {
+        Self { task: TaskBody::of(task), progress: Progress::of(task) }
+    }
+}
+
+/// How far a Task has come, when, and what it changes; never a password.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    total: u32,
+    succeeded: u32,
+    failed: u32,
+    accepted_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<ChangeBody>,
+}
+
+/// What a Task changes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChangeBody {
+    operation_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rotates_password: Option<bool>,
+}
+
+impl Progress {
+    fn of(task: &Task) -> Self {
+        let change = match &task.work {
+            Work::Creation { .. } => None,
+            Work::Update { target, sets_password } => Some(ChangeBody {
+                operation_type: "update",
+                status: target.map(Target::as_str),
+                rotates_password: Some(*sets_password),
+            }),
+            Work::Termination => Some(ChangeBody {
+                operation_type: "terminate",
+                status: None,
+                rotates_password: None,
+            }),
+        };
+        Self {
+            total: task.n_items,
+            succeeded: task.n_succeeded,
+            failed: task.n_failed,
+            accepted_at: task.accepted_at.to_string(),
+            started_at: task.started_at.map(|at| at.to_string()),
+            ended_at: task.ended_at.map(|at| at.to_string()),
+            change,
+        }
     }
 }
 

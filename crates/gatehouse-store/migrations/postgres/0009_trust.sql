@@ -11,3 +11,7 @@ CREATE TABLE ended (
     forget_at BIGINT NOT NULL,
     PRIMARY KEY (kind, name)
 );
+
+-- When a Task was begun and when it was over; nothing where a program that doesn't know these columns has done it.
+ALTER TABLE task ADD COLUMN started_at BIGINT;
+ALTER TABLE task ADD COLUMN ended_at BIGINT;

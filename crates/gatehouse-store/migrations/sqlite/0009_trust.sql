@@ -11,3 +11,7 @@ CREATE TABLE ended (
     forget_at INTEGER NOT NULL,
     PRIMARY KEY (kind, name)
 ) STRICT;
+
+-- When a Task was begun and when it was over; nothing where a program that doesn't know these columns has done it.
+ALTER TABLE task ADD COLUMN started_at INTEGER;
+ALTER TABLE task ADD COLUMN ended_at INTEGER;

@@ -191,6 +191,8 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("created_at"),
                 integer("shows_secrets_until"),
                 text("correlation_id"),
+                integer("started_at"),
+                integer("ended_at"),
             ],
             2,
         )

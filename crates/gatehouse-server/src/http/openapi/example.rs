@@ -33,7 +33,12 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
             task["errors"] = json!([task_error()]);
             task
         }
-        "Progress" => json!({"total": 1000, "succeeded": 250, "failed": 1}),
+        "ListedTask" => {
+            let mut task = task("IN_PROGRESS");
+            task["x-progress"] = progress();
+            task
+        }
+        "Progress" => progress(),
         "ItemResult" => json!({"index": 1, "state": "failed", "error": task_error()}),
         "AccessTable" => {
             "id,username,password,deviceName,name,status,contractId,productOfferingId,\
@@ -105,6 +110,15 @@ pub(crate) fn of(schema: &str) -> Option<Value> {
                 .into()
         }
         _ => return None,
+    })
+}
+
+/// How far a Task has come that suspends accesses.
+fn progress() -> Value {
+    json!({
+        "total": 1000, "succeeded": 250, "failed": 1, "acceptedAt": "2026-11-14T09:12:08.512Z",
+        "startedAt": "2026-11-14T09:12:08.530Z",
+        "change": {"operationType": "update", "status": "SUSPENDED", "rotatesPassword": false},
     })
 }
 

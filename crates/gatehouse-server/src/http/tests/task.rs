@@ -234,7 +234,9 @@ async fn an_error_says_which_item_it_is() {
     let bad = gate.get(&format!("{task}/items?state=odd&pageSize=0")).await;
     assert_eq!((bad.status, bad.invalid()), (400, vec!["state".into(), "pageSize".into()]));
     let progress = gate.get(&format!("{task}/progress")).await.json();
-    assert_eq!(progress, json!({"total": 3, "succeeded": 1, "failed": 2}));
+    assert_eq!(keys(&progress)[..3], ["total", "succeeded", "failed"]);
+    let counts = [&progress["total"], &progress["succeeded"], &progress["failed"]];
+    assert_eq!(counts, [3, 1, 2]);
 }
 
 #[tokio::test]
@@ -404,7 +406,7 @@ async fn tasks_are_listed_newest_first_and_belong_to_their_tenant() {
         assert_eq!(list.header("x-total-count"), Some("3"));
         assert!(list.header("link").unwrap().contains("rel=\"next\""));
         let list = list.json();
-        assert_eq!(keys(&list[0]), ["id", "state", "@baseType", "@type"]);
+        assert_eq!(keys(&list[0]), ["id", "state", "@baseType", "@type", "x-progress"]);
         let listed: Vec<String> =
             ids(&list).iter().map(|id| format!("/acme/access/batch/{id}")).collect();
         assert_eq!(listed, [paths[2].clone(), paths[1].clone()], "{}", gate.kind);
@@ -609,6 +611,59 @@ async fn passwords_of_a_batch_are_shown_to_who_may_write() {
                     assert_eq!(seen.header("cache-control"), Some("no-store"));
                 }
             }
+        }
+    }
+}
+
+#[tokio::test]
+async fn progress_tells_when_a_task_was_accepted_begun_and_over_and_what_it_changes() {
+    for gate in Gatehouse::on_each("progress_tells_when").await {
+        let ids = gate.make(2).await;
+        let progress = async |task: &str| gate.get(&format!("{task}/progress")).await.json();
+        let update = json!({"operationType": "update", "accessesIdList": ids,
+            "operationBody": {"status": "SUSPENDED", "password": "s3cret-one"}});
+        let accepted_at = gate.clock.now();
+        let task = gate.accept("/acme/access/batchUpdate", update).await;
+        let change =
+            json!({"operationType": "update", "status": "SUSPENDED", "rotatesPassword": true});
+        let expected = json!({"total": 2, "succeeded": 0, "failed": 0,
+            "acceptedAt": accepted_at.to_string(), "change": change});
+        assert_eq!(progress(&task).await, expected, "{}", gate.kind);
+        gate.clock.set(accepted_at.plus_milliseconds(5000));
+        gate.work().await;
+        let over = progress(&task).await;
+        let later = accepted_at.plus_milliseconds(5000).to_string();
+        assert_eq!(
+            (&over["startedAt"], &over["endedAt"]),
+            (&json!(later), &json!(later)),
+            "{}",
+            gate.kind
+        );
+        assert_eq!((&over["succeeded"], &over["change"]), (&json!(2), &change), "{}", gate.kind);
+        assert!(!over.to_string().contains("s3cret"));
+
+        let terminate =
+            json!({"operationType": "terminate", "accessesIdList": ids, "operationBody": {}});
+        let ending = gate.accept("/acme/access/batchUpdate", terminate).await;
+        assert_eq!(progress(&ending).await["change"], json!({"operationType": "terminate"}));
+        let seen = gate.delete(&ending).await;
+        assert_eq!(seen.status, 200, "{}", seen.body);
+        let stopped = progress(&ending).await;
+        assert_eq!((stopped.get("startedAt"), stopped["endedAt"].is_string()), (None, true));
+
+        let rejected = json!({"contractId": "nowhere", "numberOfAccesses": 1});
+        let rejected = gate.accept("/acme/access/batch", rejected).await;
+        gate.work().await;
+        let rejected = progress(&rejected).await;
+        assert_eq!((rejected.get("startedAt"), rejected["endedAt"].is_string()), (None, true));
+        assert_eq!(rejected.get("change"), None, "{}", gate.kind);
+
+        // The list shows each Task's; one Task and the answer to the batch stay as they were.
+        let listed = gate.get("/acme/access/batch").await.json();
+        for listed in listed.as_array().unwrap() {
+            let task = format!("/acme/access/batch/{}", listed["id"].as_str().unwrap());
+            assert_eq!(listed["x-progress"], progress(&task).await, "{}", gate.kind);
+            assert_eq!(gate.get(&task).await.json().get("x-progress"), None);
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     UUID, constant, count, described, device_name, made, name, object, password, reference,
-    username,
+    shown_time, username,
 };
 use crate::config::Limits;
 
@@ -85,6 +85,8 @@ fn answers() -> Value {
         })
     };
     let required = ["id", "state", "@baseType", "@type"];
+    let mut listed = task();
+    listed["x-progress"] = reference("Progress");
     let mut outcome = task();
     outcome["accesses"] = json!({
         "type": "array", "items": reference("UpdatedAccess"),
@@ -104,6 +106,10 @@ fn answers() -> Value {
                 items succeeded, some failed, nothing was done, it was stopped",
         },
         "Task": described(object(&required, task()), "A batch that was accepted"),
+        "ListedTask": described(
+            object(&[&required[..], &["x-progress"]].concat(), listed),
+            "A batch that was accepted, and how far it has come",
+        ),
         "TaskOutcome": described(object(&required, outcome), "A Task, and what came of it"),
         "TaskError": {
             "$ref": "#/components/schemas/Problem",
@@ -115,11 +121,27 @@ fn answers() -> Value {
                 "deviceName": {"type": "string", "description": "The device's name that was asked for"},
             },
         },
-        "Progress": described(object(&["total", "succeeded", "failed"], json!({
+        "Progress": described(object(&["total", "succeeded", "failed", "acceptedAt"], json!({
             "total": described(count(), "How many items the Task has"),
             "succeeded": described(count(), "How many have succeeded so far"),
             "failed": described(count(), "How many have failed so far"),
+            "acceptedAt": described(shown_time(), "An extension: when it was accepted"),
+            "startedAt": described(shown_time(), "An extension: when it was begun, where it was"),
+            "endedAt": described(shown_time(), "An extension: when it was over, where it is"),
+            "change": reference("TaskChange"),
         })), "How far a Task has come"),
+        "TaskChange": described(object(&["operationType"], json!({
+            "operationType": {
+                "type": "string", "enum": ["update", "terminate"], "description": "What is done to the accesses",
+            },
+            "status": {
+                "type": "string", "enum": ["ACTIVE", "SUSPENDED", "TERMINATED"],
+                "description": "The status that they get, where they get one",
+            },
+            "rotatesPassword": {
+                "type": "boolean", "description": "Whether they get another password, which is never shown here",
+            },
+        })), "An extension: what a Task that changes accesses does to them"),
         "ItemResult": described(object(&["index", "state"], json!({
             "index": described(count(), "The item's position in the request, from 0"),
             "state": {
