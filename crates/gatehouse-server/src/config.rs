@@ -49,6 +49,8 @@ pub struct Config {
     /// with PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_key_file: Option<PathBuf>,
+    /// Whether the system may write a copy of the process to a disk when it crashes: it would hold keys and passwords.
+    pub core_dumps: bool,
     /// What the API is encrypted with.
     #[serde(skip_serializing_if = "Tls::is_off")]
     pub tls: Tls,
@@ -151,6 +153,7 @@ impl Default for Config {
             data_dir: "gatehouse-data".into(),
             database_url: None,
             master_key_file: None,
+            core_dumps: false,
             tls: Tls::default(),
             auth: Auth::default(),
             limits: Limits::default(),
@@ -212,6 +215,15 @@ impl Config {
 
     /// Checks what only all layers together can tell.
     fn check_whole(&self) -> Result<(), String> {
+        if let Some(url) = &self.public_url
+            && !url.path().ends_with(self.base_path.as_str())
+        {
+            let (url, base_path) = (url.as_str(), self.base_path.as_str());
+            return Err(format!(
+                "public_url is the whole outside address, so its path must end in base_path, `{base_path}`, and \
+                 `{url}` doesn't"
+            ));
+        }
         match (&self.tls.certificate, &self.tls.key) {
             (Some(_), None) => {
                 Err("tls.certificate is set and tls.key is not: TLS needs both".into())
@@ -231,6 +243,12 @@ impl Tls {
 }
 
 impl PublicUrl {
+    /// What stands behind its host, without a slash at its end.
+    fn path(&self) -> &str {
+        let behind = self.0.split_once("://").map_or("", |(_, it)| it);
+        behind.find('/').map_or("", |at| &behind[at..])
+    }
+
     /// The address, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0

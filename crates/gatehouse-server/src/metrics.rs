@@ -63,6 +63,11 @@ impl Metrics {
         metrics
     }
 
+    /// Shows a figure that somebody else keeps.
+    pub(crate) fn show_also(&self, figure: impl Collector + 'static) {
+        self.registry.register(Box::new(figure)).expect(SOUND);
+    }
+
     /// All figures as they are now, in Prometheus' text format.
     pub fn render(&self) -> String {
         self.process.look();

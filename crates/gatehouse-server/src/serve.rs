@@ -3,11 +3,13 @@
 //! The futures of [`Server`] are boxed: so all that answers requests is compiled and optimised here, not in the binary.
 //!
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
-//! the bytes of each, `tls` encrypts them, `own_turn` runs them, and `open_files` says how many the system allows.
+//! the bytes of each, `tls` encrypts them, `own_turn` runs them, `open_files` says how many the system
+//! allows, and `core_dumps` keeps what is in memory off the disk.
 
 mod awaited_body;
 mod certificate;
 mod connections;
+mod core_dumps;
 mod listener;
 mod open_files;
 mod own_turn;
@@ -16,6 +18,7 @@ mod tls;
 mod wire;
 
 pub use certificate::Validity;
+pub use core_dumps::forbid_core_dumps;
 pub use open_files::raise_open_files;
 pub use tls::TlsError;
 
@@ -176,6 +179,9 @@ impl Server {
                 .heeding(app.ended.clone(), app.store.clone())
                 .looking_in(keys.token_place, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
+            if let Some(tls) = &tls {
+                gate.metrics().show_also(tls.expiry());
+            }
             let setup = |door, capacity, tls| Setup {
                 gate: gate.clone(),
                 clock: app.clock.clone(),
@@ -259,7 +265,7 @@ impl Server {
         };
         let keep_fresh = async {
             match self.tls {
-                Some(tls) => tls.keep_fresh().await,
+                Some(tls) => tls.keep_fresh(self.app.clock.clone()).await,
                 None => std::future::pending().await,
             }
         };

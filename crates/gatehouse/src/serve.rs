@@ -8,7 +8,7 @@ use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
 use gatehouse_server::http::Offer;
-use gatehouse_server::serve::{STOP_TIMEOUT, Server, raise_open_files};
+use gatehouse_server::serve::{STOP_TIMEOUT, Server, forbid_core_dumps, raise_open_files};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
@@ -124,6 +124,9 @@ impl Serve {
         };
         let server = Server::start(config, estate.as_ref(), offer).await;
         let server = server.map_err(|why| why.to_string())?;
+        if !config.core_dumps {
+            forbid_core_dumps();
+        }
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");

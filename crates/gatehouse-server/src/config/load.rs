@@ -33,6 +33,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("data_dir", Kind::Text),
     ("database_url", Kind::Text),
     ("master_key_file", Kind::Text),
+    ("core_dumps", Kind::Flag),
     ("tls.certificate", Kind::Text),
     ("tls.key", Kind::Text),
     ("auth.audience", Kind::Text),

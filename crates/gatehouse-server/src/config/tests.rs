@@ -255,3 +255,18 @@ fn issuers_come_from_a_file_or_a_variable() {
         assert!(why.contains(said) && why.contains("GATEHOUSE_AUTH__ISSUERS"), "{bad}: {why}");
     }
 }
+
+#[test]
+fn the_outside_address_ends_in_the_base_path() {
+    let with = |url: &str| load(Some(&format!("public_url = '{url}'\nbase_path = '/g'")), &[]);
+    for url in ["https://f.example/g", "https://f.example/g/", "https://f.example/fleet/g"] {
+        assert!(with(url).is_ok(), "{url}");
+    }
+    for url in
+        ["https://f.example", "https://f.example/other", "https://f.example/g/more", "https://g"]
+    {
+        let why = with(url).unwrap_err();
+        assert!(why.contains("its path must end in base_path, `/g`"), "{url}: {why}");
+    }
+    assert!(load(Some("public_url = 'https://f.example/anything'"), &[]).is_ok());
+}

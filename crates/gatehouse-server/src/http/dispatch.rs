@@ -99,7 +99,15 @@ where
         trace.put(&mut reply.headers);
         (measured(reply, &method), UNKNOWN_ROUTE)
     });
+    let reply = if arrival.encrypted { with_guards(reply) } else { reply };
     Outgoing { reply, route, gate, correlation, trace }
+}
+
+/// What browsers are told where TLS is spoken: to come back by TLS alone, and to take nothing for what it isn't.
+fn with_guards(reply: Reply) -> Reply {
+    reply
+        .with(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000")
+        .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
 /// What a panic said, if it was a text.

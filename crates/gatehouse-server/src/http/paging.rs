@@ -86,9 +86,11 @@ pub(crate) fn written<T>(
 }
 
 fn with_headers<T>(call: &Call, page: &Page<T>, reply: Reply) -> Reply {
-    reply
-        .with(X_TOTAL_COUNT, &page.total.to_string())
-        .with(header::LINK, &links(call, page.request, page.total))
+    let reply = reply.with(X_TOTAL_COUNT, &page.total.to_string());
+    match links(call, page.request, page.total) {
+        Some(links) => reply.with(header::LINK, &links),
+        None => reply,
+    }
 }
 
 /// What a client may have written although no URI may hold it. What is encoded stays as it is.
@@ -104,7 +106,7 @@ const UNFIT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-fn links(call: &Call, request: PageRequest, total: u64) -> String {
+fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
     // No link leads to a page that can't be asked for.
     let last = request.last(total).min(PAGE_NUMBER_MAX);
     let mut links = vec![("first", 1), ("last", last)];
@@ -112,8 +114,29 @@ fn links(call: &Call, request: PageRequest, total: u64) -> String {
         links.push(("next", request.number + 1));
     }
     let address = address_of_pages(&call.address.here(), &call.query, request.size);
-    let link = |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number));
-    links.into_iter().map(link).collect::<Vec<_>>().join(", ")
+    within_bounds(links, |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number)))
+}
+
+/// Most bytes of the header: what proxies and clients take in one is often no more.
+const LINK_BYTES_MAX: usize = 8 * 1024;
+
+/// What is left out first where all of them would be too long: a client goes on by `next`.
+const LEFT_OUT: [&str; 5] = ["last", "first", "prev", "self", "next"];
+
+/// Links as one header, as many as fit; nothing where none does.
+fn within_bounds(
+    mut links: Vec<(&'static str, u64)>,
+    write: impl Fn((&'static str, u64)) -> String,
+) -> Option<String> {
+    let mut to_leave = LEFT_OUT.into_iter();
+    loop {
+        let header = links.iter().map(|it| write(*it)).collect::<Vec<_>>().join(", ");
+        if header.len() <= LINK_BYTES_MAX {
+            return Some(header).filter(|it| !it.is_empty());
+        }
+        let out = to_leave.next()?;
+        links.retain(|(rel, _)| *rel != out);
+    }
 }
 
 /// The way to the other pages of a list whose end nobody knows.
@@ -122,7 +145,7 @@ pub(crate) fn links_without_end(
     query: &Query,
     request: PageRequest,
     number_max: u64,
-) -> String {
+) -> Option<String> {
     let mut links = vec![("self", request.number), ("first", 1)];
     if request.number < number_max {
         links.push(("next", request.number + 1));
@@ -132,8 +155,7 @@ pub(crate) fn links_without_end(
     }
     let address = address_of_pages(here, query, request.size);
     // Without a space, as the interface shows it.
-    let link = |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number));
-    links.into_iter().map(link).collect::<Vec<_>>().join(", ")
+    within_bounds(links, |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number)))
 }
 
 /// The addresses of pages: this one's, with all else that it asks for.

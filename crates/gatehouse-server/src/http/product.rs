@@ -99,7 +99,11 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let (products, problems) = parts(listing, page);
     let body = view(&call, fields).envelope(&products, &problems);
     let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
-    Ok(Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body).with(header::LINK, &links))
+    let reply = Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body);
+    Ok(match links {
+        Some(links) => reply.with(header::LINK, &links),
+        None => reply,
+    })
 }
 
 async fn find(mut call: Call) -> Result<Reply, Problem> {

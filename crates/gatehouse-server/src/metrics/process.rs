@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
+use rustix::fs::Dir;
 
 use super::SOUND;
 
@@ -23,6 +24,7 @@ pub(super) struct ProcessMeter {
     open_fds: IntGauge,
     max_fds: IntGauge,
     threads: IntGauge,
+    files: Mutex<Option<Dir>>,
 }
 
 impl ProcessMeter {
@@ -45,6 +47,7 @@ impl ProcessMeter {
             open_fds: gauge("process_open_fds", "Open file descriptors"),
             max_fds: gauge("process_max_fds", "File descriptors that may be open"),
             threads: gauge("process_threads", "Threads of the process"),
+            files: Mutex::new(open_files_directory()),
         }
     }
 
@@ -76,10 +79,26 @@ impl ProcessMeter {
         set(&self.resident_bytes, kibibytes("VmRSS:"));
         set(&self.virtual_bytes, kibibytes("VmSize:"));
         set(&self.max_fds, number_after(&read("/proc/self/limits"), "Max open files"));
-        // One of them is the directory that is being read.
-        let n_open = fs::read_dir("/proc/self/fd").map(|it| it.count().saturating_sub(1)).ok();
-        set(&self.open_fds, n_open.and_then(|it| i64::try_from(it).ok()));
+        set(&self.open_fds, self.open_files().and_then(|it| i64::try_from(it).ok()));
     }
+}
+
+impl ProcessMeter {
+    /// How many files are open, this directory aside.
+    fn open_files(&self) -> Option<usize> {
+        let mut directory = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = directory.as_mut()?;
+        directory.rewind();
+        let is_number = |name: &[u8]| name.iter().all(u8::is_ascii_digit);
+        let entries = directory.filter_map(Result::ok);
+        Some(entries.filter(|it| is_number(it.file_name().to_bytes())).count().saturating_sub(1))
+    }
+}
+
+/// The directory of the process's open files. Opened once: later the process may no longer be allowed to.
+fn open_files_directory() -> Option<Dir> {
+    let directory = fs::File::open("/proc/self/fd").ok()?;
+    Dir::new(directory).ok()
 }
 
 /// What the kernel tells of a process in `stat`.

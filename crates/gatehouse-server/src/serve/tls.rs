@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use gatehouse_core::Timestamp;
+use gatehouse_store::Clock;
+use prometheus::IntGauge;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -17,6 +20,11 @@ use crate::config;
 
 /// How often the files are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long before its end a certificate is told of.
+const NEAR_MILLISECONDS: i64 = 14 * DAY_MILLISECONDS;
+
+const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 
 /// Why there is no TLS. It names the file.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +57,8 @@ pub(super) struct Tls {
     certificate: PathBuf,
     key: PathBuf,
     present: RwLock<Loaded>,
+    /// When the certificate ends, in seconds since 1970.
+    expiry: IntGauge,
 }
 
 /// What the files gave, when they were as they were.
@@ -72,7 +82,43 @@ impl Tls {
         let stamps = [stamp(&certificate), stamp(&key)];
         let config = read_pair(&certificate, &key)?;
         let present = RwLock::new(Loaded { stamps, config, told: None });
-        Ok(Some(Self { certificate, key, present }))
+        let expiry = IntGauge::new(
+            "gatehouse_tls_certificate_expiry_timestamp_seconds",
+            "When the certificate of the API ends, in seconds since 1970",
+        );
+        let expiry = expiry.expect("the name is sound");
+        let tls = Self { certificate, key, present, expiry };
+        tls.note_end();
+        Ok(Some(tls))
+    }
+
+    /// The figure that tells when the certificate ends.
+    pub(super) fn expiry(&self) -> IntGauge {
+        self.expiry.clone()
+    }
+
+    /// Writes down when the certificate ends, where that can be read.
+    fn note_end(&self) {
+        if let Ok(validity) = self.validity() {
+            self.expiry.set(validity.ends.as_second());
+        }
+    }
+
+    /// Has the log tell of a certificate that nears its end, once a day.
+    fn warn_of_end(&self, now: Timestamp, told: &mut Option<Timestamp>) {
+        let ends = Timestamp::EPOCH.plus_milliseconds(self.expiry.get() * 1000);
+        let is_near = self.expiry.get() > 0 && now.plus_milliseconds(NEAR_MILLISECONDS) > ends;
+        let is_told = told.is_some_and(|at| now < at.plus_milliseconds(DAY_MILLISECONDS));
+        if !is_near || is_told {
+            return;
+        }
+        *told = Some(now);
+        let certificate = self.certificate.display();
+        if now < ends {
+            tracing::warn!(%certificate, %ends, "the certificate of the API nears its end");
+        } else {
+            tracing::error!(%certificate, %ends, "the certificate of the API has ended: clients refuse it");
+        }
     }
 
     /// When the certificate in the file is valid.
@@ -95,8 +141,10 @@ impl Tls {
     }
 
     /// Looks at the files for ever, and takes what has changed.
-    pub(super) async fn keep_fresh(self: Arc<Self>) {
+    pub(super) async fn keep_fresh(self: Arc<Self>, clock: Clock) {
+        let mut told = None;
         loop {
+            self.warn_of_end(clock.now(), &mut told);
             tokio::time::sleep(LOOK_INTERVAL).await;
             let tls = Arc::clone(&self);
             // A disk may be slow, and a network's disk slower.
@@ -117,6 +165,7 @@ impl Tls {
         match read {
             Ok(config) => {
                 *present = Loaded { stamps, config, told: None };
+                self.note_end();
                 tracing::info!("new connections get the new certificate");
             }
             Err(why) if present.told != Some(stamps) => {

@@ -20,8 +20,11 @@ use super::target::RequestTarget;
 use crate::config::Limits;
 use crate::http::refusal;
 
-/// How long a client may let an answer wait before it reads any more of it.
+/// How long a client may let an answer wait, over all of it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many bytes that a client reads buy it another second: one that takes an answer drop by drop is cut off.
+const READ_BYTES_PER_SECOND: u64 = 1024;
 
 /// How long a client that was refused may go on talking: cut off at once, it might not read why.
 const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -29,8 +32,12 @@ const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// What a client of HTTP/2 says first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Fewer bytes than this are no part of an answer in HTTP/2, but the small talk of a connection.
-const FRAME_OF_ANSWER_BYTES: usize = 64;
+/// The kinds of frames in HTTP/2 that are the small talk of a connection, and no part of an answer: settings, pings, and
+/// how much may be sent.
+const SMALL_TALK: [u8; 3] = [0x4, 0x6, 0x8];
+
+/// How many bytes a frame has beside what it carries.
+const FRAME_HEAD_BYTES: usize = 9;
 
 /// A connection whose client is watched.
 pub(super) struct Wire<Io> {
@@ -48,6 +55,7 @@ pub(super) struct Wire<Io> {
     read_timer: Option<Pin<Box<Sleep>>>,
     /// Runs while the client doesn't read.
     write_timer: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
     /// What goes out in place of hyper's words, and how much of it has gone.
     instead: Option<(Vec<u8>, usize)>,
     /// Set when the last word has been said, or is about to be.
@@ -59,6 +67,33 @@ enum Protocol {
     Unknown(usize),
     Http1,
     Http2,
+}
+
+/// How a client reads its answers, since the connection was last idle.
+#[derive(Default)]
+struct Pace {
+    /// How long they have waited for it in all.
+    waited: Duration,
+    /// Since when one waits.
+    waits_since: Option<Instant>,
+    /// How much of them it has taken.
+    n_bytes: u64,
+}
+
+impl Pace {
+    /// Until when an answer may wait that waits now.
+    fn deadline(&mut self) -> Instant {
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        let bought = Duration::from_secs(self.n_bytes / READ_BYTES_PER_SECOND);
+        since + (WRITE_TIMEOUT + bought).saturating_sub(self.waited)
+    }
+
+    /// Notes that the client reads on.
+    fn go_on(&mut self) {
+        if let Some(since) = self.waits_since.take() {
+            self.waited += since.elapsed();
+        }
+    }
 }
 
 enum Farewell {
@@ -80,6 +115,7 @@ impl<Io> Wire<Io> {
             head: None,
             read_timer: None,
             write_timer: None,
+            pace: Pace::default(),
             instead: None,
             farewell: None,
         }
@@ -107,6 +143,7 @@ impl<Io> Wire<Io> {
             let n_begun = self.activity.n_begun();
             if self.head.is_none_or(|(_, before)| before != n_begun) {
                 self.head = Some((Instant::now(), n_begun));
+                self.pace = Pace::default();
             }
         }
     }
@@ -223,6 +260,7 @@ impl<Io: AsyncWrite + Unpin> Wire<Io> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
+            self.pace.go_on();
             if self.write_timer.take().is_some() {
                 self.activity.set_blocked(false);
             }
@@ -231,8 +269,9 @@ impl<Io: AsyncWrite + Unpin> Wire<Io> {
         if self.write_timer.is_none() {
             self.activity.set_blocked(true);
         }
+        let deadline = self.pace.deadline();
         let timer =
-            self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_TIMEOUT)));
+            self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -265,9 +304,17 @@ impl<Io: AsyncWrite + Unpin> Wire<Io> {
         Poll::Ready(Ok(()))
     }
 
-    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if self.is_http2() && matches!(written, Poll::Ready(Ok(FRAME_OF_ANSWER_BYTES..))) {
-            self.activity.touch();
+    /// Counts what went out of these bytes.
+    fn count(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        is_small_talk: impl FnOnce() -> bool,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(n)) = &written {
+            self.pace.n_bytes += *n as u64;
+            if self.is_http2() && *n > 0 && !is_small_talk() {
+                self.activity.touch();
+            }
         }
         written
     }
@@ -314,7 +361,7 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
         }
         let written = Pin::new(&mut self.io).poll_write(cx, buffer);
         let written = self.watch(cx, written);
-        self.count(written)
+        self.count(written, || is_small_talk(buffer))
     }
 
     fn poll_write_vectored(
@@ -331,7 +378,9 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
         }
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, buffers);
         let written = self.watch(cx, written);
-        self.count(written)
+        // Small talk is written in one piece.
+        let is_alone = buffers.iter().filter(|it| !it.is_empty()).count() < 2;
+        self.count(written, || is_alone && is_small_talk(first))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -348,6 +397,18 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for Wire<Io> {
     fn is_write_vectored(&self) -> bool {
         self.io.is_write_vectored()
     }
+}
+
+/// Whether bytes of HTTP/2 are whole frames of small talk and nothing else.
+fn is_small_talk(mut bytes: &[u8]) -> bool {
+    while let [a, b, c, kind, ..] = *bytes {
+        let n_bytes = FRAME_HEAD_BYTES + u32::from_be_bytes([0, a, b, c]) as usize;
+        match bytes.get(n_bytes..) {
+            Some(rest) if SMALL_TALK.contains(&kind) => bytes = rest,
+            _ => return false,
+        }
+    }
+    bytes.is_empty()
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ impl Servers {
                 former.terminate();
                 assert!(former.wait().success());
             }
-            self.0[n] = Some(place.serve());
+            self.0[n] = Some(place.serve_allowing_guesses());
             for server in self.0.iter().flatten() {
                 check(place, server, things, &format!("server {n} has {keys:?}")).await;
             }
@@ -181,14 +181,14 @@ impl Servers {
 async fn a_key_that_a_server_makes_things_with_is_not_let_go_of() {
     let mut place = Place::postgres("makes_things_with").await;
     give(&mut place, &[OLD, NEW]);
-    let former = place.serve();
+    let former = place.serve_allowing_guesses();
     let old = status(&place, 0).0;
     let body = json!({"contractId": "payg"}).to_string();
     let (status_code, made) = former.json(Method::POST, "/acme/access", Some(&body)).await;
     assert_eq!(status_code, 201, "{made}");
     let device = (text(&made, "username").to_owned(), text(&made, "password").to_owned());
     give(&mut place, &[NEW, OLD]);
-    let newest = place.serve();
+    let newest = place.serve_allowing_guesses();
     for server in [&newest, &former, &newest, &former] {
         assert_eq!(verify(server, &device).await, 200);
         assert_eq!(status(&place, 1).2[0], 0, "nobody undoes what was renewed");
@@ -212,11 +212,11 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
     for mut place in Place::each("master_key_is_changed").await {
         let kind = place.kind;
         give(&mut place, &[OLD]);
-        let first = place.serve();
+        let first = place.serve_allowing_guesses();
         let mut things = make(&place, &first).await;
         let mut servers = Servers(vec![Some(first)]);
         if place.database_url.is_some() {
-            servers.0.push(Some(place.serve()));
+            servers.0.push(Some(place.serve_allowing_guesses()));
         }
         let old = status(&place, 0);
         // 4 + 2 + 1 + 1 accesses, a client, no change, an account, a Task of each batch, an answer.
@@ -292,9 +292,9 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
 async fn the_token_key_is_changed_while_servers_run() {
     for place in Place::each("token_key_is_changed").await {
         let kind = place.kind;
-        let mut servers = vec![place.serve()];
+        let mut servers = vec![place.serve_allowing_guesses()];
         if place.database_url.is_some() {
-            servers.push(place.serve());
+            servers.push(place.serve_allowing_guesses());
         }
         let former = servers[0].token.clone();
         let rotated = place.run(&["key", "rotate-token"]);
@@ -330,7 +330,11 @@ async fn the_token_key_is_changed_while_servers_run() {
             }
         }
         drop(servers);
-        assert_eq!(place.serve().json(Method::GET, "/acme/contract", None).await.0, 200, "{kind}");
+        assert_eq!(
+            place.serve_allowing_guesses().json(Method::GET, "/acme/contract", None).await.0,
+            200,
+            "{kind}"
+        );
         let bad = place.run(&["key", "rotate-token", "--former-for", "soon"]);
         assert!(!bad.status.success() && said(&bad).contains("--former-for"), "{}", said(&bad));
     }

@@ -5,6 +5,7 @@ use super::hostile::assert_problem;
 use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
+use std::os::unix::fs::MetadataExt;
 
 /// Sends a byte now and then until the server has had enough, and sees that others are answered all the while.
 async fn dribble_beside_others(mut slow: Socket, server: &Server) -> String {
@@ -245,4 +246,29 @@ async fn bodies_that_were_only_begun_hold_up_no_other_tenant() {
     assert!(body.len() > 2 << 20, "{}", body.len());
     let (status, answer) = server.json(Method::POST, "/acme/access/batch", Some(&body)).await;
     assert_eq!(status, 202, "{answer}");
+}
+
+#[tokio::test]
+async fn no_core_dump_is_written_of_the_process() {
+    let place = Place::sqlite();
+    let core = |server: &Server| {
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+        let line = limits.lines().find(|it| it.starts_with("Max core file size")).unwrap();
+        line.split_whitespace().nth(4).unwrap().to_owned()
+    };
+    let server = place.serve();
+    assert_eq!(core(&server), "0");
+    // Whoever isn't root can't look into it either, although it is theirs.
+    let is_root = std::fs::metadata("/proc/self").map(|it| it.uid()).unwrap() == 0;
+    let environment = std::fs::read(format!("/proc/{}/environ", server.id()));
+    assert_eq!(environment.is_ok(), is_root);
+    // The figure of open files is still there.
+    let figures = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
+    let open = figures.lines().find_map(|it| it.strip_prefix("process_open_fds ")).unwrap();
+    assert!(open.parse::<u32>().unwrap() > 5, "{open}");
+    drop(server);
+    let server = place.serve_set(&[("CORE_DUMPS", "true")]);
+    let own = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let own = own.lines().find(|it| it.starts_with("Max core file size")).unwrap();
+    assert_eq!(core(&server), own.split_whitespace().nth(4).unwrap());
 }

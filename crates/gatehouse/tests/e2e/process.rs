@@ -84,6 +84,11 @@ impl Place {
         self.serve_with(&["--estate", "estate.yaml"])
     }
 
+    /// Starts a server with the test's estate at which former passwords may be tried as often as the test likes.
+    pub(crate) fn serve_allowing_guesses(&self) -> Server {
+        self.serve_set(&[("LIMITS__FAILED_CHECKS", "0")])
+    }
+
     /// Starts a server with the test's estate and these settings, by their variables without `GATEHOUSE_`.
     pub(crate) fn serve_set(&self, settings: &[(&str, &str)]) -> Server {
         self.start(&["--estate", "estate.yaml"], settings)

@@ -24,9 +24,9 @@ async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
     let mut dice = Dice::of_chance("three_replicas_under_kills");
     let place = Arc::new(Place::postgres("three_replicas_under_kills").await);
     std::fs::write(place.path("estate.yaml"), estate()).unwrap();
-    let mut servers = vec![Some(place.serve())];
+    let mut servers = vec![Some(place.serve_allowing_guesses())];
     let fleet = Arc::new(Fleet::new(servers[0].as_ref().unwrap().token.clone()));
-    servers.resize_with(N_REPLICAS, || Some(place.serve()));
+    servers.resize_with(N_REPLICAS, || Some(place.serve_allowing_guesses()));
     for (replica, server) in servers.iter().enumerate() {
         fleet.runs(replica, &server.as_ref().unwrap().url);
     }
@@ -50,7 +50,8 @@ async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
         tokio::time::sleep(Duration::from_millis(dice.roll(LONGEST_ABSENCE_MS))).await;
         for (replica, server) in servers.iter_mut().enumerate().filter(|it| it.1.is_none()) {
             let place = Arc::clone(&place);
-            let begun = tokio::task::spawn_blocking(move || place.serve()).await.unwrap();
+            let begun =
+                tokio::task::spawn_blocking(move || place.serve_allowing_guesses()).await.unwrap();
             fleet.runs(replica, &begun.url);
             *server = Some(begun);
         }

@@ -90,6 +90,12 @@ async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
         let body = r#"{"contractId": "payg"}"#;
         let created = server.ask(reqwest::Method::POST, "/acme/access", Some(body)).await;
         assert_eq!((created.version(), created.status().as_u16()), (version, 201));
+        for (name, value) in [
+            ("strict-transport-security", "max-age=31536000"),
+            ("x-content-type-options", "nosniff"),
+        ] {
+            assert_eq!(created.headers()[name], value);
+        }
         let location = created.headers()["location"].to_str().unwrap().to_owned();
         assert!(location.starts_with(&format!("{}/acme/access/", server.url)), "{location}");
     }
@@ -278,5 +284,31 @@ fn a_doctor_looks_at_the_dates_of_a_certificate() {
         let output = command.output().unwrap();
         let shown = said(&output);
         assert!(output.status.success() == is_well && shown.contains(said_of_it), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_nears_its_end_is_in_the_log_and_a_figure() {
+    for (ends, message) in
+        [(2021, "the certificate of the API has ended: clients refuse it"), (2200, "")]
+    {
+        let place = Place::sqlite();
+        Pair::of_years(2020, ends).put(&place.path("tls"));
+        let mut settings = FILES.to_vec();
+        settings.push(("OPERATOR_LISTEN", "127.0.0.1:0"));
+        let mut server = place.serve_set(&settings);
+        let url = format!("{}/-/metrics", server.operator_url());
+        let figures = reqwest::get(url).await.unwrap().text().await.unwrap();
+        let name = "gatehouse_tls_certificate_expiry_timestamp_seconds ";
+        let end = figures.lines().find_map(|it| it.strip_prefix(name)).unwrap();
+        let expected: gatehouse_core::Timestamp =
+            format!("{ends}-01-01T00:00:00Z").parse().unwrap();
+        assert_eq!(end.parse::<f64>().unwrap() as i64, expected.as_second());
+        if !message.is_empty() {
+            until("the log tells of it", || place.log().contains(message)).await;
+        }
+        server.terminate();
+        assert!(server.wait().success());
+        assert!(message.is_empty() != place.log().contains("the certificate of the API"));
     }
 }

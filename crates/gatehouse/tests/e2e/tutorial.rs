@@ -107,3 +107,31 @@ fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
     let all = run(&format!("gatehouse connector try {account} --page-size 250"));
     assert!(all.contains("3 calls, 250 products, no failure"), "{all}");
 }
+
+/// A claim about security is worth what the test behind it is worth.
+#[test]
+fn the_page_about_security_names_tests_that_there_are() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let mut sources = String::new();
+    let mut directories = vec![root.join("crates")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().map(|it| it.unwrap().path()) {
+            if entry.is_dir() {
+                directories.push(entry);
+            } else if entry.extension().is_some_and(|it| it == "rs") {
+                sources += &std::fs::read_to_string(entry).unwrap();
+            }
+        }
+    }
+    let is_test = |word: &&str| {
+        let is_name =
+            word.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_');
+        is_name && word.matches('_').count() > 3
+    };
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(is_test).collect();
+    assert!(named.len() > 30, "{named:?}");
+    for name in named {
+        assert!(sources.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
+}

@@ -1,0 +1,23 @@
+//! Core dumps: a copy of the process on a disk would hold every key and password that is in memory.
+
+#[cfg(target_os = "linux")]
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
+
+/// Has the system write no copy of the process when it crashes, and lets nobody but root look into it.
+///
+/// After the figures of the process are set up: what they read of it has to be opened before.
+#[cfg(target_os = "linux")]
+pub fn forbid_core_dumps() {
+    let limit = Rlimit { current: Some(0), maximum: getrlimit(Resource::Core).maximum };
+    let forbidden = setrlimit(Resource::Core, limit)
+        .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
+    if let Err(cause) = forbidden {
+        tracing::warn!(%cause, "core dumps can't be forbidden: one would hold keys and passwords");
+    }
+}
+
+/// Only Linux knows this.
+#[cfg(not(target_os = "linux"))]
+pub fn forbid_core_dumps() {}
