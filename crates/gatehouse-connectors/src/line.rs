@@ -287,7 +287,8 @@ impl Line {
             room.take(Instant::now());
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
-            let exchange = exchange(ask, &self.outside, client, request, &url, secrets);
+            let exchange =
+                exchange(ask, (&self.outside, self.meter.tenant()), client, request, &url, secrets);
             let began = Instant::now();
             let mut result = exchange.instrument(span()).await;
             if let Ok(answer) = &mut result {

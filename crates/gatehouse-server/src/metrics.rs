@@ -9,6 +9,7 @@ mod process;
 mod requests;
 mod streams;
 
+pub(crate) use process::open_figures;
 pub(crate) use requests::{RequestMeter, UNKNOWN_ROUTE, Watched, method_word};
 pub(crate) use streams::{StreamEnd, StreamMeter};
 

@@ -85,7 +85,7 @@ impl Store {
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
-    ) -> Result<Option<Result<Ended, TenantInUse>>, StoreError> {
+    ) -> Result<Option<Result<Vec<Ended>, TenantInUse>>, StoreError> {
         let name = name.clone();
         self.db
             .write(async move |tx| {
@@ -104,6 +104,9 @@ impl Store {
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
+                // Its clients, too: one of them may be about to get a token.
+                let clients = "SELECT id FROM client WHERE tenant = ?1";
+                let clients = tx.rows(clients, &values, |row| row.text(0)).await?;
                 for sql in [
                     "DELETE FROM contract WHERE tenant = ?1",
                     "DELETE FROM account WHERE tenant = ?1",
@@ -121,8 +124,11 @@ impl Store {
                 ] {
                     tx.execute(sql, &values).await?;
                 }
-                let ended = ended::write_in(&tx, EndedKind::Tenant, name.as_str()).await?;
-                Ok::<_, StoreError>(Some(Ok(ended)))
+                let mut all = vec![ended::write_in(&tx, EndedKind::Tenant, name.as_str()).await?];
+                for client in clients {
+                    all.push(ended::write_in(&tx, EndedKind::Client, &client).await?);
+                }
+                Ok::<_, StoreError>(Some(Ok(all)))
             })
             .await
     }

@@ -19,6 +19,8 @@ pub struct Full;
 pub struct Places {
     /// Turns that there are at the same time.
     pub at_once: usize,
+    /// How many of them one tenant may have: one that holds its turns for long leaves the others theirs.
+    pub at_once_of_tenant: usize,
     /// How many of one tenant may wait.
     pub waiting_of_tenant: usize,
     /// How many of all tenants may wait.
@@ -36,8 +38,10 @@ struct Shared {
 
 #[derive(Default)]
 struct Queues {
-    /// Turns that could be had at once. Nobody waits while there is one.
+    /// Turns that could be had at once. Only tenants that have all of theirs wait while there is one.
     n_free: usize,
+    /// How many turns tenants have; none is zero.
+    held: HashMap<TenantName, usize>,
     n_waiting: usize,
     /// What was drawn last to tell those who wait apart.
     number: u64,
@@ -53,7 +57,7 @@ struct Waiting {
 }
 
 /// The right to go ahead. When it is dropped, it goes to the next.
-pub struct Turn(Option<Arc<Shared>>);
+pub struct Turn(Option<(Arc<Shared>, TenantName)>);
 
 /// A place in a tenant's queue, which is left when this is dropped.
 struct Place<'a> {
@@ -70,23 +74,17 @@ impl Turns {
     }
 
     /// A turn that can be had at once.
-    pub fn take_now(&self) -> Option<Turn> {
-        let mut queues = self.0.lock();
-        queues.n_free = queues.n_free.checked_sub(1)?;
-        Some(Turn(Some(Arc::clone(&self.0))))
+    pub fn take_now(&self, tenant: &TenantName) -> Option<Turn> {
+        let is_had = self.0.lock().have(tenant, self.0.places);
+        is_had.then(|| Turn(Some((Arc::clone(&self.0), tenant.clone()))))
     }
 
     /// Waits for a turn. Whoever stops waiting has left the queue.
     pub async fn take(&self, tenant: &TenantName) -> Result<Turn, Full> {
-        if let Some(turn) = self.take_now() {
-            return Ok(turn);
-        }
         let (place, turn) = {
             let mut queues = self.0.lock();
-            // One may have become free in between.
-            if queues.n_free > 0 {
-                queues.n_free -= 1;
-                return Ok(Turn(Some(Arc::clone(&self.0))));
+            if queues.have(tenant, self.0.places) {
+                return Ok(Turn(Some((Arc::clone(&self.0), tenant.clone()))));
             }
             let (number, turn) = queues.enter(tenant, self.0.places).ok_or(Full)?;
             (Place { shared: &self.0, tenant, number }, turn)
@@ -103,6 +101,30 @@ impl Turns {
 }
 
 impl Queues {
+    /// Takes a turn for a tenant, where there is one that it may have.
+    fn have(&mut self, tenant: &TenantName, places: Places) -> bool {
+        let n_own = self.held.get(tenant).copied().unwrap_or_default();
+        // Whoever of the tenant waits comes first.
+        let is_first = !self.of_tenants.contains_key(tenant);
+        let has = self.n_free > 0 && n_own < places.at_once_of_tenant.max(1) && is_first;
+        if has {
+            self.n_free -= 1;
+            *self.held.entry(tenant.clone()).or_default() += 1;
+        }
+        has
+    }
+
+    /// Gives a tenant's turn back.
+    fn give_back(&mut self, tenant: &TenantName) {
+        self.n_free += 1;
+        if let Some(n_own) = self.held.get_mut(tenant) {
+            *n_own -= 1;
+            if *n_own == 0 {
+                self.held.remove(tenant);
+            }
+        }
+    }
+
     /// Puts somebody at the end of a tenant's queue, where there is room.
     fn enter(
         &mut self,
@@ -149,42 +171,56 @@ impl Queues {
         taken
     }
 
-    /// Whose turn is next: the first of the tenant that has waited longest for its turn.
-    fn next(&mut self) -> Option<Waiting> {
-        let tenant = self.order.pop_front()?;
+    /// Whose turn is next: the first of the tenant that has waited longest for its turn, and may have one more.
+    fn next(&mut self, places: Places) -> Option<(TenantName, Waiting)> {
+        if self.n_free == 0 {
+            return None;
+        }
+        let n_own = |tenant: &TenantName| self.held.get(tenant).copied().unwrap_or_default();
+        let may = |tenant: &TenantName| n_own(tenant) < places.at_once_of_tenant.max(1);
+        let at = self.order.iter().position(may)?;
+        let tenant = self.order.remove(at)?;
         // Behind all others, as far as it still waits.
         self.order.push_back(tenant.clone());
-        self.leave(&tenant, VecDeque::pop_front)
+        let next = self.leave(&tenant, VecDeque::pop_front)?;
+        self.n_free -= 1;
+        *self.held.entry(tenant.clone()).or_default() += 1;
+        Some((tenant, next))
     }
 }
 
 impl Shared {
+    /// Gives the turns that are free to those who wait.
+    fn pass_on(self: &Arc<Self>) {
+        loop {
+            let next = self.lock().next(self.places);
+            let Some((tenant, next)) = next else { return };
+            if let Err(mut turn) = next.turn.send(Turn(Some((Arc::clone(self), tenant)))) {
+                // Whoever waited has left just now.
+                if let Some((_, tenant)) = turn.0.take() {
+                    self.lock().give_back(&tenant);
+                }
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queues> {
         // Queues are whole whatever panicked beside them.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Turn")
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
-        let Some(mut shared) = self.0.take() else { return };
-        loop {
-            let next = {
-                let mut queues = shared.lock();
-                let next = queues.next();
-                queues.n_free += usize::from(next.is_none());
-                next
-            };
-            let Some(next) = next else { return };
-            match next.turn.send(Turn(Some(shared))) {
-                Ok(()) => return,
-                // Whoever waited has left just now.
-                Err(mut turn) => match turn.0.take() {
-                    Some(back) => shared = back,
-                    None => return,
-                },
-            }
-        }
+        let Some((shared, tenant)) = self.0.take() else { return };
+        shared.lock().give_back(&tenant);
+        shared.pass_on();
     }
 }
 

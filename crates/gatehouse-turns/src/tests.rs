@@ -8,13 +8,14 @@ fn tenant(name: &str) -> TenantName {
 }
 
 fn turns(waiting_of_tenant: usize, waiting: usize) -> Turns {
-    Turns::new(Places { at_once: 1, waiting_of_tenant, waiting })
+    Turns::new(Places { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting })
 }
 
 /// Nobody waits, and all turns can be had.
 fn is_at_rest(turns: &Turns) -> bool {
     let queues = turns.0.lock();
     (queues.n_free, queues.n_waiting) == (1, 0)
+        && queues.held.is_empty()
         && queues.order.is_empty()
         && queues.of_tenants.is_empty()
 }
@@ -38,7 +39,7 @@ async fn what_does_not_fit_is_turned_away_and_the_rest_has_its_turn() {
 #[tokio::test]
 async fn a_tenant_waits_behind_its_own_and_one_of_each_other() {
     let turns = turns(100, 1000);
-    let held = turns.take_now().unwrap();
+    let held = turns.take_now(&tenant("first")).unwrap();
     let done = Arc::new(Mutex::new(Vec::new()));
     let (attacker, acme, rival) = (tenant("attacker"), tenant("acme"), tenant("rival"));
     let mut all = Vec::new();
@@ -64,7 +65,7 @@ async fn a_tenant_waits_behind_its_own_and_one_of_each_other() {
 #[tokio::test]
 async fn where_all_is_full_the_longest_queue_gives_way() {
     let (turns, attacker, acme) = (turns(4, 5), tenant("attacker"), tenant("acme"));
-    let held = turns.take_now().unwrap();
+    let held = turns.take_now(&tenant("first")).unwrap();
     let mut attacks: Vec<_> = (0..4).map(|_| Box::pin(turns.take(&attacker))).collect();
     for attack in &mut attacks {
         assert!(poll!(attack).is_pending());
@@ -84,7 +85,7 @@ async fn where_all_is_full_the_longest_queue_gives_way() {
 #[tokio::test]
 async fn whoever_leaves_frees_a_place_and_passes_a_turn_on() {
     let (turns, acme) = (turns(10, 10), tenant("acme"));
-    let held = turns.take_now().unwrap();
+    let held = turns.take_now(&tenant("first")).unwrap();
     let (mut leaves, mut is_late, mut stays) =
         (Box::pin(turns.take(&acme)), Box::pin(turns.take(&acme)), Box::pin(turns.take(&acme)));
     for waiting in [&mut leaves, &mut is_late, &mut stays] {
@@ -98,4 +99,24 @@ async fn whoever_leaves_frees_a_place_and_passes_a_turn_on() {
     drop(is_late);
     drop(stays.await.unwrap());
     assert!(is_at_rest(&turns));
+}
+
+#[tokio::test]
+async fn a_tenant_that_holds_its_turns_leaves_the_others_theirs() {
+    let places = Places { at_once: 4, at_once_of_tenant: 3, waiting_of_tenant: 10, waiting: 100 };
+    let (turns, attacker, acme) = (Turns::new(places), tenant("attacker"), tenant("acme"));
+    let mut held: Vec<Turn> = (0..3).map(|_| turns.take_now(&attacker).unwrap()).collect();
+    let mut fourth = Box::pin(turns.take(&attacker));
+    assert!(poll!(&mut fourth).is_pending(), "although one is free");
+    for _ in 0..5 {
+        drop(turns.take(&acme).await.unwrap());
+    }
+    assert!(poll!(&mut fourth).is_pending());
+    held.pop();
+    held.push(fourth.await.unwrap());
+    // One that was free for others only is had when its tenant gives one back.
+    let own = turns.take_now(&acme).unwrap();
+    assert!(turns.take_now(&tenant("third")).is_none());
+    drop((own, held));
+    assert_eq!(turns.0.lock().n_free, 4);
 }

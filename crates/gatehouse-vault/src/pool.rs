@@ -42,7 +42,10 @@ impl HashPool {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let at_once = n_cores.saturating_sub(1).max(1);
         let (waiting_of_tenant, waiting) = (WAITING_OF_TENANT_MAX, WAITING_MAX);
-        Self { turns: Turns::new(Places { at_once, waiting_of_tenant, waiting }), meter }
+        // They are short: nobody holds one for long.
+        let at_once_of_tenant = at_once;
+        let places = Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
+        Self { turns: Turns::new(places), meter }
     }
 
     /// Runs one slow hash when its turn comes.
@@ -81,7 +84,7 @@ impl HashPool {
 
     /// Waits for a turn, as long as somebody waits for the hash.
     async fn turn(&self, Asker { tenant, gone }: Asker<'_>) -> Result<Turn, Busy> {
-        if let Some(turn) = self.turns.take_now() {
+        if let Some(turn) = self.turns.take_now(tenant) {
             return Ok(turn);
         }
         let _waiting = Held::new(&self.meter.waiting);

@@ -91,6 +91,9 @@ impl Serve {
             return Ok(());
         }
         let telemetry = logging::start(&config.log, &config.traces)?;
+        if !config.core_dumps {
+            forbid_core_dumps();
+        }
         raise_open_files();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
@@ -124,9 +127,6 @@ impl Serve {
         };
         let server = Server::start(config, estate.as_ref(), offer).await;
         let server = server.map_err(|why| why.to_string())?;
-        if !config.core_dumps {
-            forbid_core_dumps();
-        }
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");

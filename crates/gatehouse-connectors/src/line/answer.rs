@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_turns::Turn;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::DETAIL_BYTES_MAX;
 use super::pause::retry_after;
@@ -34,7 +34,7 @@ pub struct Answer {
     /// What must not be told of it.
     pub(super) secrets: Secrets,
     /// Where it is large, its place among the few that may be there.
-    pub(super) _place: Option<Arc<OwnedSemaphorePermit>>,
+    pub(super) _place: Option<Arc<Turn>>,
 }
 
 impl Answer {

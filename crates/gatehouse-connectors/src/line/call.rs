@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::BytesMut;
+use gatehouse_core::TenantName;
 use http::StatusCode;
 use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
@@ -197,7 +198,7 @@ impl Mishap {
 /// Sends a request and reads all of its answer.
 pub(super) async fn exchange(
     ask: Ask,
-    outside: &Outside,
+    (outside, tenant): (&Outside, &TenantName),
     client: &Client,
     request: &Request,
     url: &Url,
@@ -241,7 +242,7 @@ pub(super) async fn exchange(
             return Err(too_large());
         }
         if place.is_none() && body.len() + chunk.len() > LARGE_BYTES {
-            place = Some(outside.place(ask).await.map_err(Mishap::crowded)?);
+            place = Some(outside.place(ask, tenant).await.map_err(Mishap::crowded)?);
         }
         body.extend_from_slice(&chunk);
     }

@@ -7,12 +7,11 @@ use std::time::Duration;
 use gatehouse_core::{CurrentSlice, TenantName};
 use gatehouse_turns::{Places, Turn, Turns};
 use reqwest::{Client, ClientBuilder, Url};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{AddressRules, Refused, Route};
 use super::allowance::SharedQuotas;
-use super::resolver::{Names, Resolver, names_of_machine};
+use super::resolver::{Names, Resolver, names_of_machine, proxies_of_environment};
 use super::witness::Witness;
 use crate::authorities::build_client;
 use crate::connector::Ask;
@@ -34,8 +33,17 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Most answers of more than [`LARGE_BYTES`] that are in memory at the same time. Nearly all are smaller.
 pub(super) const LARGE_ANSWERS_MAX: usize = 16;
 
+/// Most of them that are one tenant's.
+pub(super) const LARGE_ANSWERS_OF_TENANT_MAX: usize = 4;
+
 /// From how many bytes an answer is a large one.
 pub(super) const LARGE_BYTES: usize = 1 << 20;
+
+/// One in so many calls is one tenant's: its platforms may be slow.
+const TENANT_SHARE: usize = 4;
+
+/// How many they may always be.
+const TENANT_CALLS_MIN: usize = 16;
 
 /// How often it is told that this machine lacks what a connection takes: with every call it would fill the log.
 const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -46,7 +54,7 @@ pub struct Outside {
     /// A turn for each call that may be under way, over all accounts: tenants take turns with them.
     calls: Turns,
     /// A place for each large answer that may be there.
-    large_answers: Arc<Semaphore>,
+    large_answers: Turns,
     /// What platforms allow several lines together, and which part of every budget is this server's.
     pub(super) quotas: SharedQuotas,
     /// Who looks on.
@@ -79,11 +87,13 @@ impl Outside {
         names: Names,
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
-        let calls_at_once = calls_at_once.clamp(1, Semaphore::MAX_PERMITS);
+        let calls_at_once = calls_at_once.max(1);
         let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
         let rules = Arc::new(rules);
         let configure = |builder: ClientBuilder, is_plain: bool| {
-            let resolver = Resolver { names, rules: Arc::clone(&rules), is_plain };
+            // Without a proxy, nothing of the environment counts.
+            let proxies = if is_plain { Arc::default() } else { proxies_of_environment() };
+            let resolver = Resolver { names, rules: Arc::clone(&rules), is_plain, proxies };
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
@@ -102,13 +112,8 @@ impl Outside {
         };
         Ok(Self {
             rules: Arc::clone(&rules),
-            // Whoever waits has a deadline, and a tenant has only so many requests for products.
-            calls: Turns::new(Places {
-                at_once: calls_at_once,
-                waiting_of_tenant: usize::MAX,
-                waiting: usize::MAX,
-            }),
-            large_answers: Arc::new(Semaphore::new(LARGE_ANSWERS_MAX)),
+            calls: shared(calls_at_once, (calls_at_once / TENANT_SHARE).max(TENANT_CALLS_MIN)),
+            large_answers: shared(LARGE_ANSWERS_MAX, LARGE_ANSWERS_OF_TENANT_MAX),
             quotas: SharedQuotas::default(),
             witness: None,
             lack_told: Mutex::default(),
@@ -162,15 +167,21 @@ impl Outside {
     }
 
     /// Waits for a place for a large answer, which is held as long as the answer is there.
-    pub(super) async fn place(&self, ask: Ask) -> Result<OwnedSemaphorePermit, Failure> {
-        let places = Arc::clone(&self.large_answers);
-        let place = timeout_at(ask.deadline, places.acquire_owned()).await;
+    pub(super) async fn place(&self, ask: Ask, tenant: &TenantName) -> Result<Turn, Failure> {
+        let place = timeout_at(ask.deadline, self.large_answers.take(tenant)).await;
         place.ok().and_then(Result::ok).ok_or_else(|| {
             let words = "there was no time left to read a large answer: the server itself has too many of \
                          them under way";
             Failure::new(FailureKind::Timeout, words)
         })
     }
+}
+
+/// Turns for what tenants share, of which one has a part. Whoever waits has a deadline, and a tenant has only so many
+/// requests for products.
+fn shared(at_once: usize, at_once_of_tenant: usize) -> Turns {
+    let (waiting_of_tenant, waiting) = (usize::MAX, usize::MAX);
+    Turns::new(Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting })
 }
 
 impl fmt::Debug for Outside {

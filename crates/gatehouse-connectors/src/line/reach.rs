@@ -40,7 +40,7 @@ const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0
 const METADATA_V6_NETWORK: Network = Network::v6([0xfd00, 0xec2], 32);
 
 /// The networks that not all the world can reach.
-const INSIDE: [(Network, &str); 13] = [
+const INSIDE: [(Network, &str); 14] = [
     (Network::v4([127, 0, 0, 0], 8), THIS_MACHINE),
     (Network::v4([10, 0, 0, 0], 8), PRIVATE),
     (Network::v4([172, 16, 0, 0], 12), PRIVATE),
@@ -54,6 +54,8 @@ const INSIDE: [(Network, &str); 13] = [
     (Network::v6([0xfec0, 0], 10), PRIVATE),
     (Network::v6([0xfe80, 0], 10), "a link-local address"),
     (Network::v6([0x100, 0], 64), RESERVED),
+    // Teredo: what a gateway makes of it is hidden in the address.
+    (Network::v6([0x2001, 0], 32), RESERVED),
 ];
 
 const PRIVATE: &str = "a private network";
@@ -96,6 +98,9 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
     } else if let Some(mapped) = address.to_ipv4_mapped() {
         // The system connects to the IPv4 address itself.
         reach_v4(mapped)
+    } else if let [0x64, 0xff9b, 1, ..] = address.segments() {
+        // A network's own NAT64 (RFC 8215): only its operator knows where in it the IPv4 address stands.
+        Reach::Inside(RESERVED)
     } else if let Some(embedded) = embedded(address) {
         match reach_v4(embedded) {
             // The gateway that translates it is another machine, so it is that one's loopback.
@@ -113,7 +118,7 @@ fn inside_or_world(address: IpAddr) -> Reach {
 }
 
 /// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765),
-/// NAT64 with the known prefixes (RFC 6052, RFC 8215), 6to4.
+/// NAT64 with the well-known prefix (RFC 6052), 6to4.
 pub(super) fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -123,7 +128,6 @@ pub(super) fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
         [0, 0, 0, 0, 0, 0, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-        | [0x64, 0xff9b, 1, _, _, _, high, low]
         | [0x2002, high, low, ..] => Some(of(high, low)),
         _ => None,
     }

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::AddressRules;
@@ -21,6 +22,8 @@ pub(super) struct Resolver {
     pub(super) rules: Arc<AddressRules>,
     /// Whether platforms are asked without encryption, so that only the allowed networks are gone to.
     pub(super) is_plain: bool,
+    /// The proxies that the environment names: an operator's word, wherever they are.
+    pub(super) proxies: Arc<[String]>,
 }
 
 /// Tells what a name means.
@@ -44,13 +47,29 @@ pub(super) fn names_of_machine(name: Name) -> Found {
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
+        let is_proxy = self.proxies.iter().any(|it| it.eq_ignore_ascii_case(name.as_str()));
         let found = (self.names)(name);
         let (rules, is_plain) = (Arc::clone(&self.rules), self.is_plain);
         Box::pin(async move {
-            let allowed = allowed(&rules, is_plain, found.await?)?;
+            let found = found.await?;
+            let allowed = if is_proxy { found } else { allowed(&rules, is_plain, found)? };
             Ok(Box::new(allowed.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
     }
+}
+
+/// The host names of the proxies that the environment names.
+pub(super) fn proxies_of_environment() -> Arc<[String]> {
+    let variables =
+        ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let named = variables.iter().filter_map(|it| std::env::var(it).ok());
+    named.filter_map(|it| host_of_proxy(&it)).collect()
+}
+
+/// The host of a proxy, whose scheme may be left out.
+fn host_of_proxy(text: &str) -> Option<String> {
+    let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    Url::parse(&whole).ok()?.host_str().map(str::to_owned)
 }
 
 /// Those addresses of a name that may be gone to.

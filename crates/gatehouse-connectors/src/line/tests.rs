@@ -25,7 +25,7 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use rustix::io::Errno;
 
 use self::platform::{Platform, Play, reply};
-use super::outside::{LARGE_ANSWERS_MAX, LARGE_BYTES};
+use super::outside::{LARGE_ANSWERS_OF_TENANT_MAX, LARGE_BYTES};
 use super::resolver::{Names, names_of_machine};
 use super::standing::CHANCE_MIN;
 use super::standing::QUIET_MAX;

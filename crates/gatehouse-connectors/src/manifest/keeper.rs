@@ -207,7 +207,7 @@ async fn begin(
         let body = serde_json::from_slice(&answer.body).unwrap_or_default();
         let meaning = errors.meaning(answer.status, &body);
         if meaning != Meaning::Fine {
-            return Err(refusal(&answer, meaning, errors.message(&body)));
+            return Err(refusal(&answer, meaning, errors));
         }
         for (name, source) in &step.take {
             // The rest of the answer may be a secret: none of it is told.
@@ -235,13 +235,13 @@ async fn begin(
     Ok(Begun { values, began, ends, worked: AtomicU8::new(0), renewed_for: None })
 }
 
-fn refusal(answer: &Answer, meaning: Meaning, message: Option<String>) -> NotBegun {
+fn refusal(answer: &Answer, meaning: Meaning, errors: &Errors) -> NotBegun {
     let status = answer.status;
-    let words = message.map(|it| format!(": {it}")).unwrap_or_default();
-    let mut failure = answer.failure(format!(
-        "the platform answered {} to the log-in of the account{words}",
-        status.as_u16()
-    ));
+    let (code, message) = (errors.code(answer.document()), errors.message(answer.document()));
+    let words = message.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    let words =
+        format!("the platform answered {} to the log-in of the account{words}", status.as_u16());
+    let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
     let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
     if meaning == Meaning::Throttled {
         // The credentials may well be right.

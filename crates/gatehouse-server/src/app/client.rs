@@ -55,13 +55,14 @@ impl App {
         else {
             return Ok(None);
         };
-        if let Some((client, hash)) = self.store.client(id.tenant(), &id).await?
-            && self.check_secret(gone, &client, &hash, &secret).await?
-        {
+        let Some((client, hash)) = self.store.client(id.tenant(), &id).await? else {
+            return Ok(None);
+        };
+        if self.check_secret(gone, &client, &hash, &secret).await? {
             return Ok(Some(client));
         }
         let counted = self.guesses.begin(Guessed::Client, id.tenant(), &id.to_string());
-        counted.map(|_| None).map_err(Error::TooManyGuesses)
+        counted.map(|_| None).map_err(|wait| Error::TooManyGuesses(wait, None))
     }
 
     /// Whether the secret is the client's. A right one is hashed again under the first master key, where a former

@@ -68,7 +68,7 @@ pub enum Error {
     UnderWay(RequestKey),
     /// A secret was guessed wrongly so often that none is looked at for so long.
     #[error("too many failed checks of this name: none is looked at for {} s", seconds(*.0))]
-    TooManyGuesses(Duration),
+    TooManyGuesses(Duration, Option<AccessId>),
     /// Others change the account all the time.
     #[error("the account `{0}` is being changed by others; try again")]
     AccountChanging(String),

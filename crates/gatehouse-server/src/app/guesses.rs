@@ -21,8 +21,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// How long is waited at most.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Names in one generation; two generations are kept. A try that is counted is a slow hash: to have a name forgotten, an
-/// attacker would have to make the server hash for a quarter of an hour.
+/// Names in one generation; two generations are kept. A try at an access that is counted is a slow hash: to have a name
+/// forgotten, an attacker would have to make the server hash for a quarter of an hour. Clients are counted that exist.
 const GENERATION: usize = 65_536;
 
 /// Who guesses whose secrets.
@@ -32,7 +32,9 @@ pub(crate) struct Guesses {
     slice: CurrentSlice,
     /// Names are told apart by these, which no attacker knows.
     hashers: [RandomState; 2],
-    names: Mutex<Generations>,
+    /// Apart from each other: trying a client's secret costs next to nothing, and must not have accesses forgotten.
+    accesses: Mutex<Generations>,
+    clients: Mutex<Generations>,
 }
 
 /// A name, told apart from others.
@@ -55,7 +57,7 @@ struct Tries {
 }
 
 /// Whose secret is tried.
-#[derive(Clone, Copy, Debug, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Guessed {
     /// That of an access, by its username.
     Access,
@@ -67,13 +69,14 @@ pub(crate) enum Guessed {
 #[must_use]
 pub(crate) struct Try<'a> {
     guesses: &'a Guesses,
+    whose: Guessed,
     name: Option<Name>,
 }
 
 impl Guesses {
     pub(crate) fn new(free: u32, slice: CurrentSlice) -> Self {
         let hashers = [RandomState::new(), RandomState::new()];
-        Self { free, slice, hashers, names: Mutex::default() }
+        Self { free, slice, hashers, accesses: Mutex::default(), clients: Mutex::default() }
     }
 
     /// Begins a try, or says how long none is looked at.
@@ -84,20 +87,20 @@ impl Guesses {
         name: &str,
     ) -> Result<Try<'_>, Duration> {
         if self.free == 0 {
-            return Ok(Try { guesses: self, name: None });
+            return Ok(Try { guesses: self, whose, name: None });
         }
-        let name = self.hashers.each_ref().map(|it| it.hash_one((whose, tenant, name)));
-        self.count(name, Instant::now())?;
-        Ok(Try { guesses: self, name: Some(name) })
+        let name = self.hashers.each_ref().map(|it| it.hash_one((tenant, name)));
+        self.count(whose, name, Instant::now())?;
+        Ok(Try { guesses: self, whose, name: Some(name) })
     }
 
-    fn count(&self, name: Name, now: Instant) -> Result<(), Duration> {
+    fn count(&self, whose: Guessed, name: Name, now: Instant) -> Result<(), Duration> {
         let slice = self.slice.get();
         // In that time as many would have been let through at the slowest.
-        let forgotten_after = LONGEST_WAIT * self.free;
+        let forgotten_after = LONGEST_WAIT * self.free.max(2) * slice.of();
         let (free, _) = slice.calls(self.free, FIRST_WAIT);
-        let mut names = self.lock();
-        let known = names.get(name).filter(|it| now < it.last + forgotten_after);
+        let mut names = self.lock(whose);
+        let known = names.get(name).filter(|it| now < it.next.max(it.last + forgotten_after));
         let mut tries = known.unwrap_or(Tries { n: 0, last: now, next: now });
         if now < tries.next {
             return Err(tries.next - now);
@@ -111,12 +114,12 @@ impl Guesses {
         Ok(())
     }
 
-    fn forget(&self, name: Name) {
-        self.lock().remove(name);
+    fn forget(&self, whose: Guessed, name: Name) {
+        self.lock(whose).remove(name);
     }
 
-    fn give_back(&self, name: Name) {
-        let mut names = self.lock();
+    fn give_back(&self, whose: Guessed, name: Name) {
+        let mut names = self.lock(whose);
         if let Some(mut tries) = names.get(name) {
             tries.n = tries.n.saturating_sub(1);
             tries.next = tries.last;
@@ -124,9 +127,13 @@ impl Guesses {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Generations> {
+    fn lock(&self, whose: Guessed) -> MutexGuard<'_, Generations> {
+        let names = match whose {
+            Guessed::Access => &self.accesses,
+            Guessed::Client => &self.clients,
+        };
         // Counts are whole whatever panicked beside them.
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,14 +147,14 @@ impl Try<'_> {
     /// It was right.
     pub(crate) fn succeed(self) {
         if let Some(name) = self.name {
-            self.guesses.forget(name);
+            self.guesses.forget(self.whose, name);
         }
     }
 
     /// It was not looked at.
     pub(crate) fn give_back(self) {
         if let Some(name) = self.name {
-            self.guesses.give_back(name);
+            self.guesses.give_back(self.whose, name);
         }
     }
 }

@@ -22,8 +22,8 @@ impl App {
     ) -> Result<Access, Error> {
         let tenant = asker.tenant;
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
-            let guess =
-                self.guess(tenant, username, self.vault.pretends_slow(username.as_str()))?;
+            let is_slow = self.vault.pretends_slow(username.as_str());
+            let guess = self.guess(tenant, username, None, is_slow)?;
             let nothing = self.vault.check_nothing(asker, username.as_str(), password).await;
             looked_at(guess, nothing)?;
             return Err(self.refuse(tenant, None).await?);
@@ -31,7 +31,7 @@ impl App {
         let id = stored.access.id;
         let is_slow = self.vault.is_slow(&stored.password);
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
-            let guess = self.guess(tenant, username, is_slow)?;
+            let guess = self.guess(tenant, username, Some(id), is_slow)?;
             // Not by what is remembered: that would be quick for the right password alone.
             let checked = match self.vault.check_afresh(asker, &stored.password, password).await {
                 Err(VaultError::UnknownKey) => {
@@ -44,7 +44,7 @@ impl App {
             return Err(self.refuse(tenant, Some(id)).await?);
         };
         if !self.vault.remembers(&stored.password, password) {
-            let guess = self.guess(tenant, username, is_slow)?;
+            let guess = self.guess(tenant, username, Some(id), is_slow)?;
             let (guess, is_right) =
                 looked_at(guess, self.check_password(asker, &stored, password).await)?;
             if !is_right {
@@ -67,13 +67,14 @@ impl App {
         &self,
         tenant: &TenantName,
         username: &Username,
+        access: Option<AccessId>,
         is_slow: bool,
     ) -> Result<Option<Try<'_>>, Error> {
         if !is_slow {
             return Ok(None);
         }
         let begun = self.guesses.begin(Guessed::Access, tenant, username.as_str());
-        begun.map(Some).map_err(Error::TooManyGuesses)
+        begun.map(Some).map_err(|wait| Error::TooManyGuesses(wait, access))
     }
 
     /// Whether the password is the access's. One that was hashed with a master key that is gone is nobody's.

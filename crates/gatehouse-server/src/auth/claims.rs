@@ -39,8 +39,8 @@ pub(super) struct Bounds {
 }
 
 /// What access tokens call themselves: RFC 7519's word, and RFC 9068's.
-const ACCESS_TOKEN_TYPES: [&str; 2] = ["JWT", ACCESS_TOKEN];
-const ACCESS_TOKEN: &str = "at+jwt";
+const ACCESS_TOKEN_TYPES: [&str; 2] = [ANY_TOKEN, "at+jwt"];
+const ANY_TOKEN: &str = "JWT";
 
 /// When a token is good, in seconds since 1970. Numeric dates may have fractions.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +67,19 @@ impl ClaimRules {
         let typ = token_type(token);
         // A media type may be written without its beginning (RFC 7515, section 4.1.9).
         let typ = typ.as_deref().map(|it| it.strip_prefix("application/").unwrap_or(it));
-        let is = |word: &str| typ.is_none_or(|typ| word.eq_ignore_ascii_case(typ));
-        let is_taken = match &bounds.token_types {
+        let is = |word: &str| typ.is_some_and(|typ| word.eq_ignore_ascii_case(typ));
+        let is_listed = match &bounds.token_types {
             Some(types) => types.iter().any(|it| is(it)),
-            None => {
-                let says_access = typ.is_some_and(|it| it.eq_ignore_ascii_case(ACCESS_TOKEN))
-                    || claims.get("typ").and_then(Value::as_str) == Some("Bearer");
-                let has = |name: &&str| claims.contains_key(*name);
-                let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
-                    || (has(&"nonce") && !says_access)
-                    || claims.get("typ").and_then(Value::as_str) == Some("ID");
-                ACCESS_TOKEN_TYPES.into_iter().any(is) && !is_for_sign_in
-            }
+            None => typ.is_none() || ACCESS_TOKEN_TYPES.into_iter().any(is),
         };
-        if is_taken { Ok(()) } else { Err(Unknown::NotForAccess) }
+        // A name of its own says what it is; `JWT` and none say nothing.
+        let is_named = typ.is_some() && !is(ANY_TOKEN);
+        let claimed = claims.get("typ").and_then(Value::as_str);
+        let has = |name: &&str| claims.contains_key(*name);
+        let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
+            || (has(&"nonce") && claimed != Some("Bearer"))
+            || claimed == Some("ID");
+        if is_listed && (is_named || !is_for_sign_in) { Ok(()) } else { Err(Unknown::NotForAccess) }
     }
 
     /// What tells a token from others, as far as trust in it can end.

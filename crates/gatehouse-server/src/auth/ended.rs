@@ -16,9 +16,6 @@ use super::{Caller, Unknown};
 /// How often it is looked: what has ended is refused within a second.
 const LOOK_INTERVAL: Duration = Duration::from_millis(400);
 
-/// How far back is looked: what was written down may become visible later than what came after it.
-const OVERLAP_MILLISECONDS: i64 = 60_000;
-
 /// Whose tokens are refused. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
 pub struct EndedTrust(Arc<RwLock<Lists>>);
@@ -29,7 +26,6 @@ struct Lists {
     clients: HashMap<String, Timestamp>,
     tenants: HashMap<String, Timestamp>,
     tokens: HashMap<String, Timestamp>,
-    latest: Option<Timestamp>,
 }
 
 /// What tells a token from others, as far as trust in it can end.
@@ -46,7 +42,6 @@ impl EndedTrust {
     /// Takes up what has ended.
     pub(crate) fn add(&self, ended: Ended) {
         let mut lists = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        lists.latest = lists.latest.max(Some(ended.at));
         let list = match ended.kind {
             EndedKind::Client => &mut lists.clients,
             EndedKind::Tenant => &mut lists.tenants,
@@ -56,12 +51,9 @@ impl EndedTrust {
         *at = ended.at.max(*at);
     }
 
-    /// Looks for what has ended since it was last looked.
+    /// Looks for what has ended.
     pub(crate) async fn look(&self, store: &Store) -> Result<(), StoreError> {
-        let latest = self.0.read().unwrap_or_else(PoisonError::into_inner).latest;
-        let since =
-            latest.map_or(Timestamp::EPOCH, |it| it.plus_milliseconds(-OVERLAP_MILLISECONDS));
-        for ended in store.ended_since(since).await? {
+        for ended in store.ended().await? {
             self.add(ended);
         }
         Ok(())
@@ -91,9 +83,6 @@ impl EndedTrust {
         token: &TokenName,
     ) -> Result<Arc<Caller>, Unknown> {
         let lists = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if lists.latest.is_none() {
-            return Ok(Arc::clone(caller));
-        }
         let is_revoked = token.id.as_ref().is_some_and(|id| lists.tokens.contains_key(id));
         if is_revoked || (token.is_own && lists.clients.contains_key(&caller.subject)) {
             return Err(Unknown::Ended);

@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 
 use crate::config::Limits;
 
-/// Most bytes of large bodies that are held at a time; two of the largest always fit. What is no larger than an object
+/// Most bytes of large bodies that are held at a time; three of the largest always fit, two of one tenant. What is no larger than an object
 /// may be is bounded by how many requests there are.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// One in so many is one tenant's, or one of the largest bodies.
+/// One in so many is one tenant's, where that has room for two of the largest bodies.
 const TENANT_SHARE: u64 = 4;
 
 /// What room is given out in.
@@ -64,8 +64,8 @@ pub(crate) struct Room {
 impl LargeBodies {
     pub(crate) fn new(limits: &Limits) -> Self {
         let largest = units(limits.body_bytes);
-        let all = units(BYTES_MAX).max(2 * largest);
-        let sizes = Sizes { all, of_tenant: (all / TENANT_SHARE).max(largest), largest };
+        let all = units(BYTES_MAX).max(3 * largest);
+        let sizes = Sizes { all, of_tenant: (all / TENANT_SHARE).max(2 * largest), largest };
         Self(Arc::new(Inner { bodies: Mutex::default(), freed: Notify::new(), sizes }))
     }
 

@@ -18,6 +18,7 @@ use super::oauth_error::OAuthError;
 use super::problem::{ErrorStyle, Problem};
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
+use crate::app::Error;
 use crate::auth::Grant;
 
 pub(super) const TOKEN: Operation = Operation {
@@ -61,7 +62,11 @@ async fn give(call: Call) -> Result<Reply, Problem> {
     }
     let (id, secret) = credentials(call.headers(), &form)?;
     let client = call.app().recognise_client(&call.gone, &id, &secret).await;
-    let client = client.inspect_err(|_| tell_of_refusal(&call, &id, "too many failed checks"))?;
+    let client = client.inspect_err(|why| {
+        if matches!(why, Error::TooManyGuesses(..)) {
+            tell_of_refusal(&call, &id, "too many failed checks");
+        }
+    })?;
     let client = client.ok_or_else(|| {
         tell_of_refusal(&call, &id, "refused");
         unknown_client()

@@ -265,7 +265,7 @@ impl From<Error> for Problem {
                     .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
             }
             Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
-            Error::TooManyGuesses(wait) => {
+            Error::TooManyGuesses(wait, _) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many failed checks", detail)
                     .with(header::RETRY_AFTER, &seconds(wait).to_string())
             }

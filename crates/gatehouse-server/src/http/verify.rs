@@ -51,7 +51,7 @@ async fn check(call: Call) -> Result<Reply, Problem> {
 fn tell_of_refusal(call: &Call, why: &Error) {
     let (reason, access) = match why {
         Error::CredentialsRefused(access) => ("refused", *access),
-        Error::TooManyGuesses(_) => ("too many failed checks", None),
+        Error::TooManyGuesses(_, access) => ("too many failed checks", *access),
         _ => return,
     };
     tracing::info!(

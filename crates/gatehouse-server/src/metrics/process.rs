@@ -2,7 +2,7 @@
 //! from `/proc` whenever somebody looks; where there is none they stay at zero.
 
 use std::fs;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
@@ -24,7 +24,6 @@ pub(super) struct ProcessMeter {
     open_fds: IntGauge,
     max_fds: IntGauge,
     threads: IntGauge,
-    files: Mutex<Option<Dir>>,
 }
 
 impl ProcessMeter {
@@ -47,7 +46,6 @@ impl ProcessMeter {
             open_fds: gauge("process_open_fds", "Open file descriptors"),
             max_fds: gauge("process_max_fds", "File descriptors that may be open"),
             threads: gauge("process_threads", "Threads of the process"),
-            files: Mutex::new(open_files_directory()),
         }
     }
 
@@ -79,14 +77,14 @@ impl ProcessMeter {
         set(&self.resident_bytes, kibibytes("VmRSS:"));
         set(&self.virtual_bytes, kibibytes("VmSize:"));
         set(&self.max_fds, number_after(&read("/proc/self/limits"), "Max open files"));
-        set(&self.open_fds, self.open_files().and_then(|it| i64::try_from(it).ok()));
+        set(&self.open_fds, Self::open_files().and_then(|it| i64::try_from(it).ok()));
     }
 }
 
 impl ProcessMeter {
     /// How many files are open, this directory aside.
-    fn open_files(&self) -> Option<usize> {
-        let mut directory = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+    fn open_files() -> Option<usize> {
+        let mut directory = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = directory.as_mut()?;
         directory.rewind();
         let is_number = |name: &[u8]| name.iter().all(u8::is_ascii_digit);
@@ -96,9 +94,14 @@ impl ProcessMeter {
 }
 
 /// The directory of the process's open files. Opened once: later the process may no longer be allowed to.
-fn open_files_directory() -> Option<Dir> {
-    let directory = fs::File::open("/proc/self/fd").ok()?;
-    Dir::new(directory).ok()
+static OPEN_FILES: LazyLock<Mutex<Option<Dir>>> = LazyLock::new(|| {
+    let directory = fs::File::open("/proc/self/fd").ok();
+    Mutex::new(directory.and_then(|it| Dir::new(it).ok()))
+});
+
+/// Opens what the figures are read from, while that is allowed.
+pub(crate) fn open_figures() {
+    LazyLock::force(&OPEN_FILES);
 }
 
 /// What the kernel tells of a process in `stat`.

@@ -5,11 +5,15 @@ use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
 
+#[cfg(target_os = "linux")]
+use crate::metrics::open_figures;
+
 /// Has the system write no copy of the process when it crashes, and lets nobody but root look into it.
 ///
-/// After the figures of the process are set up: what they read of it has to be opened before.
+/// First of all, before there is a key in memory.
 #[cfg(target_os = "linux")]
 pub fn forbid_core_dumps() {
+    open_figures();
     let limit = Rlimit { current: Some(0), maximum: getrlimit(Resource::Core).maximum };
     let forbidden = setrlimit(Resource::Core, limit)
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));

@@ -32,6 +32,9 @@ const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// What a client of HTTP/2 says first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/// How many bytes of answers keep a connection of HTTP/2 that has no request under way.
+const ANSWERED_BYTES: usize = 1024;
+
 /// The kinds of frames in HTTP/2 that are the small talk of a connection, and no part of an answer: settings, pings, and
 /// how much may be sent.
 const SMALL_TALK: [u8; 3] = [0x4, 0x6, 0x8];
@@ -56,6 +59,8 @@ pub(super) struct Wire<Io> {
     /// Runs while the client doesn't read.
     write_timer: Option<Pin<Box<Sleep>>>,
     pace: Pace,
+    /// How many bytes of answers went out in HTTP/2 since that counted last.
+    n_answered: usize,
     /// What goes out in place of hyper's words, and how much of it has gone.
     instead: Option<(Vec<u8>, usize)>,
     /// Set when the last word has been said, or is about to be.
@@ -85,7 +90,8 @@ impl Pace {
     fn deadline(&mut self) -> Instant {
         let since = *self.waits_since.get_or_insert_with(Instant::now);
         let bought = Duration::from_secs(self.n_bytes / READ_BYTES_PER_SECOND);
-        since + (WRITE_TIMEOUT + bought).saturating_sub(self.waited)
+        // None waits longer than that at a stretch, however much was read before.
+        since + (WRITE_TIMEOUT + bought).saturating_sub(self.waited).min(WRITE_TIMEOUT)
     }
 
     /// Notes that the client reads on.
@@ -116,6 +122,7 @@ impl<Io> Wire<Io> {
             read_timer: None,
             write_timer: None,
             pace: Pace::default(),
+            n_answered: 0,
             instead: None,
             farewell: None,
         }
@@ -313,7 +320,12 @@ impl<Io: AsyncWrite + Unpin> Wire<Io> {
         if let Poll::Ready(Ok(n)) = &written {
             self.pace.n_bytes += *n as u64;
             if self.is_http2() && *n > 0 && !is_small_talk() {
-                self.activity.touch();
+                self.n_answered += *n;
+                // A client that lets drops through is as idle as one that lets nothing through.
+                if self.n_answered >= ANSWERED_BYTES {
+                    self.n_answered = 0;
+                    self.activity.touch();
+                }
             }
         }
         written

@@ -11,7 +11,7 @@ fn tenant(name: &str) -> TenantName {
 
 /// A pool that makes one hash at a time, and is making one until the sender says so.
 async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>) {
-    let places = Places { at_once: 1, waiting_of_tenant, waiting: 100 };
+    let places = Places { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
     let pool = HashPool { turns: Turns::new(places), meter: Arc::new(VaultMeter::new()) };
     let pool = Arc::new(pool);
     let (open, gate) = mpsc::channel::<()>();

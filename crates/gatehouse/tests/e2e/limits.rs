@@ -6,6 +6,7 @@ use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
 use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
 
 /// Sends a byte now and then until the server has had enough, and sees that others are answered all the while.
 async fn dribble_beside_others(mut slow: Socket, server: &Server) -> String {
@@ -254,21 +255,36 @@ async fn no_core_dump_is_written_of_the_process() {
     let core = |server: &Server| {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
         let line = limits.lines().find(|it| it.starts_with("Max core file size")).unwrap();
-        line.split_whitespace().nth(4).unwrap().to_owned()
+        let mut numbers = line.split_whitespace().skip(4).map(str::to_owned);
+        [numbers.next().unwrap(), numbers.next().unwrap()]
     };
-    let server = place.serve();
-    assert_eq!(core(&server), "0");
+    // As where the system writes dumps of whatever crashes.
+    let start = |allows: &str| {
+        let serve = place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -S -c \"$(ulimit -H -c)\"; exec \"$0\" \"$@\""]);
+        command.arg(serve.get_program()).args(serve.get_args()).current_dir(place.path(""));
+        for (name, value) in serve.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("GATEHOUSE_CORE_DUMPS", allows);
+        place.start_as(command, Stdio::null())
+    };
+    let allowing = start("true");
+    let [soft, hard] = core(&allowing);
+    assert_eq!(soft, hard, "nothing is forbidden");
+    drop(allowing);
+    let server = start("false");
+    assert_eq!(core(&server)[0], "0");
     // Whoever isn't root can't look into it either, although it is theirs.
-    let is_root = std::fs::metadata("/proc/self").map(|it| it.uid()).unwrap() == 0;
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     let environment = std::fs::read(format!("/proc/{}/environ", server.id()));
     assert_eq!(environment.is_ok(), is_root);
     // The figure of open files is still there.
     let figures = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
     let open = figures.lines().find_map(|it| it.strip_prefix("process_open_fds ")).unwrap();
     assert!(open.parse::<u32>().unwrap() > 5, "{open}");
-    drop(server);
-    let server = place.serve_set(&[("CORE_DUMPS", "true")]);
-    let own = std::fs::read_to_string("/proc/self/limits").unwrap();
-    let own = own.lines().find(|it| it.starts_with("Max core file size")).unwrap();
-    assert_eq!(core(&server), own.split_whitespace().nth(4).unwrap());
 }

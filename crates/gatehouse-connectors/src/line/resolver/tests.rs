@@ -50,3 +50,26 @@ fn a_name_that_leads_nowhere_else_is_refused_with_the_reason() {
 fn a_name_without_addresses_is_not_refused_for_them() {
     assert_eq!(resolved(&here(), true, &[]), Ok(Vec::new()));
 }
+
+#[test]
+fn a_proxy_is_known_by_its_host() {
+    let cases = [
+        ("http://proxy.corp:3128", Some("proxy.corp")),
+        ("proxy.corp:3128", Some("proxy.corp")),
+        ("https://ann:secret@Proxy.corp/", Some("proxy.corp")),
+        ("", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(host_of_proxy(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_may_be_inside_and_nothing_else_may() {
+    let names: Names = |_| Box::pin(async { Ok(vec![[10, 0, 0, 7].into()]) });
+    let (rules, proxies) = (Arc::default(), ["proxy.corp".to_owned()].into());
+    let resolver = Resolver { names, rules, is_plain: false, proxies };
+    let resolve = async |name: &str| resolver.resolve(name.parse().unwrap()).await.is_ok();
+    assert!(resolve("proxy.corp").await);
+    assert!(!resolve("inside.corp").await);
+}

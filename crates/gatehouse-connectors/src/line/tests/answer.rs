@@ -65,17 +65,17 @@ async fn few_large_answers_are_there_at_once() {
         reply(200, "", if head.starts_with("GET /small") { &small } else { &large })
     })
     .await;
-    let limits = Limits { calls_at_once: 2 * LARGE_ANSWERS_MAX as u32, ..UNLIMITED };
+    let limits = Limits { calls_at_once: 2 * LARGE_ANSWERS_OF_TENANT_MAX as u32, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
-    let calls = (0..LARGE_ANSWERS_MAX).map(|_| get(&line, patient()));
+    let calls = (0..LARGE_ANSWERS_OF_TENANT_MAX).map(|_| get(&line, patient()));
     let answers = futures_util::future::join_all(calls).await;
     let mut answers: Vec<Answer> = answers.into_iter().map(Result::unwrap).collect();
-    for _ in 0..LARGE_ANSWERS_MAX {
+    for _ in 0..LARGE_ANSWERS_OF_TENANT_MAX {
         platform.request().await;
     }
     // Every place is taken; what isn't large needs none.
     let ask = Ask::until(Instant::now());
-    let failure = line.outside.place(ask).await.unwrap_err();
+    let failure = line.outside.place(ask, line.meter.tenant()).await.unwrap_err();
     let expected = "there was no time left to read a large answer: the server itself has too many of them \
                     under way";
     assert_eq!(failure, Failure::new(FailureKind::Timeout, expected));
@@ -86,9 +86,10 @@ async fn few_large_answers_are_there_at_once() {
     // A copy holds the place as well.
     let copy = answers[0].clone();
     answers.truncate(1);
-    let places: Vec<_> = std::iter::repeat_with(|| line.outside.place(patient()))
-        .take(LARGE_ANSWERS_MAX - 1)
-        .collect();
+    let places: Vec<_> =
+        std::iter::repeat_with(|| line.outside.place(patient(), line.meter.tenant()))
+            .take(LARGE_ANSWERS_OF_TENANT_MAX - 1)
+            .collect();
     let places = futures_util::future::join_all(places).await;
     drop(answers);
     let mut last = Box::pin(get(&line, patient()));
@@ -107,7 +108,8 @@ async fn large_answers_without_a_place_say_nothing_about_the_platform() {
     let large = " ".repeat(LARGE_BYTES + 1);
     let platform = Platform::new(move |_, _| reply(200, "", &large)).await;
     let line = line(&platform.url());
-    let taken = (0..LARGE_ANSWERS_MAX).map(|_| line.outside.place(patient()));
+    let taken = (0..LARGE_ANSWERS_OF_TENANT_MAX)
+        .map(|_| line.outside.place(patient(), line.meter.tenant()));
     let taken = futures_util::future::join_all(taken).await;
     // Time enough to answer, so that a platform which doesn't would be blamed.
     let ask = Ask::until(Instant::now() + 2 * CHANCE_MIN);

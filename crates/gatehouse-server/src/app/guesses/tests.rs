@@ -13,20 +13,24 @@ fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
     let guesses = guesses(10, Slice::WHOLE);
     let mut now = Instant::now();
     for n in 0..10 {
-        assert_eq!(guesses.count(NAME, now), Ok(()), "{n}");
+        assert_eq!(guesses.count(Guessed::Access, NAME, now), Ok(()), "{n}");
     }
     for seconds in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
         let wait = Duration::from_secs(seconds);
-        assert_eq!(guesses.count(NAME, now), Err(wait));
-        assert_eq!(guesses.count(NAME, now + wait / 2), Err(wait / 2), "asking makes it no longer");
-        assert_eq!(guesses.count([1, 3], now), Ok(()), "another name");
-        guesses.forget([1, 3]);
+        assert_eq!(guesses.count(Guessed::Access, NAME, now), Err(wait));
+        assert_eq!(
+            guesses.count(Guessed::Access, NAME, now + wait / 2),
+            Err(wait / 2),
+            "asking makes it no longer"
+        );
+        assert_eq!(guesses.count(Guessed::Access, [1, 3], now), Ok(()), "another name");
+        guesses.forget(Guessed::Access, [1, 3]);
         now += wait;
-        assert_eq!(guesses.count(NAME, now), Ok(()));
+        assert_eq!(guesses.count(Guessed::Access, NAME, now), Ok(()));
     }
-    assert!(guesses.count(NAME, now + Duration::from_secs(59)).is_err());
+    assert!(guesses.count(Guessed::Access, NAME, now + Duration::from_secs(59)).is_err());
     now += 10 * LONGEST_WAIT;
-    let n_free = (0..20).filter(|_| guesses.count(NAME, now).is_ok()).count();
+    let n_free = (0..20).filter(|_| guesses.count(Guessed::Access, NAME, now).is_ok()).count();
     assert_eq!(n_free, 10, "what is long ago is forgotten");
 }
 
@@ -42,7 +46,7 @@ fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
     assert!(begin().is_err());
     assert!(guesses.begin(Guessed::Client, &tenant, "pump").is_ok());
     assert!(guesses.begin(Guessed::Access, &"rival".parse().unwrap(), "pump").is_ok());
-    guesses.lock().young.clear();
+    guesses.lock(Guessed::Access).young.clear();
     drop(begin().unwrap());
     begin().unwrap().succeed();
     assert!(begin().is_ok() && begin().is_ok());
@@ -52,9 +56,9 @@ fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
 fn of_several_servers_each_has_its_slice() {
     let guesses = guesses(10, Slice::new(2, 3).unwrap());
     let now = Instant::now();
-    let n_free = (0..20).filter(|_| guesses.count(NAME, now).is_ok()).count();
+    let n_free = (0..20).filter(|_| guesses.count(Guessed::Access, NAME, now).is_ok()).count();
     assert_eq!(n_free, 3);
-    assert_eq!(guesses.count(NAME, now), Err(Duration::from_secs(3)));
+    assert_eq!(guesses.count(Guessed::Access, NAME, now), Err(Duration::from_secs(3)));
 }
 
 #[test]
@@ -62,7 +66,7 @@ fn without_a_limit_nothing_is_counted() {
     let guesses = guesses(0, Slice::WHOLE);
     let tenant: TenantName = "acme".parse().unwrap();
     assert!((0..1000).all(|_| guesses.begin(Guessed::Access, &tenant, "pump").is_ok()));
-    assert!(guesses.lock().young.is_empty());
+    assert!(guesses.lock(Guessed::Access).young.is_empty());
 }
 
 #[test]
@@ -70,8 +74,28 @@ fn memory_does_not_grow_without_bound() {
     let guesses = guesses(1, Slice::WHOLE);
     let now = Instant::now();
     for n in 0..(3 * GENERATION as u64) {
-        guesses.count([n, n], now).unwrap();
+        guesses.count(Guessed::Access, [n, n], now).unwrap();
     }
-    let names = guesses.lock();
+    let names = guesses.lock(Guessed::Access);
     assert!(names.young.len() + names.old.len() <= 2 * GENERATION);
+}
+
+#[test]
+fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
+    for (free, slice) in
+        [(1, Slice::WHOLE), (3, Slice::new(0, 4).unwrap()), (10, Slice::new(3, 40).unwrap())]
+    {
+        let guesses = guesses(free, slice);
+        let (begin, mut now) = (Instant::now(), Instant::now());
+        let mut n_tried = 0;
+        while now < begin + Duration::from_secs(24 * 3600) {
+            match guesses.count(Guessed::Access, NAME, now) {
+                Ok(()) => n_tried += 1,
+                Err(wait) => now += wait,
+            }
+        }
+        // One a minute in a day over all servers, and the few at the beginning.
+        let most = 24 * 60 / slice.of() + 20;
+        assert!(n_tried <= most, "{free} {slice:?}: {n_tried} > {most}");
+    }
 }

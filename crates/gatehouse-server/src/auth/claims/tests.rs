@@ -89,6 +89,10 @@ fn only_access_tokens_are_taken() {
     let own: Option<&[&str]> = Some(&["fleet+jwt"]);
     assert!(check(own, json!({"typ": "fleet+jwt"}), json!({"nonce": "n"})));
     assert!(!check(own, json!({"typ": "JWT"}), json!({})));
+    assert!(!check(own, json!({}), json!({})), "a token that must have a name has one");
+    let written_out: Option<&[&str]> = Some(&["JWT", "at+jwt"]);
+    assert!(check(written_out, json!({"typ": "JWT"}), json!({})));
+    assert!(!check(written_out, json!({"typ": "JWT"}), json!({"at_hash": "h"})));
 }
 
 #[test]

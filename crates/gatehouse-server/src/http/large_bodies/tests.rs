@@ -81,5 +81,5 @@ async fn whoever_waits_goes_on_when_there_is_room() {
     waiting.await;
     let largest = LargeBodies::new(&Limits { body_bytes: 1 << 30, ..Limits::default() });
     let (own, other) = (largest.begin("acme"), largest.begin("rival"));
-    assert!(grows(&own, 1 << 30) && grows(&other, 1 << 30), "two of the largest always fit");
+    assert!(grows(&own, 1 << 30) && grows(&other, 1 << 30), "three of the largest always fit");
 }
