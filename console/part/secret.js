@@ -53,7 +53,7 @@ export const perhapsLost = () =>
     'section',
     { class: 'panel', 'aria-labelledby': 'lost-title' },
     h('h2', { id: 'lost-title' }, 'A new password may be set, and was lost'),
-    h('p', {}, 'Either the old password still lets the device in, or one does that nobody has seen. Set a new one.'),
+    h('p', {}, 'The old password may still work, or the server may have set one that was not shown. Set a new one.'),
   );
 
 /**

@@ -27,7 +27,7 @@ pub struct Said {
     pub status: u16,
     /// The platform's own code for what is wrong, where its connector finds one.
     pub code: Option<String>,
-    /// What is wrong in the platform's own words, where its connector finds them.
+    /// The platform's own error message, where the connector finds one.
     pub message: Option<String>,
     /// The beginning of its body; empty where that is not told.
     pub body: String,

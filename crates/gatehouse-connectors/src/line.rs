@@ -85,8 +85,7 @@ pub struct Line {
     standing: Mutex<Standing>,
     jitter: Jitter,
     judge: Option<Judge>,
-    /// Whether the text of an answer may be told: what is at an address that a tenant's admin has set may be nobody's to
-    /// read.
+    /// Whether failures include the raw text of a platform's answer: only where an operator set the address.
     tells_text: bool,
 }
 
@@ -152,7 +151,7 @@ impl Line {
         self
     }
 
-    /// The same, where it is this one's word where the platform is.
+    /// Sets who chose the platform's address: an operator, or an admin of the tenant.
     pub fn addressed_by(mut self, addressed_by: AddressedBy) -> Self {
         self.tells_text = addressed_by == AddressedBy::Operator;
         self

@@ -75,7 +75,7 @@ impl App {
         Self { store, vault, clock, tasks, platforms, slice, ended, guesses, wake, meter }
     }
 
-    /// The same, where so many wrong guesses of a secret are free; 0 for any number.
+    /// Sets how many failed checks of a secret are free; 0 switches the limit off.
     pub fn with_failed_checks(mut self, free: u32) -> Self {
         self.guesses = Arc::new(Guesses::new(free, self.slice.clone()));
         self

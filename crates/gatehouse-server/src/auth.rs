@@ -80,7 +80,7 @@ pub enum Unknown {
     /// It was issued by somebody else.
     #[error("the token names another issuer (`iss`) than those that are trusted here")]
     OtherIssuer,
-    /// Its issuer, or whoever it was for, is no longer trusted.
+    /// The token was revoked, or its client or tenant was deleted.
     #[error("the token was revoked, or its client or tenant was deleted")]
     Ended,
     /// It is no access token, or lives longer than its issuer's may.

@@ -64,7 +64,7 @@ impl Metrics {
         metrics
     }
 
-    /// Shows a figure that somebody else keeps.
+    /// Registers a metric that another part of the server updates.
     pub(crate) fn show_also(&self, figure: impl Collector + 'static) {
         self.registry.register(Box::new(figure)).expect(SOUND);
     }

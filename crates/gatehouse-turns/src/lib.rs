@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 #[error("too many wait for their turn")]
 pub struct Full;
 
-/// How many may be at it at the same time, and how many may wait.
+/// The size of the pool, and of its queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
-    /// Turns that there are at the same time.
+    /// Turns held at the same time, over all tenants.
     pub at_once: usize,
     /// How many of them one tenant may have: one that holds its turns for long leaves the others theirs.
     pub at_once_of_tenant: usize,
@@ -67,7 +67,7 @@ struct Place<'a> {
 }
 
 impl Turns {
-    /// So many at the same time, at least one.
+    /// A pool of `places.at_once` turns, at least one.
     pub fn new(places: Places) -> Self {
         let queues = Queues { n_free: places.at_once.max(1), ..Queues::default() };
         Self(Arc::new(Shared { places, queues: Mutex::new(queues) }))
@@ -79,7 +79,7 @@ impl Turns {
         is_had.then(|| Turn(Some((Arc::clone(&self.0), tenant.clone()))))
     }
 
-    /// Waits for a turn. Whoever stops waiting has left the queue.
+    /// Waits for a turn. Dropping the future leaves the queue.
     pub async fn take(&self, tenant: &TenantName) -> Result<Turn, Full> {
         let (place, turn) = {
             let mut queues = self.0.lock();
@@ -104,7 +104,7 @@ impl Queues {
     /// Takes a turn for a tenant, where there is one that it may have.
     fn have(&mut self, tenant: &TenantName, places: Places) -> bool {
         let n_own = self.held.get(tenant).copied().unwrap_or_default();
-        // Whoever of the tenant waits comes first.
+        // The tenant's queued waiters come first.
         let is_first = !self.of_tenants.contains_key(tenant);
         let has = self.n_free > 0 && n_own < places.at_once_of_tenant.max(1) && is_first;
         if has {
@@ -125,7 +125,7 @@ impl Queues {
         }
     }
 
-    /// Puts somebody at the end of a tenant's queue, where there is room.
+    /// Appends a waiter to a tenant's queue; `None` when the queue is full.
     fn enter(
         &mut self,
         tenant: &TenantName,
@@ -155,7 +155,7 @@ impl Queues {
         Some((self.number, waiting))
     }
 
-    /// Takes somebody out of a tenant's queue.
+    /// Removes a waiter from a tenant's queue.
     fn leave(
         &mut self,
         tenant: &TenantName,
@@ -196,7 +196,7 @@ impl Shared {
             let next = self.lock().next(self.places);
             let Some((tenant, next)) = next else { return };
             if let Err(mut turn) = next.turn.send(Turn(Some((Arc::clone(self), tenant)))) {
-                // Whoever waited has left just now.
+                // The waiter has just dropped its future.
                 if let Some((_, tenant)) = turn.0.take() {
                     self.lock().give_back(&tenant);
                 }

@@ -11,7 +11,7 @@ fn turns(waiting_of_tenant: usize, waiting: usize) -> Turns {
     Turns::new(Places { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting })
 }
 
-/// Nobody waits, and all turns can be had.
+/// No waiter is queued, and every turn is free.
 fn is_at_rest(turns: &Turns) -> bool {
     let queues = turns.0.lock();
     (queues.n_free, queues.n_waiting) == (1, 0)

@@ -161,7 +161,7 @@ impl Vault {
         self.hasher.is_slow(stored)
     }
 
-    /// Whether it is, without regard to what is remembered: it always takes as long as its scheme does.
+    /// Checks a password without the cache of successes, so that the time depends on the hash scheme alone.
     pub async fn check_afresh(
         &self,
         asker: Asker<'_>,
@@ -204,7 +204,7 @@ impl Vault {
         Ok(Some(renewed))
     }
 
-    /// Whether a check for a name that nobody has is a slow one.
+    /// Whether the check of an unknown username does a slow hash.
     pub fn pretends_slow(&self, username: &str) -> bool {
         self.hasher.pretends_slow(username)
     }

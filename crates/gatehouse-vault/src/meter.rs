@@ -18,7 +18,7 @@ pub struct VaultMeter {
 }
 
 impl VaultMeter {
-    /// Slow hashes that were made while somebody waited.
+    /// Slow hashes made for requests, batches excluded.
     pub fn n_hashes(&self) -> u64 {
         self.durations.get_sample_count()
     }

@@ -26,7 +26,7 @@ pub struct Busy;
 pub struct Asker<'a> {
     /// The tenant, whose turn it takes.
     pub tenant: &'a TenantName,
-    /// Set when nobody waits for it any more: a hash that was not begun is given up then.
+    /// Cancelled when the client disconnects: the pool then drops a queued hash.
     pub gone: &'a CancellationToken,
 }
 
@@ -42,7 +42,7 @@ impl HashPool {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let at_once = n_cores.saturating_sub(1).max(1);
         let (waiting_of_tenant, waiting) = (WAITING_OF_TENANT_MAX, WAITING_MAX);
-        // They are short: nobody holds one for long.
+        // Hashes are short, so no tenant holds a turn for long.
         let at_once_of_tenant = at_once;
         let places = Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
         Self { turns: Turns::new(places), meter }
@@ -82,7 +82,7 @@ impl HashPool {
         hashed.await.map_err(|_| Busy)
     }
 
-    /// Waits for a turn, as long as somebody waits for the hash.
+    /// Waits for a turn until the client disconnects.
     async fn turn(&self, Asker { tenant, gone }: Asker<'_>) -> Result<Turn, Busy> {
         if let Some(turn) = self.turns.take_now(tenant) {
             return Ok(turn);

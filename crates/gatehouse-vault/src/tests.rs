@@ -8,7 +8,7 @@ fn vault() -> Vault {
     Vault::new(&MasterKeys::parse(&"0a".repeat(32)).unwrap())
 }
 
-/// Somebody who stays until all is done.
+/// An asker whose client never disconnects.
 pub(crate) fn asker() -> Asker<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);

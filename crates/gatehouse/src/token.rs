@@ -19,7 +19,7 @@ const ID_CHARS_MAX: usize = 256;
 /// Longest life of a token.
 pub(crate) const LIFETIME_DAYS_MAX: i64 = 3660;
 
-/// Longest life of a token that nobody says is to live long.
+/// Longest life of a token without `--long-lived`, in days.
 const USUAL_DAYS_MAX: i64 = 90;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;

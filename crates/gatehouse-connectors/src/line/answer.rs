@@ -46,7 +46,7 @@ impl Answer {
         self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
-    /// The same, where the platform's own code and words for what is wrong are found in it.
+    /// A failure with the platform's own error code and message.
     pub(crate) fn failure_that_says(
         &self,
         detail: impl AsRef<str>,

@@ -177,8 +177,8 @@ impl Outside {
     }
 }
 
-/// Turns for what tenants share, of which one has a part. Whoever waits has a deadline, and a tenant has only so many
-/// requests for products.
+/// A pool that tenants share, with a cap for each tenant. Its queues need no bound: each call has a deadline, and each
+/// tenant a bound on its requests for products.
 fn shared(at_once: usize, at_once_of_tenant: usize) -> Turns {
     let (waiting_of_tenant, waiting) = (usize::MAX, usize::MAX);
     Turns::new(Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting })

@@ -69,7 +69,7 @@ pub(super) fn reach(address: IpAddr) -> Reach {
     }
 }
 
-/// The networks of this machine and those around it: where whoever sits at the machine may ask anyway.
+/// The networks that a user of this machine can reach anyway.
 pub(super) fn inside() -> impl Iterator<Item = Network> {
     INSIDE.iter().map(|(network, _)| *network).chain([Network::single(Ipv6Addr::LOCALHOST)])
 }

@@ -4,8 +4,8 @@
 //! minute; what comes sooner is refused and not looked at. A success ends it, and so does a while without a try. Of
 //! several servers each has its slice: fewer free failures, and longer waits.
 //!
-//! What is counted is a try, when it begins, so that many at the same time are not free; one that was not looked at after
-//! all is given back.
+//! A check counts when it begins, so that parallel checks count, too. A check that the server did not compute is given
+//! back.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;

@@ -62,7 +62,7 @@ impl App {
         }
     }
 
-    /// Begins a slow check, which may be a guess; a quick one is of a password that nobody can guess.
+    /// Counts a slow check against the limit. A fast check is of a generated password, which needs no limit.
     fn guess(
         &self,
         tenant: &TenantName,

@@ -126,7 +126,7 @@ impl ClaimRules {
                 return Err(Unknown::NotForAccess);
             }
         }
-        // What was issued in the future was issued by a clock, or somebody, that is not to be trusted.
+        // An `iat` in the future means a wrong clock or a forged claim.
         let begins = match (begins, issued) {
             (Some(begins), Some(issued)) => Some(begins.max(issued)),
             (begins, issued) => begins.or(issued),

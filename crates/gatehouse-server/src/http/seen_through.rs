@@ -17,12 +17,12 @@ pub(super) struct SeenThrough<T: Send + 'static> {
     rest: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     /// Counts it as long as it is under way.
     under_way: TaskTrackerToken,
-    /// Set when nobody waits for it any more.
+    /// Cancelled when the caller drops the future early.
     gone: CancellationToken,
 }
 
 impl<T: Send + 'static> SeenThrough<T> {
-    /// Work that `tracker` knows of until it is done, and that `gone` tells when nobody waits for it any more.
+    /// Tracks `work` until it is done; cancels `gone` when the caller drops the future early.
     pub(super) fn new(
         tracker: &TaskTracker,
         gone: CancellationToken,

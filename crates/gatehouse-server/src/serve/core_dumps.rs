@@ -8,7 +8,7 @@ use rustix::process::{
 #[cfg(target_os = "linux")]
 use crate::metrics::open_figures;
 
-/// Has the system write no copy of the process when it crashes, and lets nobody but root look into it.
+/// Switches core dumps off, and lets only root inspect the process.
 ///
 /// First of all, before there is a key in memory.
 #[cfg(target_os = "linux")]

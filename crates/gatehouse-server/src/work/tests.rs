@@ -22,7 +22,7 @@ pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// Somebody who stays until all is done.
+/// An asker whose client never disconnects.
 pub(super) fn asker() -> Asker<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);

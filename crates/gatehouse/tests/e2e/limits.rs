@@ -279,7 +279,7 @@ async fn no_core_dump_is_written_of_the_process() {
     drop(allowing);
     let server = start("false");
     assert_eq!(core(&server)[0], "0");
-    // Whoever isn't root can't look into it either, although it is theirs.
+    // The process's own user can't inspect it, unless that user is root.
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     let environment = std::fs::read(format!("/proc/{}/environ", server.id()));
     assert_eq!(environment.is_ok(), is_root);

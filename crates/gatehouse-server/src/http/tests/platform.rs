@@ -573,7 +573,7 @@ async fn raw_text_is_not_told_of_an_address_that_a_tenants_admin_has_set() {
         let told = said().await;
         assert_eq!(told["body"], Value::Null, "{} {told}", gate.kind);
         assert!(told["status"].is_number() && told["message"].is_string(), "{told}");
-        // An operator who puts the same vouches for it.
+        // An operator's PUT of the same account vouches for its address.
         assert_eq!(gate.put(path, &moved_body.to_string()).await.status, 200);
         assert!(said().await["body"].is_string(), "{}", gate.kind);
     }

@@ -132,8 +132,7 @@ async fn before_its_start_nobody_is_let_in() {
     }
 }
 
-/// A name that nobody has, and whose check takes as long as that of a chosen password; or as long as that of a generated
-/// one.
+/// An unknown username whose check does a slow hash, or a fast one.
 fn unknown(gate: &Gatehouse, is_slow: bool) -> String {
     let vault = &gate.gate.site.app.vault;
     let names = (0..).map(|n| format!("nobody-{n}"));
@@ -169,7 +168,7 @@ async fn guessing_meets_a_limit() {
             assert_eq!(right, if name == "bob" { 200 } else { 429 }, "{name} {}", gate.kind);
             assert_eq!(n_hashes(&gate), n_before, "{name} {}", gate.kind);
         }
-        // Those that nobody can guess have no limit.
+        // Generated passwords have no limit.
         let made = gate.create(r#"{"contractId": "payg", "username": "drawn"}"#).await.1;
         for name in ["drawn", &unknown(&gate, false)] {
             for _ in 0..30 {
@@ -209,7 +208,7 @@ async fn the_limit_on_guesses_can_be_set_and_switched_off() {
     }
 }
 
-/// One tenant sends more wrong guesses than can be waited for; those of another are checked as if nobody else were there.
+/// One tenant fills its queue of slow hashes; the server still checks another tenant's passwords.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
     let gate = Arc::new(Gatehouse::new().await);
