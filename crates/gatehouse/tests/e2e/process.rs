@@ -135,6 +135,16 @@ impl Place {
         Server { child, url, client, token, stdout }
     }
 
+    /// Creates a client of tenant `acme` at the command line; returns its identifier and secret.
+    pub(crate) fn create_client(&self, scope: &str) -> (String, String) {
+        let arguments =
+            ["client", "create", "--tenant", "acme", "--output", "json", "--scope", scope];
+        let client: serde_json::Value =
+            serde_json::from_slice(&self.run(&arguments).stdout).unwrap();
+        let text = |name: &str| client[name].as_str().unwrap().to_owned();
+        (text("clientId"), text("clientSecret"))
+    }
+
     pub(crate) fn token(&self, tenant: &str, scope: &str) -> String {
         let output = self.run(&["token", "--tenant", tenant, "--scope", scope]);
         assert!(output.status.success(), "{}", said(&output));

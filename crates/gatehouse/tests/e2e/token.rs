@@ -84,11 +84,7 @@ async fn a_revoked_token_and_those_of_a_deleted_client_are_refused_by_every_serv
         refused_everywhere(&first).await;
         refused_everywhere(&second).await;
 
-        let create =
-            ["client", "create", "--tenant", "acme", "--scope", "access:read", "--output", "json"];
-        let client: Value = serde_json::from_slice(&place.run(&create).stdout).unwrap();
-        let [id, secret] =
-            ["clientId", "clientSecret"].map(|it| client[it].as_str().unwrap().to_owned());
+        let (id, secret) = place.create_client("access:read");
         let request = servers[0].client.post(format!("{}/-/oauth2/token", servers[0].url));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
