@@ -127,7 +127,7 @@ function changeQuestion(status, them) {
     return {
       title: `Terminate ${them}?`,
       consequence: [
-        'From the next check on, their devices can never connect again. This can’t be undone, and their usernames stay taken.',
+        'From the next check on, their devices can never connect again. This can’t be undone. Their usernames may be given to other accesses.',
       ],
       yes: `Terminate ${them} for good`,
       isGrave: true,

@@ -238,7 +238,7 @@ const TERMINATE = (/** @type {any} */ { name, username }) => ({
   title: asking('Terminate', name),
   consequence: [
     'From the next check on, its device can never connect again. This can’t be undone.',
-    ['The username ', h('bdi', {}, username), ' stays taken: no other access of this tenant can get it.'],
+    ['The username ', h('bdi', {}, username), ' may then be given to another access.'],
   ],
   yes: 'Terminate for good',
   done: 'is terminated.',

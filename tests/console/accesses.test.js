@@ -299,7 +299,7 @@ inBrowser('an access is suspended, activated and terminated', server, async ({ p
   await answerTo(page, 'Activate', /may connect again/, 'Activate');
   await page.getByRole('status').getByText('pump-7 is active').first().waitFor();
   assert.equal(await api.letsIn(access), true);
-  await answerTo(page, 'Terminate', /can’t be undone.*stays taken/s, 'Terminate for good');
+  await answerTo(page, 'Terminate', /can’t be undone.*given to another access/s, 'Terminate for good');
   await page.getByText('Terminated for good').waitFor();
   assert.equal(await api.letsIn(access), false);
   const words = await page.getByRole('main').getByRole('button').allInnerTexts();

@@ -36,9 +36,6 @@ pub enum BadName {
     /// Holds a control character that it can't hold.
     #[error("must not hold control characters, such as U+{0:04X}")]
     Control(u32),
-    /// Holds the colon that parts name and password in HTTP Basic.
-    #[error("must not hold a `:`, which HTTP Basic puts between name and password")]
-    Colon,
     /// Not of the form of a tenant's name.
     #[error(
         "must begin with a letter or digit and hold only letters, digits, `.`, `_` and `-` of \
@@ -85,11 +82,6 @@ fn is_plain(text: &str) -> bool {
     let is_visible = |b: u8| (b' '..=b'~').contains(&b);
     (1..=NAME_CHARS_MAX).contains(&text.len())
         && text.bytes().fold(true, |all, b| all & is_visible(b))
-}
-
-fn check_username(text: &str) -> Result<(), BadName> {
-    check_name(text)?;
-    if text.contains(':') { Err(BadName::Colon) } else { Ok(()) }
 }
 
 /// A device may be called anything that can be kept: databases can't keep U+0000 in a text.
@@ -182,7 +174,7 @@ name!(
 name!(
     /// The name that a device connects with, unique in its tenant for ever.
     Username,
-    check_username
+    check_name
 );
 name!(
     /// The logical name of a device, for people.

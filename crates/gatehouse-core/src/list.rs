@@ -13,8 +13,11 @@
 //! so alternatives become disjoint once each set leaves to the sets around it what they hold already.
 //! Totals then add up, and [`crate::selection`] finds any page among several runs.
 //!
-//! What remains are a device's name, and the start and the end of the active period. They have no
-//! running numbers: who asks for them has the accesses counted.
+//! A username is one access's that isn't terminated, and any number of terminated ones': each is a run of its own,
+//! as long as they are few.
+//!
+//! What remains are a device's name, a username that very many have had, and the start and the end of the active
+//! period. They have no running numbers: who asks for them has the accesses counted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -86,8 +89,20 @@ pub struct Answers {
     pub sizes: HashMap<Set, Size>,
     /// The first accesses of sets.
     pub firsts: HashMap<Set, Access>,
-    /// Accesses by username, with their numbers in the tenant.
-    pub by_username: HashMap<Username, (u64, Access)>,
+    /// Accesses by username.
+    pub by_username: HashMap<Username, Holders>,
+}
+
+/// Most accesses of one username that are looked at to plan a list.
+pub const HOLDERS_MAX: usize = 100;
+
+/// The accesses that have a username: at most one that isn't terminated, and any number that are.
+#[derive(Debug)]
+pub enum Holders {
+    /// All of them, with their numbers in the tenant.
+    Few(Vec<(u64, Access)>),
+    /// More than [`HOLDERS_MAX`].
+    Many,
 }
 
 /// What one alternative reaches, as far as running numbers tell.
@@ -115,8 +130,10 @@ pub struct Term {
 /// Conditions that accesses are looked at for, one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rest {
+    /// The username.
+    pub username: Option<Username>,
     /// The device's name.
-    pub device_name: Option<DeviceName>,
+    pub device: Device,
     /// When the active period begins.
     pub start: Span,
     /// When it ends, if it must.
@@ -124,16 +141,33 @@ pub struct Rest {
 }
 
 impl Rest {
-    const NOTHING: Self = Self { device_name: None, start: Span::ALWAYS, end: None };
+    const NOTHING: Self =
+        Self { username: None, device: Device::Any, start: Span::ALWAYS, end: None };
+}
+
+/// What must be true of the name that a device was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// Nothing.
+    Any,
+    /// It is this one.
+    Named(DeviceName),
+    /// It was given none.
+    Unnamed,
+}
+
+impl From<Option<DeviceName>> for Device {
+    fn from(name: Option<DeviceName>) -> Self {
+        name.map_or(Self::Any, Self::Named)
+    }
 }
 
 /// What must be known before this filter can be planned.
 pub fn questions(filter: &AccessFilter) -> Questions {
     let alternatives = filter.alternatives();
-    let by_set = alternatives.iter().filter(|it| it.username.is_none());
     let mut questions = Questions {
-        sizes: by_set.clone().map(narrowest).chain([Set::Tenant]).collect(),
-        firsts: by_set.filter(|it| names(it) > 1).map(narrowest).collect(),
+        sizes: alternatives.iter().map(narrowest).chain([Set::Tenant]).collect(),
+        firsts: alternatives.iter().filter(|it| names(it) > 1).map(narrowest).collect(),
         usernames: alternatives.iter().filter_map(username).collect(),
     };
     let narrow = questions.sizes.iter().filter(|set| **set != Set::Tenant);
@@ -170,22 +204,44 @@ fn names(alternative: &Alternative) -> usize {
 pub fn terms(filter: &AccessFilter, answers: &Answers) -> Vec<Term> {
     let mut terms = Vec::new();
     for alternative in filter.alternatives() {
-        terms.extend(one(alternative, answers));
+        let username = username(alternative);
+        match username.as_ref().and_then(|username| answers.by_username.get(username)) {
+            Some(Holders::Few(few)) => {
+                terms.extend(
+                    few.iter().filter_map(|(number, it)| one(alternative, *number, it, answers)),
+                );
+            }
+            Some(Holders::Many) => terms.extend(many(alternative, username, answers)),
+            None => {}
+        }
         if alternative.username.is_none() {
-            terms.extend(all_of_set(alternative, answers));
+            let device = alternative.name.clone().into();
+            terms.extend(all_of_set(alternative, None, device, answers));
         }
     }
     terms
 }
 
-fn one(alternative: &Alternative, answers: &Answers) -> Option<Term> {
-    let (number, access) = answers.by_username.get(&username(alternative)?)?;
+/// What an alternative reaches of the many accesses that have a username.
+fn many(alternative: &Alternative, username: Option<Username>, answers: &Answers) -> Vec<Term> {
+    let name = alternative.name.as_ref();
+    // An access whose device has no name is named after its username.
+    let unnamed =
+        name.filter(|name| username.as_ref().is_some_and(|it| it.as_str() == name.as_str()));
+    let unnamed = unnamed.map(|_| Device::Unnamed);
+    // Without a username in the alternative, those that have the device's name are in a term of their own.
+    let named = alternative.username.is_some().then(|| Device::from(name.cloned()));
+    let devices = unnamed.into_iter().chain(named);
+    devices.filter_map(|it| all_of_set(alternative, username.clone(), it, answers)).collect()
+}
+
+fn one(alternative: &Alternative, number: u64, access: &Access, answers: &Answers) -> Option<Term> {
     // One that was made after the sets were counted is not in them yet.
-    let is_counted = answers.sizes.get(&Set::Tenant).is_some_and(|size| *number <= size.total);
+    let is_counted = answers.sizes.get(&Set::Tenant).is_some_and(|size| number <= size.total);
     // Named after its device, it is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
     (is_counted && is_found && alternative.passes(access)).then(|| Term {
-        reach: Reach::One(*number),
+        reach: Reach::One(number),
         around: sets_of(access),
         created: Span {
             from: access.created_at.as_millisecond(),
@@ -195,7 +251,12 @@ fn one(alternative: &Alternative, answers: &Answers) -> Option<Term> {
     })
 }
 
-fn all_of_set(alternative: &Alternative, answers: &Answers) -> Option<Term> {
+fn all_of_set(
+    alternative: &Alternative,
+    username: Option<Username>,
+    device: Device,
+    answers: &Answers,
+) -> Option<Term> {
     let set = narrowest(alternative);
     answers.sizes.get(&set).filter(|size| size.total > 0)?;
     let first = answers.firsts.get(&set);
@@ -214,11 +275,7 @@ fn all_of_set(alternative: &Alternative, answers: &Answers) -> Option<Term> {
     Some(Term {
         around,
         created: alternative.created,
-        rest: Rest {
-            device_name: alternative.name.clone(),
-            start: alternative.start,
-            end: alternative.end,
-        },
+        rest: Rest { username, device, start: alternative.start, end: alternative.end },
         reach: Reach::Set(set),
     })
 }

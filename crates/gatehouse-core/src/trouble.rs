@@ -114,10 +114,9 @@ impl Trouble {
         Self::new(TroubleKind::NotFound, detail)
     }
 
-    /// Another access has this username, or had it.
+    /// Another access has this username.
     pub fn username_taken(username: &Username) -> Self {
-        let detail =
-            format!("username `{username}` is taken, perhaps by an access that is TERMINATED");
+        let detail = format!("username `{username}` is taken by another access");
         Self::new(TroubleKind::UsernameTaken, detail)
     }
 

@@ -1,4 +1,5 @@
-//! Work that nobody waits for: batches, ends that have come, what has had its time, and being there.
+//! Work that nobody waits for: batches, ends that have come, what has had its time, being there, and what follows when
+//! every server is of this version.
 //!
 //! Each kind of work has a step that takes up what is due, does little of it, all of that or nothing, and
 //! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps
@@ -10,6 +11,7 @@ mod pace;
 mod replica;
 pub mod retention;
 pub mod task;
+mod usernames;
 
 pub(crate) use meter::WorkMeter;
 pub(crate) use replica::Presence;
@@ -59,6 +61,7 @@ impl Workers {
         if let Some(presence) = presence {
             loops.spawn(presence.keep(stopping.clone()));
         }
+        loops.spawn(usernames::free(app.store.clone(), stopping.clone()));
         loops.close();
         Self { loops, stopping }
     }

@@ -71,15 +71,25 @@ impl Store {
         self.db.row(sql, &values, read).await
     }
 
-    /// What a device's credentials are checked against.
+    /// What a device's credentials are checked against: the access of this username that isn't TERMINATED, or else the
+    /// last one that is.
     pub async fn access_by_username(
         &self,
         tenant: &TenantName,
         username: &Username,
     ) -> Result<Option<Stored>, StoreError> {
-        let sql = concat!(stored!(), " WHERE tenant = ?1 AND username = ?2");
+        let live =
+            concat!(stored!(), " WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'");
+        let ended = concat!(
+            stored!(),
+            " WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED' \
+             ORDER BY number DESC LIMIT 1"
+        );
         let values = [tenant.as_str().into(), username.as_str().into()];
-        self.db.row(sql, &values, read_stored).await
+        match self.db.row(live, &values, read_stored).await? {
+            Some(stored) => Ok(Some(stored)),
+            None => self.db.row(ended, &values, read_stored).await,
+        }
     }
 
     /// Keeps another hash of the same password, unless the password was changed meanwhile. The access itself

@@ -11,6 +11,7 @@ use tokio_postgres::types::Type;
 use crate::access::{self, Change, Stored};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
+use crate::usernames::Taken;
 
 /// A new access with its running numbers.
 pub(crate) struct Numbered {
@@ -35,8 +36,39 @@ pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
 /// Rows from which on they are copied: a copy takes one journey more than arrays.
 const COPIED_MIN: usize = 50;
 
-/// Which of these usernames somebody has already.
-pub(crate) async fn taken_usernames(
+/// Which of these usernames an access has that isn't TERMINATED.
+pub(crate) async fn usernames_in_use(
+    tx: &Tx,
+    tenant: &TenantName,
+    usernames: &[&str],
+) -> Result<Taken, StoreError> {
+    let mut taken = Taken::default();
+    if usernames.is_empty() {
+        return Ok(taken);
+    }
+    let mut take = |row: &Row<'_>| {
+        taken.usernames.insert(row.text(0)?);
+        taken.ending.extend(row.optional_time(1)?.zip(Some(row.count(2)?)));
+        Ok(())
+    };
+    if let Some(session) = tx.postgres() {
+        let sql = "SELECT username, end_at, number FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED'";
+        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
+            take(&Row::Postgres(&row))?;
+        }
+        return Ok(taken);
+    }
+    for username in usernames {
+        let sql = "SELECT username, end_at, number FROM access \
+                   WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'";
+        tx.rows(sql, &[tenant.as_str().into(), (*username).into()], &mut take).await?;
+    }
+    Ok(taken)
+}
+
+/// Which of these usernames any access has, also one that is TERMINATED.
+pub(crate) async fn usernames_ever(
     tx: &Tx,
     tenant: &TenantName,
     usernames: &[&str],

@@ -1,12 +1,12 @@
-//! Lists that no running number answers: those that ask for a name, or for when the active period
-//! begins or ends. Accesses are looked at one by one, as many as the rest of the filter leaves.
+//! Lists that no running number answers: those that ask for a name, for a username that very many have had, or for
+//! when the active period begins or ends. Accesses are looked at one by one, as many as the rest of the filter leaves.
 //!
 //! That takes time, so it happens in a [`crate::db::Db::snapshot`]: away from the threads that answer
 //! everyone else, a few at a time, and not for longer than a request may.
 
 use std::fmt::Write;
 
-use gatehouse_core::list::{Rest, Set};
+use gatehouse_core::list::{Device, Rest, Set};
 use gatehouse_core::span::Span;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
@@ -55,11 +55,12 @@ impl<'t> Search<'t> {
     fn new(tenant: &'t TenantName, terms: &'t [Located]) -> Self {
         let values = vec![tenant.as_str().into()];
         let mut search = Self { tenant, sql: String::new(), values, order: "number".into() };
-        for (n, term) in terms.iter().enumerate() {
-            search.sql.push_str(if n > 0 { " UNION " } else { "" });
+        for term in terms {
             search.push_term(term);
         }
-        if let [term] = terms {
+        if let [term] = terms
+            && term.rest.username.is_none()
+        {
             // The set's own order is the same, and its index has it.
             search.order = format!("a.{}", number_column(&term.set));
         }
@@ -83,27 +84,57 @@ impl<'t> Search<'t> {
 
     fn push_term(&mut self, term: &'t Located) {
         let Located { set, interval, rest } = term;
-        let Rest { device_name, start, end } = rest;
-        let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
-        // Named, because an ORDER BY over several terms goes by the column's name.
-        self.sql.push_str("SELECT a.number AS number FROM ");
-        if let Some(name) = device_name.as_ref().filter(|_| is_alone) {
-            // The name's index holds all that it takes.
-            self.sql.push_str("access a WHERE a.tenant = ?1");
-            self.push("a.device_name =", name.as_str());
-            self.push("a.number >", interval.after);
-            self.push("a.number <=", interval.to);
+        let Rest { username, device, start, end } = rest;
+        if let Some(username) = username {
+            // Each of the two indexes of usernames has a part.
+            for part in [" AND n.status <> 'TERMINATED'", " AND n.status = 'TERMINATED'"] {
+                self.push_named("n.username =", username.as_str());
+                self.sql.push_str(part);
+                match device {
+                    Device::Any => {}
+                    Device::Named(name) => self.push("a.device_name =", name.as_str()),
+                    Device::Unnamed => self.sql.push_str(" AND a.device_name IS NULL"),
+                }
+                self.push_rest(term);
+            }
             return;
         }
-        if let Some(name) = device_name {
-            // Those of the name first. SQLite keeps no statistics: it goes from left to right in a CROSS
-            // JOIN, and the plus keeps it from looking for the number's range instead of the name.
-            self.sql.push_str("access n CROSS JOIN access a WHERE n.tenant = ?1");
-            self.push("n.device_name =", name.as_str());
-            self.sql.push_str(" AND a.number = +n.number AND a.tenant = ?1");
-        } else {
-            self.sql.push_str("access a WHERE a.tenant = ?1");
+        let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
+        match device {
+            Device::Named(name) if is_alone => {
+                // The name's index holds all that it takes.
+                self.push_select("access a WHERE a.tenant = ?1");
+                self.push("a.device_name =", name.as_str());
+                self.push("a.number >", interval.after);
+                self.push("a.number <=", interval.to);
+                return;
+            }
+            Device::Named(name) => self.push_named("n.device_name =", name.as_str()),
+            Device::Unnamed => {
+                self.push_select("access a WHERE a.tenant = ?1 AND a.device_name IS NULL")
+            }
+            Device::Any => self.push_select("access a WHERE a.tenant = ?1"),
         }
+        self.push_rest(term);
+    }
+
+    /// One more statement whose numbers are wanted.
+    fn push_select(&mut self, from: &str) {
+        self.sql.push_str(if self.sql.is_empty() { "" } else { " UNION " });
+        // Named, because an ORDER BY over several statements goes by the column's name.
+        let _ = write!(self.sql, "SELECT a.number AS number FROM {from}");
+    }
+
+    /// A statement that looks for those of a name first. SQLite keeps no statistics: it goes from left to right in a
+    /// CROSS JOIN, and the plus keeps it from looking for the number's range instead of the name.
+    fn push_named(&mut self, comparison: &str, name: &'t str) {
+        self.push_select("access n CROSS JOIN access a WHERE n.tenant = ?1");
+        self.push(comparison, name);
+        self.sql.push_str(" AND a.number = +n.number AND a.tenant = ?1");
+    }
+
+    fn push_rest(&mut self, term: &'t Located) {
+        let Located { set, interval, rest: Rest { start, end, .. } } = term;
         self.push(&format!("a.{} =", key_column(set)), key(self.tenant, set));
         let number = number_column(set);
         self.push(&format!("a.{number} >"), interval.after);

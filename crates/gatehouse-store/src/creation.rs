@@ -24,6 +24,7 @@ use crate::execution::{ItemResult, Items, Planned, Watch};
 use crate::moves::Moves;
 use crate::request::{self, Made, Once};
 use crate::tally;
+use crate::usernames::Usernames;
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ pub enum CreateRefused {
     NoTenant,
     /// The tenant has no such contract.
     NoContract,
-    /// Another access of the tenant has the username, or had it.
+    /// Another access of the tenant has the username.
     UsernameTaken,
     /// The contract's present state doesn't allow it.
     Refused(Refusal),
@@ -69,7 +70,9 @@ impl Store {
         tenant: &TenantName,
         new: NewAccess,
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
-        self.gather.create(&self.db, tenant, new).await
+        // Here, because those who go together share what fails.
+        self.usernames.refuse_unreadable(new.username.as_str())?;
+        self.gather.create(&self.db, &self.usernames, tenant, new).await
     }
 
     /// Makes several at once, in this order, together with nobody else's, for those who fill a store: all that can be made
@@ -79,10 +82,10 @@ impl Store {
         tenant: &TenantName,
         new: Vec<NewAccess>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-        let tenant = tenant.clone();
+        let (tenant, usernames) = (tenant.clone(), self.usernames.clone());
         let made = self.db.write_long(async move |tx| {
             let counter = counter::lock_tenant(&tx, &tenant).await?;
-            create_numbered(&tx, &tenant, counter, new).await
+            create_numbered(&tx, &usernames, &tenant, counter, new).await
         });
         made.await
     }
@@ -95,6 +98,7 @@ impl Store {
 /// leaves no gap.
 pub(crate) async fn create_numbered(
     tx: &Tx,
+    usernames: &Usernames,
     tenant: &TenantName,
     counter: Option<Size>,
     new: Vec<NewAccess>,
@@ -103,7 +107,7 @@ pub(crate) async fn create_numbered(
         return Ok(new.iter().map(|_| Err(CreateRefused::NoTenant)).collect());
     };
     let wanted: Vec<&NewAccess> = new.iter().collect();
-    let mut ledger = Ledger::open(tx, tenant, &wanted, counter).await?;
+    let mut ledger = Ledger::open(tx, usernames, tenant, &wanted, counter).await?;
     let mut numbered = Vec::new();
     let created = new
         .into_iter()
@@ -114,7 +118,10 @@ pub(crate) async fn create_numbered(
             Ok(access)
         })
         .collect();
-    if !numbered.is_empty() {
+    if numbered.is_empty() {
+        // Ends may have been written down all the same.
+        ledger.moves.write(tx, tenant).await?;
+    } else {
         try_join(bulk::insert(tx, tenant, &numbered), ledger.close(tx, tenant)).await?;
     }
     Ok(created)
@@ -134,6 +141,7 @@ pub(crate) struct Room {
 /// over; what is not done then comes back.
 pub(crate) async fn create_reserved(
     tx: &Tx,
+    usernames: &Usernames,
     tenant: &TenantName,
     mut items: Items<NewAccess>,
     room: Room,
@@ -145,7 +153,7 @@ pub(crate) async fn create_reserved(
     if first.is_empty() {
         first.extend(items.iter().find_map(|(_, item)| item.to_do()));
     }
-    let mut ledger = Ledger::open(tx, tenant, &first, room.counter).await?;
+    let mut ledger = Ledger::open(tx, usernames, tenant, &first, room.counter).await?;
     ledger.use_reserved(&room.contract_id, room.n_reserved);
     let mut results = Vec::new();
     loop {
@@ -164,7 +172,8 @@ pub(crate) async fn create_reserved(
         n_at_once = bulk::rows_at_once(tx, results.len());
         let next = items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do());
         // What was entered before is in its table by now.
-        ledger.taken = bulk::taken_usernames(tx, tenant, &usernames_in_doubt(next)).await?;
+        let taken = usernames.taken(tx, tenant, &usernames_in_doubt(next)).await?;
+        ledger.taken = taken.settle(tx, tenant, ledger.now, &mut ledger.moves).await?;
     }
     let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
     // Used or not: an item that failed needs its place no more.
@@ -189,23 +198,27 @@ struct Ledger {
 impl Ledger {
     async fn open(
         tx: &Tx,
+        usernames: &Usernames,
         tenant: &TenantName,
         new: &[&NewAccess],
         counter: Size,
     ) -> Result<Self, StoreError> {
-        let usernames = usernames_in_doubt(new.iter().copied());
+        let in_doubt = usernames_in_doubt(new.iter().copied());
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
         let jobs: HashSet<Set> = new.iter().filter_map(|new| job_set(new.created_by)).collect();
         let jobs = try_join_all(jobs.into_iter().map(async |set| {
             let counter = counter::get(tx, tenant, &set).await?;
             Ok::<_, StoreError>(counter.map(|counter| (set, counter)))
         }));
-        let taken = bulk::taken_usernames(tx, tenant, &usernames);
+        let taken = usernames.taken(tx, tenant, &in_doubt);
         let (now, (taken, jobs)) = try_join(tx.now(), try_join(taken, jobs)).await?;
         let contracts = ids.into_iter().map(|id| read_contract(tx, tenant, id, now));
         let once: Vec<&Once> = new.iter().filter_map(|new| new.once.as_ref()).collect();
         let keys = request::in_use(tx, tenant, &once, now);
         let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
+        // Behind the contracts, which count without these ends already, and before all that is counted is written.
+        let mut moves = Moves::default();
+        let taken = taken.settle(tx, tenant, now, &mut moves).await?;
 
         let mut ledger = Self {
             now,
@@ -215,7 +228,7 @@ impl Ledger {
             contracts: HashMap::new(),
             counters: HashMap::from([(Set::Tenant, counter)]),
             n_created: 0,
-            moves: Moves::default(),
+            moves,
             keys: keys.into_iter().collect(),
             once: Vec::new(),
         };

@@ -203,6 +203,17 @@ impl Db {
         self.write_once(Duration::MAX, work).await
     }
 
+    /// Runs a statement of PostgreSQL's that goes into no transaction, on a connection of its own. It takes as long as
+    /// it takes.
+    pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => {
+                Err(StoreError::corrupt("every statement of SQLite's can go into one"))
+            }
+            Engine::Postgres(db) => db.run_alone(sql).await,
+        }
+    }
+
     async fn write_once<T, E, Work, Run>(&self, limit: Duration, work: Work) -> Result<T, E>
     where
         T: Send + 'static,

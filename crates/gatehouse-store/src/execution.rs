@@ -251,7 +251,7 @@ impl Store {
         terms: Terms,
         probe: Probe,
     ) -> Result<(Stepped, Items<NewAccess>), NotRun> {
-        let lease = lease.clone();
+        let (lease, usernames) = (lease.clone(), self.usernames.clone());
         self.db
             .write_long(async move |tx| {
                 let tenant = &lease.key.tenant;
@@ -266,7 +266,7 @@ impl Store {
                 };
                 let n_reserved = task.n_left().into();
                 let room = creation::Room { counter, contract_id, n_reserved };
-                let made = creation::create_reserved(&tx, tenant, items, room, &watch);
+                let made = creation::create_reserved(&tx, &usernames, tenant, items, room, &watch);
                 let (results, left) = made.await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;

@@ -20,6 +20,7 @@ use crate::db::Db;
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, Kind};
+use crate::usernames::Usernames;
 
 /// Creations in one transaction.
 const GATHER_MAX: usize = 500;
@@ -46,13 +47,20 @@ struct Party {
 
 impl Gather {
     /// Makes one access together with whatever else is made for the tenant.
-    pub(crate) async fn create(&self, db: &Db, tenant: &TenantName, new: NewAccess) -> Created {
+    pub(crate) async fn create(
+        &self,
+        db: &Db,
+        usernames: &Usernames,
+        tenant: &TenantName,
+        new: NewAccess,
+    ) -> Created {
         let (answer, answered) = oneshot::channel();
         let waiting = Held::new(&db.meter().gather_waiting);
         if self.enqueue(tenant, (new, (answer, waiting))) {
             let (gather, db, tenant) = (self.clone(), db.clone(), tenant.clone());
+            let usernames = usernames.clone();
             // On a task of its own: who asked first may go away, the others still want an answer.
-            self.workers.spawn(async move { gather.work(&db, &tenant).await });
+            self.workers.spawn(async move { gather.work(&db, &usernames, &tenant).await });
         }
         // The transaction is everyone's; what each of them waits for is a part of their own traces.
         let answered = answered.instrument(Kind::Write.span()).await;
@@ -102,11 +110,11 @@ impl Gather {
         }
     }
 
-    async fn work(&self, db: &Db, tenant: &TenantName) {
+    async fn work(&self, db: &Db, usernames: &Usernames, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
         while self.is_awaited(tenant) {
             let party = Arc::<Mutex<Party>>::default();
-            let created = self.make(db, tenant, Arc::clone(&party)).await;
+            let created = self.make(db, usernames, tenant, Arc::clone(&party)).await;
             let mut party = std::mem::take(&mut *guard(&party));
             match created {
                 Ok(created) => {
@@ -133,10 +141,11 @@ impl Gather {
     async fn make(
         &self,
         db: &Db,
+        usernames: &Usernames,
         tenant: &TenantName,
         party: Arc<Mutex<Party>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-        let (gather, tenant) = (self.clone(), tenant.clone());
+        let (gather, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
         db.write(async move |tx| {
             // Other servers have their turns, too. Whoever has come in the meantime goes along.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
@@ -145,7 +154,7 @@ impl Gather {
                 gather.board(&tenant, &mut party);
                 party.new.clone()
             };
-            create_numbered(&tx, &tenant, counter, new).await
+            create_numbered(&tx, &usernames, &tenant, counter, new).await
         })
         .await
     }

@@ -46,6 +46,7 @@ mod tally;
 mod task;
 mod tenant;
 mod transfer;
+mod usernames;
 
 pub use access::{Change, Stored};
 pub use account::{AccountChange, AccountPut, KeptAccount, PutAccountRefused};
@@ -74,6 +75,7 @@ pub use tally::Tally;
 pub use task::{NewTask, NotAccepted, StoredTask};
 pub use tenant::TenantInUse;
 pub use transfer::{Compared, Contents, Moved, NotMoved, Progress, Stage};
+pub use usernames::Reuse;
 
 use std::path::Path;
 
@@ -93,6 +95,7 @@ pub enum Put {
 pub struct Store {
     db: db::Db,
     gather: gather::Gather,
+    usernames: usernames::Usernames,
 }
 
 impl Store {
@@ -132,11 +135,11 @@ impl Store {
     }
 
     async fn attach(db: db::Db) -> Result<Option<Self>, StoreError> {
-        let is_there = migrate::version(&db).await?.is_some();
-        if is_there {
-            transfer::refuse_unfinished_in(&db).await?;
+        if migrate::version(&db).await?.is_none() {
+            return Ok(None);
         }
-        Ok(is_there.then(|| Self { db, gather: gather::Gather::default() }))
+        transfer::refuse_unfinished_in(&db).await?;
+        Self::of(db).await.map(Some)
     }
 
     /// The version of the schema that the database has, and the one that this program makes of it.
@@ -150,7 +153,12 @@ impl Store {
             transfer::refuse_unfinished_in(&db).await?;
         }
         migrate::run(&db).await?;
-        Ok(Self { db, gather: gather::Gather::default() })
+        Self::of(db).await
+    }
+
+    async fn of(db: db::Db) -> Result<Self, StoreError> {
+        let usernames = usernames::Usernames::read(&db).await?;
+        Ok(Self { db, gather: gather::Gather::default(), usernames })
     }
 
     /// Whether the database answers, and takes writes as far as can be told without one. It tells soon.

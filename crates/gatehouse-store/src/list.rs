@@ -63,15 +63,17 @@ async fn answer(lookup: &Lookup<'_>, questions: Questions) -> Result<Answers, St
     let firsts = questions.firsts.into_iter().filter(|set| sizes.contains_key(set));
     let firsts = try_join_all(firsts.map(async |set| {
         let first = lookup.rows(&set, Interval { after: 0, to: 1 }).await?;
-        Ok(first.into_iter().next().map(|(_, access)| (set, access)))
+        Ok::<_, StoreError>(first.into_iter().next().map(|(_, access)| (set, access)))
     }));
-    let by_username = try_join_all(questions.usernames.iter().map(|it| lookup.by_username(it)));
+    let by_username = try_join_all(questions.usernames.into_iter().map(async |username| {
+        let holders = lookup.by_username(&username).await?;
+        Ok::<_, StoreError>(holders.map(|holders| (username, holders)))
+    }));
     let (firsts, by_username) = try_join(firsts, by_username).await?;
-    let by_username = by_username.into_iter().flatten();
     Ok(Answers {
         sizes,
         firsts: firsts.into_iter().flatten().collect(),
-        by_username: by_username.map(|found| (found.1.username.clone(), found)).collect(),
+        by_username: by_username.into_iter().flatten().collect(),
     })
 }
 

@@ -4,7 +4,7 @@
 //! of its kind. Each goes by the set's own index, whatever else is in the table.
 
 use gatehouse_core::bracket::Bracket;
-use gatehouse_core::list::{Interval, Set, Size};
+use gatehouse_core::list::{HOLDERS_MAX, Holders, Interval, Set, Size};
 use gatehouse_core::{Access, TenantName, Username};
 
 use crate::access::{columns, read_numbered};
@@ -174,15 +174,34 @@ impl Lookup<'_> {
         Ok(bracket.position())
     }
 
-    /// The access that has this username, with its number in the tenant.
+    /// The accesses that have this username; nothing where there is none.
     pub(crate) async fn by_username(
         &self,
         username: &Username,
-    ) -> Result<Option<(u64, Access)>, StoreError> {
-        let sql =
-            concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND username = ?2");
-        let values = [self.tenant.as_str().into(), username.as_str().into()];
-        self.db.row(sql, &values, read_numbered).await
+    ) -> Result<Option<Holders>, StoreError> {
+        // Two statements, since each of the two indexes has a part of them.
+        let live = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM access WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'"
+        );
+        let ended = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM access WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED' LIMIT ?3"
+        );
+        let (tenant, username) = (self.tenant.as_str().into(), username.as_str().into());
+        let limit = (HOLDERS_MAX as u64 + 1).into();
+        // The live one first: should it end in between, it is found twice, and never missed.
+        let mut found = self.db.rows(live, &[tenant, username], read_numbered).await?;
+        found.extend(self.db.rows(ended, &[tenant, username, limit], read_numbered).await?);
+        found.sort_by_key(|(number, _)| *number);
+        found.dedup_by_key(|(number, _)| *number);
+        Ok(match found.len() {
+            0 => None,
+            n if n > HOLDERS_MAX => Some(Holders::Many),
+            _ => Some(Holders::Few(found)),
+        })
     }
 
     fn key<'v>(&'v self, set: &'v Set) -> Value<'v> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::db::{Db, Dialect, Tx};
 use crate::error::StoreError;
+use crate::usernames;
 
 /// One step, in the words of each database.
 #[derive(Clone, Copy)]
@@ -86,11 +87,18 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0009_trust.sql"),
         postgres: include_str!("../migrations/postgres/0009_trust.sql"),
     },
+    Step {
+        version: 10,
+        needs: 9,
+        sqlite: include_str!("../migrations/sqlite/0010_usernames.sql"),
+        postgres: include_str!("../migrations/postgres/0010_usernames.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
-    take(db, STEPS).await
+    take(db, STEPS).await?;
+    usernames::free_at_once(db).await
 }
 
 /// Takes these steps, as a program that knows them does.
@@ -177,14 +185,23 @@ async fn refuse_encoding(tx: &Tx) -> Result<(), StoreError> {
     )))
 }
 
+/// Lets one program at a time change the schema, or look whether it may work with it.
+pub(crate) async fn lock(tx: &Tx) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        // Its transactions are exclusive anyway.
+        return Ok(());
+    }
+    // Held until the commit, however long somebody else's steps take.
+    tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
+    // Whoever comes after a step that waits for a lock waits too: it must not wait for long.
+    tx.script(&format!("SET LOCAL lock_timeout = {LOCK_MILLISECONDS_MAX}")).await
+}
+
 async fn take_in(tx: Tx, steps: &'static [Step]) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
         refuse_encoding(&tx).await?;
-        // Held until the commit, however long somebody else's steps take. SQLite's transactions are exclusive anyway.
-        tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
-        // Whoever comes after a step that waits for a lock waits too: it must not wait for long.
-        tx.script(&format!("SET LOCAL lock_timeout = {LOCK_MILLISECONDS_MAX}")).await?;
     }
+    lock(&tx).await?;
     let found = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
     let needs = match found >= SIDE_BY_SIDE {
         true => tx.row(NEEDS, &[], |row| row.integer(0)).await?.unwrap_or_default(),

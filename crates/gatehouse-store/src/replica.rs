@@ -9,6 +9,7 @@ use gatehouse_core::{Slice, Timestamp};
 use crate::Store;
 use crate::db::{Dialect, Row};
 use crate::error::StoreError;
+use crate::migrate;
 
 /// How long a server counts that is not heard of.
 pub const ALIVE_MILLISECONDS: i64 = 5000;
@@ -58,12 +59,14 @@ impl Store {
             .write_beat(async move |tx| {
                 let now = tx.now().await?;
                 let said = "INSERT INTO replica \
-                            (id, joined_at, seen_at, version, host, listen, key_name) \
-                            VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6) \
+                            (id, joined_at, seen_at, version, host, listen, key_name, knows) \
+                            VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, ?7) \
                             ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
                 let (version, host) = (own.version.as_str().into(), own.host.as_str().into());
                 let (listen, key_name) = (own.listen.as_str().into(), own.key_name.as_str().into());
-                let values = [own.id[..].into(), now.into(), version, host, listen, key_name];
+                let knows = migrate::newest().into();
+                let values =
+                    [own.id[..].into(), now.into(), version, host, listen, key_name, knows];
                 let forgotten = "DELETE FROM replica WHERE seen_at < ?1";
                 let before = [now.plus_milliseconds(-KEPT_MILLISECONDS).into()];
                 try_join(tx.execute(said, &values), tx.execute(forgotten, &before)).await?;

@@ -24,6 +24,7 @@ mod task;
 mod tenant;
 mod transfer;
 mod upgrade;
+mod usernames;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

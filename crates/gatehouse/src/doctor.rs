@@ -11,7 +11,7 @@ use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_server::transfer::refuse_left;
-use gatehouse_store::{Clock, DatabaseUrl, Replica, SeenReplica, Store, StoreError};
+use gatehouse_store::{Clock, DatabaseUrl, Replica, Reuse, SeenReplica, Store, StoreError};
 
 use crate::serve::Settings;
 
@@ -157,6 +157,7 @@ impl Doctor {
         examine_clock(store, findings).await?;
         if store.is_shared() {
             tell_replicas(store, findings).await?;
+            tell_reuse(store, findings).await?;
         }
         if !self.deep {
             return Ok(());
@@ -314,6 +315,22 @@ async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreEr
              {joined_at}"
         ));
     }
+    Ok(())
+}
+
+/// Whether usernames are given again. That they aren't yet is no fault: it comes with the last server of this version.
+async fn tell_reuse(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    findings.good(match store.reuse().await? {
+        Reuse::Free => "usernames of TERMINATED accesses can be given again",
+        Reuse::Building => {
+            "usernames of TERMINATED accesses can't be given again yet: a server of this version has to \
+             build indexes for it, which it does while it runs"
+        }
+        Reuse::OlderServer => {
+            "usernames of TERMINATED accesses can't be given again yet: a server of an older version is \
+             there, or was a minute ago"
+        }
+    });
     Ok(())
 }
 

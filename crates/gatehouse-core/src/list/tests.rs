@@ -14,7 +14,7 @@ fn job(contract: usize, n: usize) -> TaskId {
 }
 
 /// A population: for each access its contract (of four, in two offerings), its job and how long after
-/// the one before it was made.
+/// the one before it was made. Every username was given three times.
 fn populate(seeds: &[(usize, Option<usize>, i64)]) -> Vec<Access> {
     let mut at = 1000;
     let access = |(n, (contract, made_by, later)): (usize, &(usize, Option<usize>, i64))| {
@@ -24,7 +24,7 @@ fn populate(seeds: &[(usize, Option<usize>, i64)]) -> Vec<Access> {
             id: AccessId::new(n as u64, &[0; 10]),
             contract_id: format!("c{contract}").parse().unwrap(),
             offering_id: format!("o{}", contract / 2).parse().unwrap(),
-            username: format!("u{n}").parse().unwrap(),
+            username: format!("u{}", n / 3).parse().unwrap(),
             device_name: (n % 3 == 0).then(|| format!("u{}", n / 2).parse().unwrap()),
             status: Status::Active,
             start: created_at,
@@ -57,8 +57,14 @@ fn answer(questions: &Questions, population: &[Access]) -> Answers {
     }
     for (n, access) in population.iter().enumerate() {
         if questions.usernames.contains(&access.username) {
-            let found = (n as u64 + 1, access.clone());
-            answers.by_username.insert(access.username.clone(), found);
+            let none = || Holders::Few(Vec::new());
+            let holders = answers.by_username.entry(access.username.clone()).or_insert_with(none);
+            match holders {
+                Holders::Few(few) if few.len() < HOLDERS_MAX => {
+                    few.push((n as u64 + 1, access.clone()));
+                }
+                _ => *holders = Holders::Many,
+            }
         }
     }
     answers
@@ -175,9 +181,11 @@ fn only_what_decides_is_asked_for() {
         ("contractId=A&productOfferingId=B",           (1, 1, 0)),
         ("contractId=A;productOfferingId=B",           (2, 2, 0)),
         ("contractId=A;createdAt%3E=2026-01-01",       (1, 0, 0)),
-        ("username=A&contractId=B",                    (0, 0, 1)),
+        ("username=A",                                 (0, 0, 1)),
+        ("username=A&contractId=B",                    (1, 0, 1)),
         ("name=A",                                     (0, 0, 1)),
-        ("name=A:B",                                   (0, 0, 0)),
+        ("name=A%0AB",                                 (0, 0, 0)),
+        ("name=A:B",                                   (0, 0, 1)),
         ("contractId=A&contractId=B",                  (0, 0, 0)),
     ];
     for (query, expected) in cases {
@@ -193,8 +201,9 @@ fn only_names_starts_and_ends_are_looked_at_one_by_one() {
         ("",                                           true),
         ("contractId=c0&createdAt%3E=2020-01-01",      true),
         ("contractId=c0;productOfferingId=o1",         true),
-        ("username=u1&name=u1&startDateTime=1970-01-01T00:00:01.002Z", true),
+        ("username=u0&name=u0&startDateTime=1970-01-01T00:00:01.002Z", true),
         ("username=u1&endDateTime%3E=2020-01-01",      true),
+        ("username=u1;username=u0&contractId=c0",      true),
         ("name=u1",                                    false),
         ("startDateTime%3E=1970-01-01",                false),
         ("contractId=c0&endDateTime%3C2020-01-01",     false),
@@ -205,5 +214,32 @@ fn only_names_starts_and_ends_are_looked_at_one_by_one() {
         let filter = read(query);
         let terms = terms(&filter, &answer(&questions(&filter), &population));
         assert_eq!(is_numbered(&terms), is_by_number, "{query}");
+    }
+}
+
+#[test]
+fn a_username_that_very_many_have_had_is_looked_for_one_by_one() {
+    let mut population = populate(&[(0, None, 1); HOLDERS_MAX + 1]);
+    for (n, access) in population.iter_mut().enumerate() {
+        access.username = "mac".parse().unwrap();
+        access.device_name = (n % 2 == 0).then(|| "pump".parse().unwrap());
+    }
+    let named = |name: &str| Device::Named(name.parse().unwrap());
+    #[rustfmt::skip]
+    let cases = [
+        // query                        // username, device
+        ("username=mac",                vec![(true, Device::Any)]),
+        ("username=mac&contractId=c0",  vec![(true, Device::Any)]),
+        ("username=mac&contractId=c1",  vec![]),
+        ("username=mac&name=pump",      vec![(true, named("pump"))]),
+        ("username=mac&name=mac",       vec![(true, Device::Unnamed), (true, named("mac"))]),
+        ("name=mac",                    vec![(true, Device::Unnamed), (false, named("mac"))]),
+        ("name=pump",                   vec![(false, named("pump"))]),
+    ];
+    for (query, expected) in cases {
+        let filter = read(query);
+        let terms = terms(&filter, &answer(&questions(&filter), &population));
+        let rests = terms.into_iter().map(|it| (it.rest.username.is_some(), it.rest.device));
+        assert_eq!(rests.collect::<Vec<_>>(), expected, "{query}");
     }
 }

@@ -3,12 +3,19 @@
 use super::*;
 use crate::Clock;
 use gatehouse_core::Timestamp;
-use gatehouse_core::list::Interval;
+use gatehouse_core::list::{Device, Interval};
 
 fn located(set: Set, name: Option<&str>, end: Option<Span>) -> Located {
     let interval = Interval { after: 0, to: 1000 };
-    let device_name = name.map(|name| name.parse().unwrap());
-    Located { set, interval, rest: Rest { device_name, start: Span::ALWAYS, end } }
+    let device = name.map(|name| name.parse().unwrap()).into();
+    let rest = Rest { username: None, device, start: Span::ALWAYS, end };
+    Located { set, interval, rest }
+}
+
+fn of_username(set: Set, device: Device) -> Located {
+    let mut located = located(set, None, None);
+    located.rest = Rest { username: Some("u".parse().unwrap()), device, ..located.rest };
+    located
 }
 
 async fn plan(store: &Store, sql: String, values: Vec<Value<'_>>) -> String {
@@ -43,7 +50,18 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         (vec![located(Set::Tenant, Some("x"), None), located(contract(), None, None)],
               vec!["INDEX access_device_name (tenant=? AND device_name=?", "COVERING INDEX access_contract (tenant=? AND contract_id=?"]),
     ];
-    for (terms, indexes) in cases {
+    let usernames = [
+        "INDEX access_username_live (tenant=? AND username=?",
+        "INDEX access_username_ended (tenant=? AND username=?",
+    ];
+    let of_usernames = [
+        vec![of_username(Set::Tenant, Device::Any)],
+        vec![of_username(contract(), Device::Unnamed)],
+        vec![of_username(contract(), Device::Named("x".parse().unwrap()))],
+        vec![of_username(Set::Tenant, Device::Any), of_username(contract(), Device::Any)],
+    ];
+    let of_usernames = of_usernames.into_iter().map(|terms| (terms, usernames.to_vec()));
+    for (terms, indexes) in cases.into_iter().chain(of_usernames) {
         let mut search = Search::new(&tenant, &terms);
         let total = plan(&store, search.total(), search.values.clone()).await;
         let page = search.page(PageRequest { number: 3, size: 10 });

@@ -175,6 +175,12 @@ impl Postgres {
         self.transact(&self.writers_free, Instant::now() + PATIENCE, limit, &mut start).await
     }
 
+    /// Runs a statement outside of a transaction.
+    pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
+        let session = self.way.connect(Instant::now() + PATIENCE, &self.meter).await?;
+        session.script(sql).await
+    }
+
     async fn transact(
         &self,
         turns: &Semaphore,

@@ -74,6 +74,31 @@ fn username(made: MadeAccess<'_>) -> String {
 }
 
 #[tokio::test]
+async fn a_batch_takes_the_usernames_of_accesses_whose_ends_have_come() {
+    // More than are written at once, on either database.
+    const N: u32 = 300;
+    for Case { kind, store, clock, .. } in stores("task_takes_usernames").await {
+        set_up(&store).await;
+        let ending = Contract { end: Some(day(1)), ..contract("ending", "o2") };
+        store.put_contract(&acme(), &ending).await.unwrap().unwrap();
+        let names: Vec<_> = (0..N).map(|n| format!("u{n}")).collect();
+        let first = names.iter().map(|name| new("ending", name)).collect();
+        assert!(store.create_accesses(&acme(), first).await.unwrap().iter().all(Result::is_ok));
+        clock.set(day(1));
+        store.create_access(&acme(), new("c1", "u299")).await.unwrap().unwrap();
+        accept(&store, creation(1, "c1", N)).await;
+        let lease = claim(&store).await.unwrap();
+        start(&store, &lease, 1).await;
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let task = run(&store, &lease, stretch(1, 0, &names)).await.unwrap();
+        assert_eq!((task.n_succeeded, task.n_failed), (N - 1, 1), "{kind}");
+        let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
+        assert_eq!(failed[0].name.username.as_deref(), Some("u299"), "{kind}");
+        assert_sound(&store).await;
+    }
+}
+
+#[tokio::test]
 async fn a_creation_goes_from_acceptance_to_its_end() {
     for Case { kind, store, .. } in stores("task_walk").await {
         set_up(&store).await;

@@ -27,7 +27,7 @@ pub(crate) struct List {
     /// Those that this batch made
     #[arg(long, value_name = "TASK", help_heading = "Which accesses")]
     batch: Option<String>,
-    /// The one with this username
+    /// Those with this username: at most one of them has not ended
     #[arg(long, value_name = "NAME", help_heading = "Which accesses")]
     username: Option<String>,
     /// Those with this name: the device's, or else the username

@@ -81,6 +81,17 @@ async fn fill(server: &Server) -> Shown {
         assert_eq!((changed, &it["status"]), (200, &status.into()), "{it}");
         suspended.get_or_insert(credentials(&access));
     }
+    // A username of three accesses, two of which have ended.
+    for status in ["TERMINATED", "TERMINATED", "ACTIVE"] {
+        let access =
+            create(r#"{"contractId": "payg", "username": "00:1b:44:11:3a:b7"}"#.into()).await;
+        let path = format!("/acme/access/{}", text(&access, "id"));
+        let body = format!(r#"{{"status": "{status}"}}"#);
+        assert_eq!(server.json(Method::PATCH, &path, Some(&body)).await.0, 200);
+        if status == "ACTIVE" {
+            passwords.push(credentials(&access));
+        }
+    }
     let many = json!({"contractId": "payg", "numberOfAccesses": 40});
     let task = server.batch("acme", "batch", &many).await;
     let made = server.until_over("acme", &task).await;
@@ -112,7 +123,12 @@ async fn fill(server: &Server) -> Shown {
 /// Everything that can be read, as text; Tasks with what they show.
 async fn view(server: &Server) -> Vec<String> {
     let mut seen = Vec::new();
-    for path in ["/acme/access", "/acme/access?contractId=payg", "/acme/access?name=once"] {
+    for path in [
+        "/acme/access",
+        "/acme/access?contractId=payg",
+        "/acme/access?name=once",
+        "/acme/access?username=00:1b:44:11:3a:b7",
+    ] {
         seen.extend(server.all(path).await.iter().map(Value::to_string));
     }
     for task in server.all("/acme/access/batch").await {

@@ -143,7 +143,7 @@ fn task(state: &str) -> Value {
 fn task_error() -> Value {
     let mut error = super::problem::example(409);
     error["title"] = "Username taken".into();
-    error["detail"] = "username `pump-7` is taken, perhaps by an access that is TERMINATED".into();
+    error["detail"] = "username `pump-7` is taken by another access".into();
     error["index"] = 1.into();
     error["username"] = "pump-7".into();
     error

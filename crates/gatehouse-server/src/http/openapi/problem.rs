@@ -213,7 +213,7 @@ fn meaning(status: u16) -> Meaning {
             "Conflict",
             "The present state doesn't allow it; `title` says what stands in the way",
             "Username taken",
-            "the username `meter-12` is taken",
+            "username `meter-12` is taken by another access",
         ),
         412 => (
             "PreconditionFailed",

@@ -28,9 +28,6 @@ pub(super) const TENANT_PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$";
 /// No control characters, those beyond ASCII among them.
 const NAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 
-/// The same without the colon that HTTP Basic puts between name and password.
-const USERNAME_PATTERN: &str = r"^[^\u0000-\u001f\u007f-\u009f:]+$";
-
 pub(super) const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 /// An instant as answers show it.
@@ -81,7 +78,7 @@ pub(super) fn shown_time() -> Value {
 
 fn username() -> Value {
     json!({
-        "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX, "pattern": USERNAME_PATTERN,
+        "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX, "pattern": NAME_PATTERN,
     })
 }
 
@@ -169,7 +166,7 @@ fn accesses() -> Value {
             "href": described(address(), "Where it can be read"),
             "contractId": described(name(), "Its contract; fixed for ever"),
             "productOfferingId": described(name(), "The offering of its contract"),
-            "username": described(username(), "What the device connects with; unique in the tenant for ever"),
+            "username": described(username(), "What the device connects with; no other access of the tenant has it that isn't `TERMINATED`"),
             "deviceName": described(device_name(), "The device's own name, where one was given"),
             "name": described(device_name(), "The `deviceName`, or else the `username`"),
             "status": reference("AccessStatus"),

@@ -96,8 +96,6 @@ async fn a_taken_username_is_a_conflict() {
         let seen = gate.post("/acme/access", body).await;
         assert_eq!(seen.status, 409, "{}", gate.kind);
         gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
-        let seen = gate.post("/acme/access", r#"{"contractId": "pre", "username": "ann"}"#).await;
-        assert_eq!(seen.status, 409, "{}: also against terminated ones", gate.kind);
         let case = gate.post("/acme/access", r#"{"contractId": "pre", "username": "Ann"}"#).await;
         assert_eq!(case.status, 201, "case tells names apart");
         let rival = gate.post("/rival/access", body).await;
@@ -110,19 +108,63 @@ async fn a_taken_username_is_a_conflict() {
     409
     content-type: application/problem+json
     x-correlation-id: <correlation>
-    content-length: 244
+    content-length: 221
 
     {
       "type": "Conflict",
       "status": 409,
       "title": "Username taken",
-      "detail": "username `ann` is taken, perhaps by an access that is TERMINATED",
+      "detail": "username `ann` is taken by another access",
       "externalErrors": [],
       "relatedParty": [],
       "correlationId": "<correlation>",
       "@type": "problem"
     }
     "#);
+}
+
+#[tokio::test]
+async fn a_username_is_free_once_its_access_has_ended_and_may_have_a_colon() {
+    for gate in Gatehouse::on_each("username_again").await {
+        let kind = gate.kind;
+        let body = r#"{"contractId": "payg", "username": "00:1b:44:11:3a:b7", "password": "one"}"#;
+        let (first, _) = gate.create(body).await;
+        let check = async |password: &str| {
+            let body = format!(r#"{{"username": "00:1b:44:11:3a:b7", "password": "{password}"}}"#);
+            let seen = gate.post("/acme/verify", &body).await;
+            (seen.status, seen.json()["accessId"].as_str().map(|id| format!("/acme/access/{id}")))
+        };
+        assert_eq!(check("one").await, (200, Some(first.clone())), "{kind}");
+        gate.patch(&first, r#"{"status": "TERMINATED"}"#).await;
+        assert_eq!(check("one").await.0, 401, "{kind}");
+        let (second, _) = gate.create(&body.replace("one", "two")).await;
+        assert_eq!(gate.post("/acme/access", body).await.status, 409, "{kind}");
+        // The one that lives is looked at, and what was remembered of the other is worth nothing.
+        assert_eq!(check("one").await.0, 401, "{kind}");
+        assert_eq!(check("two").await, (200, Some(second.clone())), "{kind}");
+        let listed = gate.get("/acme/access?username=00:1b:44:11:3a:b7").await;
+        assert_eq!(listed.header("x-total-count"), Some("2"), "{kind}");
+        let of = |n: usize| format!("/acme/access/{}", listed.json()[n]["id"].as_str().unwrap());
+        assert_eq!((of(0), of(1)), (first.clone(), second), "{kind}");
+        let ended = gate.patch(&first, r#"{"status": "ACTIVE"}"#).await;
+        assert_eq!(ended.status, 409, "{kind}: what has ended doesn't come back");
+    }
+}
+
+/// The end has come, and no worker has written it down.
+#[tokio::test]
+async fn a_creation_need_not_wait_until_an_end_is_written_down() {
+    for gate in Gatehouse::on_each("username_of_ended").await {
+        let body = r#"{"contractId": "pre", "username": "ann"}"#;
+        let (first, _) = gate.create(body).await;
+        gate.patch(&first, r#"{"status": "ACTIVE"}"#).await;
+        gate.clock.set(at("2027-03-31T11:59:59.999Z"));
+        assert_eq!(gate.post("/acme/access", body).await.status, 409, "{}", gate.kind);
+        gate.clock.set(at("2027-03-31T12:00:00Z"));
+        let (second, _) = gate.create(body).await;
+        assert_eq!(gate.get(&first).await.json()["status"], "TERMINATED", "{}", gate.kind);
+        assert_eq!(gate.get(&second).await.json()["status"], "PENDING_ACTIVE", "{}", gate.kind);
+    }
 }
 
 #[tokio::test]

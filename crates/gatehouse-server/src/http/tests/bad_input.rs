@@ -32,7 +32,7 @@ async fn every_field_of_a_creation() {
             values.extend(["\"\\n\"", "\"\\u007f\"", "\"\\u0085\""].map(str::to_owned));
         }
         if field == "username" {
-            values.push("\"a:b\"".into());
+            values.push("\"a\\u0007b\"".into());
         }
         for value in values {
             let body = if field == "contractId" {
@@ -137,7 +137,7 @@ async fn every_field_of_a_check() {
     let gate = Gatehouse::new().await;
     let (long_name, long_password) = ("x".repeat(129), "x".repeat(73));
     let (long_name, long_password) = (format!("\"{long_name}\""), format!("\"{long_password}\""));
-    let names = ["\"\"", "\"a:b\"", "\"a\\u0000\"", "\"\\n\"", &long_name];
+    let names = ["\"\"", "\"a\\u0000\"", "\"\\n\"", &long_name];
     for value in WRONG_TYPES.into_iter().chain(names) {
         let body = format!(r#"{{"username": {value}, "password": "p"}}"#);
         assert_refused(&gate, "POST", "/acme/verify", &body, "username").await;

@@ -24,12 +24,12 @@ fn tables_are_read_as_spreadsheets_write_them() {
 fn every_fault_is_told_with_its_line() {
     let long = "x".repeat(73);
     let text = format!(
-        "username,password,deviceName\nok,,\na:b,,\n ok2,,\nok,,\nb,{long},\nc,d\n,,{}\n",
+        "username,password,deviceName\nok,,\na\x07b,,\n ok2,,\nok,,\nb,{long},\nc,d\n,,{}\n",
         "y".repeat(129)
     );
     insta::assert_snapshot!(read(&text).unwrap_err(), @"
     t.csv has faults, and nothing was sent:
-        line 3: username must not hold a `:`, which HTTP Basic puts between name and password
+        line 3: username must not hold control characters, such as U+0007
         line 4: username ` ok2` begins or ends with a space
         line 5: username `ok` stands on line 2 already
         line 6: password must have 1 to 72 bytes of UTF-8, not 73
@@ -41,7 +41,7 @@ fn every_fault_is_told_with_its_line() {
 /// As spreadsheets write them: the lines are those that an editor shows.
 #[test]
 fn lines_are_counted_however_they_end() {
-    let said = read("username;password\r\nok;\r\n\r\na:b;\r\n").unwrap_err();
+    let said = read("username;password\r\nok;\r\n\r\na\u{7}b;\r\n").unwrap_err();
     assert!(said.contains("line 4: username must not hold"), "{said}");
 }
 

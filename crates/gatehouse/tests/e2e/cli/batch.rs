@@ -100,12 +100,12 @@ fn credentials_go_to_a_file_of_their_own_unless_asked() {
 #[test]
 fn a_table_is_checked_before_anything_is_sent() {
     let desk = Desk::open();
-    desk.write("bad.csv", "username,password,deviceName\nok,,\na:b,,pump\nok,,\nc,d\n");
+    desk.write("bad.csv", "username,password,deviceName\nok,,\na\u{7}b,,pump\nok,,\nc,d\n");
     let ran = desk.run(&["batch", "create", "--contract", "C-PAYG", "--from", "bad.csv", "--wait"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     insta::assert_snapshot!(ran.stderr, @"
     gatehouse: bad.csv has faults, and nothing was sent:
-        line 3: username must not hold a `:`, which HTTP Basic puts between name and password
+        line 3: username must not hold control characters, such as U+0007
         line 4: username `ok` stands on line 2 already
         line 5: has 2 cells, where the table has 3 columns
     ");
@@ -140,7 +140,7 @@ fn what_fails_is_named_and_can_be_written_down() {
     assert_eq!(ran.code, 3);
     insta::assert_snapshot!(steady(&ran.stderr), @"
     job-01234567-89ab-7cde-f012-3456789abcde is accepted
-    item 2 (username taken): 409 Username taken: username `taken` is taken, perhaps by an access that is TERMINATED
+    item 2 (username taken): 409 Username taken: username `taken` is taken by another access
     gatehouse: 1 of 2 items failed
       what to do: `gatehouse batch export job-01234567-89ab-7cde-f012-3456789abcde --failed` writes all of them to a file
     ");

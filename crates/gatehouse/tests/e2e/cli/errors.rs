@@ -7,7 +7,7 @@ fn errors_say_what_to_do() {
     let mut shown = String::new();
     for (words, code) in [
         (&["access", "create", "--contract", "NOPE"][..], 6),
-        (&["access", "create", "--contract", "C-PAYG", "--username", "a:b"], 6),
+        (&["access", "create", "--contract", "C-PAYG", "--username", "a\tb"], 6),
         (&["access", "show", "nobody"], 5),
         (&["access", "show", "01a1dd3f-f1be-708c-81bb-51208c72ed9c"], 5),
         (&["access", "list", "--created-since", "yesterday"], 6),

@@ -1,0 +1,274 @@
+//! A username is one access's at a time, also while an end has come that nobody has written down, and also while older
+//! programs are beside.
+
+use super::*;
+use crate::access::{columns, read};
+use crate::db::Db;
+use crate::migrate::{self, STEPS};
+use crate::{Change, CreateRefused, Replica, Reuse, StoreError};
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::list::{HOLDERS_MAX, Path};
+use gatehouse_core::{Access, PageRequest, Status};
+
+async fn create(store: &Store, contract: &str, username: &str) -> Result<Access, CreateRefused> {
+    store.create_access(&acme(), new(contract, username)).await.unwrap()
+}
+
+async fn terminate(store: &Store, id: AccessId) {
+    let tenant = acme();
+    let terminated = store.change_access(&tenant, id, |stored, contract| {
+        let rule = lifecycle::set_status(&stored.access, contract, Target::Terminated, day(0));
+        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
+    });
+    assert_eq!(terminated.await.unwrap().unwrap().status, Status::Terminated);
+}
+
+/// The identifiers of those that pass, how many there are, and how they were found.
+async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, Path) {
+    let filter = AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap();
+    let request = PageRequest { number, size: 10 };
+    let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
+    let ids = listed.page.items.iter().map(|access| access.id).collect();
+    (ids, listed.page.total, listed.path)
+}
+
+/// As it is written down.
+async fn written(store: &Store, id: AccessId) -> Access {
+    let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND id = ?2");
+    let values = ["acme".into(), id.as_bytes().as_slice().into()];
+    store.db.row(sql, &values, read).await.unwrap().unwrap()
+}
+
+async fn assert_sound(store: &Store, kind: &str) {
+    let audit = store.audit(&acme()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+}
+
+#[tokio::test]
+async fn a_username_is_free_again_once_its_access_is_terminated() {
+    for Case { kind, store, .. } in stores("username_free_again").await {
+        assert!(store.usernames_are_free(), "{kind}: nobody has to wait for it");
+        set_up(&store).await;
+        let address = "00:1b:44:11:3a:b7";
+        let mut held = Vec::new();
+        for contract in ["c1", "c3", "c1"] {
+            let made = create(&store, contract, address).await.unwrap();
+            assert_eq!(create(&store, "c2", address).await, Err(CreateRefused::UsernameTaken));
+            let checked = store.access_by_username(&acme(), &made.username).await.unwrap();
+            assert_eq!(checked.unwrap().access.id, made.id, "{kind}: the one that lives");
+            held.push(made.id);
+            terminate(&store, made.id).await;
+            let checked = store.access_by_username(&acme(), &made.username).await.unwrap();
+            assert_eq!(checked.unwrap().access.id, made.id, "{kind}: the last one");
+        }
+        let last = create(&store, "c1", address).await.unwrap();
+        held.push(last.id);
+        let all = (held.clone(), 4, Path::Interval);
+        assert_eq!(listed(&store, &format!("username={address}"), 1).await, all, "{kind}");
+        let of_c1 = vec![held[0], held[2], held[3]];
+        let query = format!("username={address}&contractId=c1");
+        assert_eq!(listed(&store, &query, 1).await.0, of_c1, "{kind}");
+        let query = format!("username={address}&contractId=c3;contractId=c1");
+        assert_eq!(listed(&store, &query, 1).await, (held.clone(), 4, Path::Merged), "{kind}");
+        assert_eq!(listed(&store, &format!("name={address}"), 1).await.0, held, "{kind}");
+        assert_sound(&store, kind).await;
+    }
+}
+
+#[tokio::test]
+async fn a_creation_writes_down_the_end_that_it_meets() {
+    for Case { kind, store, clock, .. } in stores("username_meets_an_end").await {
+        set_up(&store).await;
+        let ending = |end| Contract { n_accesses_max: Some(1), end, ..contract("ending", "o2") };
+        store.put_contract(&acme(), &ending(Some(day(1)))).await.unwrap().unwrap();
+        let first = create(&store, "ending", "ann").await.unwrap();
+        clock.set(day(1));
+        // Nobody has written the end down.
+        assert_eq!(written(&store, first.id).await.status, Status::Active);
+        // What is refused for another reason leaves the end as it is, or written down, but counted well.
+        let refused = create(&store, "ending", "ann").await.unwrap_err();
+        assert!(matches!(refused, CreateRefused::Refused(_)), "{kind}: {refused:?}");
+        assert_sound(&store, kind).await;
+        store.put_contract(&acme(), &ending(None)).await.unwrap().unwrap();
+        let second = create(&store, "ending", "ann").await.unwrap();
+        let ended = written(&store, first.id).await;
+        assert_eq!((ended.status, ended.end), (Status::Terminated, Some(day(1))), "{kind}");
+        assert_eq!(written(&store, second.id).await.status, Status::Active);
+        // The quota of one counts the second alone.
+        let refused = create(&store, "ending", "bob").await.unwrap_err();
+        assert!(matches!(refused, CreateRefused::Refused(_)), "{kind}: {refused:?}");
+        assert_eq!(listed(&store, "username=ann", 1).await.0, [first.id, second.id], "{kind}");
+        assert_sound(&store, kind).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_who_want_a_username_again_one_has_it() {
+    for Case { kind, store, .. } in stores("username_wanted_by_many").await {
+        set_up(&store).await;
+        for round in 0..5 {
+            let made = create(&store, "c1", "ann").await.unwrap();
+            let ending = tokio::spawn({
+                let store = store.clone();
+                async move { terminate(&store, made.id).await }
+            });
+            let wanting = (0..20).map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move { create(&store, "c2", "ann").await })
+            });
+            let mut given = Vec::new();
+            for wanted in wanting.collect::<Vec<_>>() {
+                match wanted.await.unwrap() {
+                    Ok(access) => given.push(access.id),
+                    Err(refused) => assert_eq!(refused, CreateRefused::UsernameTaken, "{kind}"),
+                }
+            }
+            ending.await.unwrap();
+            assert!(given.len() <= 1, "{kind}, {round}: {given:?}");
+            for id in given {
+                terminate(&store, id).await;
+            }
+        }
+        assert_sound(&store, kind).await;
+    }
+}
+
+#[tokio::test]
+async fn a_username_that_very_many_have_had_is_listed_whole() {
+    for Case { kind, store, .. } in stores("username_of_many").await {
+        set_up(&store).await;
+        let mut held = Vec::new();
+        for n in 0..=HOLDERS_MAX {
+            let mut new = new(if n % 2 == 0 { "c1" } else { "c3" }, "ann");
+            new.device_name = (n % 4 == 0).then(|| "pump".parse().unwrap());
+            held.push(store.create_access(&acme(), new).await.unwrap().unwrap().id);
+            if n < HOLDERS_MAX {
+                terminate(&store, held[n]).await;
+            }
+        }
+        let every = |step: usize, from: usize| -> Vec<AccessId> {
+            held.iter().skip(from).step_by(step).copied().collect()
+        };
+        let unnamed: Vec<_> = (0..held.len()).filter(|n| n % 4 != 0).map(|n| held[n]).collect();
+        for (query, expected) in [
+            ("username=ann", held.clone()),
+            ("username=ann&contractId=c3", every(2, 1)),
+            ("username=ann&name=pump", every(4, 0)),
+            ("username=ann&name=ann", unnamed.clone()),
+            ("name=ann", unnamed.clone()),
+            ("name=ann;name=pump", held.clone()),
+            ("username=ann&contractId=c9", vec![]),
+        ] {
+            let mut found = Vec::new();
+            for number in 1.. {
+                let (page, total, _) = listed(&store, query, number).await;
+                assert_eq!(total, expected.len() as u64, "{kind}: {query}");
+                if page.is_empty() {
+                    break;
+                }
+                found.extend(page);
+            }
+            assert_eq!(found, expected, "{kind}: {query}");
+        }
+        assert_eq!(listed(&store, "username=ann", 1).await.2, Path::Counted, "{kind}");
+    }
+}
+
+/// A server of an older program says that it is there: it knows nothing of the column that newer ones fill.
+async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
+    let written = store.db.write(async move |tx| {
+        let sql = "INSERT INTO replica (id, joined_at, seen_at, version, host, listen, key_name) \
+                   VALUES (?1, ?2, ?2, 'older', 'host', 'listen', 'key') \
+                   ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
+        tx.execute(sql, &[[7_u8; 16][..].into(), now.into()]).await
+    });
+    written.await.unwrap();
+}
+
+#[tokio::test]
+async fn usernames_become_free_when_no_older_server_is_beside() {
+    let url = empty_schema("username_beside").await;
+    let clock = Clock::by_hand(day(0));
+    let db = Db::open_postgres(&url, clock.clone()).unwrap();
+    migrate::take(&db, &STEPS[..9]).await.unwrap();
+    let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
+    set_up(&before).await;
+    let ann = create(&before, "c1", "ann").await.unwrap();
+    terminate(&before, ann.id).await;
+    beat_of_an_older_server(&before, clock.now()).await;
+
+    let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
+    let own = Replica {
+        id: [9; 16],
+        version: "newer".into(),
+        host: "host".into(),
+        listen: "listen".into(),
+        key_name: "key".into(),
+    };
+    store.beat(&own).await.unwrap();
+    assert!(!store.usernames_are_free());
+    assert_eq!(store.reuse().await.unwrap(), Reuse::Building);
+    assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
+    // What the older server could not read isn't written.
+    let colon = store.create_access(&acme(), new("c1", "a:b")).await;
+    assert!(matches!(colon, Err(StoreError::Unavailable(_))), "{colon:?}");
+    let filled = store.create_accesses(&acme(), vec![new("c1", "a:b")]).await;
+    assert!(matches!(filled, Err(StoreError::Unavailable(_))), "{filled:?}");
+    assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id]);
+
+    // One that was begun and never finished is built anew.
+    let broken = "CREATE UNIQUE INDEX access_username_live ON access (tenant, username) \
+                  WHERE status <> 'TERMINATED'";
+    db.run_alone(broken).await.unwrap();
+    let sql = "UPDATE pg_index SET indisvalid = false \
+               WHERE indexrelid = to_regclass('access_username_live')";
+    db.run_alone(sql).await.unwrap();
+    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    assert_eq!(store.reuse().await.unwrap(), Reuse::OlderServer);
+    assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
+    create(&before, "c1", "bob").await.unwrap();
+
+    // The older server is silent, but not yet for long.
+    clock.set(clock.now().plus_milliseconds(59_000));
+    store.beat(&own).await.unwrap();
+    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    clock.set(clock.now().plus_milliseconds(2_000));
+    assert_eq!(store.free_usernames().await.unwrap(), Reuse::Free);
+    assert!(store.usernames_are_free());
+    let again = create(&store, "c1", "ann").await.unwrap();
+    assert_eq!(create(&store, "c1", "bob").await, Err(CreateRefused::UsernameTaken));
+    create(&store, "c1", "a:b").await.unwrap();
+    assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id, again.id]);
+    assert_sound(&store, "PostgreSQL").await;
+
+    // Another server that has worked all the time learns of it, and an older program is refused.
+    assert!(!before.usernames_are_free());
+    assert_eq!(before.free_usernames().await.unwrap(), Reuse::Free);
+    assert!(before.usernames_are_free());
+    let older = migrate::take(&db, &STEPS[..9]).await.unwrap_err();
+    assert!(matches!(older, StoreError::NewerSchema { .. }), "{older}");
+}
+
+#[tokio::test]
+async fn an_embedded_store_frees_usernames_when_it_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("test.db");
+    let clock = Clock::by_hand(day(0));
+    let db = Db::open_sqlite(&path, clock.clone()).unwrap();
+    migrate::take(&db, &STEPS[..9]).await.unwrap();
+    let before = Store::join_sqlite(&path, clock.clone()).await.unwrap().unwrap();
+    set_up(&before).await;
+    let ann = create(&before, "c1", "ann").await.unwrap();
+    terminate(&before, ann.id).await;
+    assert_eq!(create(&before, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
+    before.close().await;
+    db.close().await;
+
+    let store = Store::open_sqlite(&path, clock.clone()).await.unwrap();
+    assert!(store.usernames_are_free());
+    let again = create(&store, "c1", "ann").await.unwrap();
+    assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id, again.id]);
+    assert_sound(&store, "SQLite").await;
+}
