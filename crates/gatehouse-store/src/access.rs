@@ -103,7 +103,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.clone());
         self.db
-            .write(async move |tx| {
+            .write_of(tenant.clone(), async move |tx| {
                 let sql = "UPDATE access SET password_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
                            AND password_hash = ?3";
                 let values = [
@@ -130,7 +130,7 @@ impl Store {
     {
         let tenant = tenant.clone();
         self.db
-            .write(async move |tx| {
+            .write_of(tenant.clone(), async move |tx| {
                 let sql = concat!(stored!(), " WHERE tenant = ?1 AND id = ?2");
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 let Some(before) = tx.lock_row(sql, &values, read_stored).await? else {

@@ -83,7 +83,7 @@ impl Store {
         new: Vec<NewAccess>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let (tenant, usernames) = (tenant.clone(), self.usernames.clone());
-        let made = self.db.write_long(async move |tx| {
+        let made = self.db.write_long(tenant.clone(), async move |tx| {
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             create_numbered(&tx, &usernames, &tenant, counter, new).await
         });

@@ -25,7 +25,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gatehouse_core::Timestamp;
+use gatehouse_core::{TenantName, Timestamp};
 
 use crate::clock::Clock;
 use crate::error::{Failure, StoreError};
@@ -146,7 +146,7 @@ impl Db {
         move |link| Tx { link, clock, meter }
     }
 
-    /// Runs one write: all of it happens, durably, or, when it returns an error other than
+    /// Runs one write of the server's own: all of it happens, durably, or, when it returns an error other than
     /// [`StoreError::Unsure`], nothing. PostgreSQL may have to run it more than once, until it happens.
     pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
     where
@@ -155,7 +155,22 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.write_again(Line::Requests, work).await
+        self.write_again(Line::Own, work).await
+    }
+
+    /// The same for a tenant: those take turns.
+    pub(crate) async fn write_of<T, E, Work, Run>(
+        &self,
+        tenant: TenantName,
+        work: Work,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Failure + Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
+        Run: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        self.write_again(Line::Of(tenant), work).await
     }
 
     /// The same for a server that says that it is there, which waits for nobody else's writes.
@@ -180,16 +195,20 @@ impl Db {
         result.take(self.transact(Limit::Short(line), start).await)
     }
 
-    /// Runs one write that may take long, and asks for [`Tx::company`] where it can stop early. It is run once, and
-    /// shares a transaction with nobody before it.
-    pub(crate) async fn write_long<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
+    /// Runs one write of a tenant's that may take long, and asks for [`Tx::company`] where it can stop early. It is run
+    /// once, and shares a transaction with nobody before it.
+    pub(crate) async fn write_long<T, E, Work, Run>(
+        &self,
+        tenant: TenantName,
+        work: Work,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.write_once(LONG_WRITE_MAX, work).await
+        self.write_once(Line::Of(tenant), LONG_WRITE_MAX, work).await
     }
 
     /// Runs one write that takes as long as it takes, once: the schema may have much to go through.
@@ -200,7 +219,16 @@ impl Db {
         Work: FnOnce(Tx) -> Run + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.write_once(Duration::MAX, work).await
+        self.write_once(Line::Own, Duration::MAX, work).await
+    }
+
+    /// How many writes of tenants wait for their turn.
+    #[cfg(test)]
+    pub(crate) fn n_waiting(&self) -> usize {
+        match &self.engine {
+            Engine::Sqlite(_) => 0,
+            Engine::Postgres(db) => db.n_waiting(),
+        }
     }
 
     /// Runs a statement of PostgreSQL's that goes into no transaction, on a connection of its own. It takes as long as
@@ -214,7 +242,12 @@ impl Db {
         }
     }
 
-    async fn write_once<T, E, Work, Run>(&self, limit: Duration, work: Work) -> Result<T, E>
+    async fn write_once<T, E, Work, Run>(
+        &self,
+        line: Line,
+        limit: Duration,
+        work: Work,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
@@ -222,16 +255,18 @@ impl Db {
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
         let (start, result) = work::erase(self.tx(), once(work));
-        result.take(self.transact(Limit::Long(limit), start).await)
+        result.take(self.transact(Limit::Long(line, limit), start).await)
     }
 
     async fn transact(&self, limit: Limit, start: StartWork) -> Result<(), TxFailed> {
         let written = pin!(async {
             match (&self.engine, limit) {
                 (Engine::Sqlite(db), Limit::Short(_)) => db.write(Length::Short, start).await,
-                (Engine::Sqlite(db), Limit::Long(_)) => db.write(Length::Long, start).await,
+                (Engine::Sqlite(db), Limit::Long(..)) => db.write(Length::Long, start).await,
                 (Engine::Postgres(db), Limit::Short(line)) => db.write(line, start).await,
-                (Engine::Postgres(db), Limit::Long(limit)) => db.write_once(limit, start).await,
+                (Engine::Postgres(db), Limit::Long(line, limit)) => {
+                    db.write_once(line, limit, start).await
+                }
             }
         });
         self.meter.watch(Kind::Write, written).await
@@ -312,20 +347,22 @@ impl Db {
 }
 
 /// Where a write waits for its turn. SQLite has one line for all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// With everyone else's.
-    Requests,
+    /// With those of this tenant.
+    Of(TenantName),
+    /// With a server's own, which are few.
+    Own,
     /// With a server's own signs of life.
     Beats,
 }
 
 /// How long a write may take, and where it waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Limit {
     Short(Line),
     /// On PostgreSQL, this long.
-    Long(Duration),
+    Long(Line, Duration),
 }
 
 /// Whether a write may take long.

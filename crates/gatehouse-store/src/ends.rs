@@ -32,7 +32,9 @@ impl Store {
     /// The lease is used up: what is left is due at once, behind what is due already.
     pub async fn sweep_ends(&self, lease: &Lease, n_max: u64) -> Result<Swept, NotRun> {
         let lease = lease.clone();
-        self.db.write(async move |tx| sweep_in(&tx, &lease, n_max).await).await
+        self.db
+            .write_of(lease.key.tenant.clone(), async move |tx| sweep_in(&tx, &lease, n_max).await)
+            .await
     }
 }
 

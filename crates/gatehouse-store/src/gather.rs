@@ -146,7 +146,7 @@ impl Gather {
         party: Arc<Mutex<Party>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let (gather, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
-        db.write(async move |tx| {
+        db.write_of(tenant.clone(), async move |tx| {
             // Other servers have their turns, too. Whoever has come in the meantime goes along.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             let new = {

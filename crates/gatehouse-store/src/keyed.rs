@@ -192,7 +192,11 @@ impl Store {
         after: &[u8],
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.to_owned());
-        self.db.write(async move |tx| replace_in(&tx, &tenant, &before, &after).await).await
+        self.db
+            .write_of(tenant.clone(), async move |tx| {
+                replace_in(&tx, &tenant, &before, &after).await
+            })
+            .await
     }
 }
 

@@ -127,7 +127,11 @@ impl Store {
     /// gone for good after [`Store::scrub`], before which the work is not finished.
     pub async fn destroy_answers(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
         let lease = lease.clone();
-        self.db.write(async move |tx| destroy_in(&tx, &lease, n_max).await).await
+        self.db
+            .write_of(lease.key.tenant.clone(), async move |tx| {
+                destroy_in(&tx, &lease, n_max).await
+            })
+            .await
     }
 }
 

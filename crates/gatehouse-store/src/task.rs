@@ -88,7 +88,7 @@ impl Store {
     /// Accepts a batch, durably.
     pub async fn accept_task(&self, tenant: &TenantName, new: NewTask) -> Result<(), NotAccepted> {
         let tenant = tenant.clone();
-        self.db.write(async move |tx| accept_in(&tx, &tenant, &new).await).await
+        self.db.write_of(tenant.clone(), async move |tx| accept_in(&tx, &tenant, &new).await).await
     }
 
     /// The Task of this identifier.

@@ -23,6 +23,7 @@ mod summary;
 mod task;
 mod tenant;
 mod transfer;
+mod turns;
 mod upgrade;
 mod usernames;
 

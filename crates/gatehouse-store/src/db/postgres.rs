@@ -22,7 +22,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use futures_util::future::Either;
+use gatehouse_turns::{Places, Turn, Turns};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::lane::Lane;
@@ -40,8 +42,18 @@ const READERS: usize = 4;
 /// Reads that go over one of them before another one is used.
 const READS_TOGETHER: usize = 8;
 
-/// Transactions at the same time.
-const WRITERS: usize = 12;
+/// Transactions of tenants at the same time. Tenants take turns with them, and those of one that take long, perhaps because
+/// they wait for each other, leave some to the others.
+const WRITES: Places = Places {
+    at_once: 10,
+    at_once_of_tenant: 8,
+    // Who waits is bounded by the requests that a server takes, and by everyone's patience.
+    waiting_of_tenant: usize::MAX,
+    waiting: usize::MAX,
+};
+
+/// Transactions of the server's own beside them.
+const OWN: usize = 2;
 
 /// Transactions by which a server says that it is there, beside the others: whoever fills those must not silence it.
 const BEATS: usize = 1;
@@ -94,7 +106,8 @@ pub(crate) struct Postgres {
     /// For `ping` alone: what others wait for says nothing about the database.
     pinged: Reader,
     writers: Mutex<Vec<Arc<Session>>>,
-    writers_free: Semaphore,
+    writes: Turns,
+    own_free: Semaphore,
     beats_free: Semaphore,
     lookers: Mutex<Vec<Arc<Session>>>,
     snapshots: Lane,
@@ -118,7 +131,8 @@ impl Postgres {
             readers: Default::default(),
             pinged: Reader::default(),
             writers: Mutex::default(),
-            writers_free: Semaphore::new(WRITERS),
+            writes: Turns::new(WRITES),
+            own_free: Semaphore::new(OWN),
             beats_free: Semaphore::new(BEATS),
             lookers: Mutex::default(),
             snapshots: Lane::new(SNAPSHOTS),
@@ -153,13 +167,9 @@ impl Postgres {
 
     /// Runs a write, and runs it again where it has surely not happened and may happen now.
     pub(crate) async fn write(&self, line: Line, mut start: StartWork) -> Result<(), TxFailed> {
-        let turns = match line {
-            Line::Requests => &self.writers_free,
-            Line::Beats => &self.beats_free,
-        };
         let mut tries = Tries::begin();
         loop {
-            match self.transact(turns, tries.until, WRITE_MAX, &mut start).await {
+            match self.transact(&line, tries.until, WRITE_MAX, &mut start).await {
                 Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
                 result => return result,
             }
@@ -169,10 +179,11 @@ impl Postgres {
     /// Runs a write with its own deadline, without retrying: the worker retries on its next round.
     pub(crate) async fn write_once(
         &self,
+        line: Line,
         limit: Duration,
         mut start: StartWork,
     ) -> Result<(), TxFailed> {
-        self.transact(&self.writers_free, Instant::now() + PATIENCE, limit, &mut start).await
+        self.transact(&line, Instant::now() + PATIENCE, limit, &mut start).await
     }
 
     /// Runs a statement outside of a transaction.
@@ -183,16 +194,14 @@ impl Postgres {
 
     async fn transact(
         &self,
-        turns: &Semaphore,
+        line: &Line,
         until: Instant,
         limit: Duration,
         start: &mut StartWork,
     ) -> Result<(), TxFailed> {
         let slow = |what: &str| StoreError::Unavailable(what.into());
-        let turn = timeout_at(until, turns.acquire()).await;
-        let _turn = turn
-            .map_err(|_| slow("too many transactions are under way"))?
-            .map_err(|_| StoreError::gone())?;
+        let turn = timeout_at(until, self.turn(line)).await;
+        let _turn = turn.map_err(|_| slow("too many transactions are under way"))??;
         // Out of the pool until it is known to be clean: dropped half-way, it is closed.
         let session = self.idle(&self.writers, until).await?;
         // BEGIN and the first statement travel together.
@@ -235,6 +244,26 @@ impl Postgres {
                 Err(StoreError::Unsure("the COMMIT was not answered in time".into()).into())
             }
         }
+    }
+
+    /// Waits for the turn of a transaction, which is over when what comes back is dropped.
+    async fn turn(&self, line: &Line) -> Result<Either<Turn, SemaphorePermit<'_>>, StoreError> {
+        let own = match line {
+            Line::Of(tenant) => {
+                let turn = self.writes.take(tenant).await.map_err(|_| StoreError::gone())?;
+                let is_open = !self.own_free.is_closed();
+                return if is_open { Ok(Either::Left(turn)) } else { Err(StoreError::gone()) };
+            }
+            Line::Own => &self.own_free,
+            Line::Beats => &self.beats_free,
+        };
+        own.acquire().await.map(Either::Right).map_err(|_| StoreError::gone())
+    }
+
+    /// How many tenants' transactions wait for their turn.
+    #[cfg(test)]
+    pub(crate) fn n_waiting(&self) -> usize {
+        self.writes.n_waiting()
     }
 
     /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
@@ -365,7 +394,7 @@ impl Postgres {
     }
 
     pub(crate) fn close(&self) {
-        self.writers_free.close();
+        self.own_free.close();
         self.beats_free.close();
         guard(&self.writers).clear();
         guard(&self.lookers).clear();

@@ -325,7 +325,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let adder = {
         let store = store.clone();
         tokio::spawn(async move {
-            let added = store.db.write_long(async move |tx| {
+            let added = store.db.write_long(acme(), async move |tx| {
                 let change = Change { access: after, password: None };
                 bulk::update(&tx, &acme(), &[change]).await?;
                 moves.write(&tx, &acme()).await?;

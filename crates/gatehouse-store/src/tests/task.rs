@@ -201,7 +201,7 @@ async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
             store.db.write::<_, crate::StoreError, _, _>(async |_| Ok(())).await.unwrap();
             answered.send(()).unwrap();
         };
-        let long = store.db.write_long::<_, crate::StoreError, _, _>(async move |_| {
+        let long = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async move |_| {
             Ok(committed.recv_timeout(Duration::from_secs(20)).is_ok())
         });
         let (first, (), long) = futures_util::join!(first, short, long);
@@ -251,7 +251,7 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
         let hasty = Patience { requests: Duration::ZERO, ..LONG };
         let come = std::sync::Arc::new(tokio::sync::Notify::new());
         let next = std::sync::Arc::clone(&come);
-        let holder = store.db.write_long::<_, crate::StoreError, _, _>(async move |tx| {
+        let holder = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async move |tx| {
             let (watch, mut seen) = (Watch::begin(hasty), Vec::new());
             for company in [Company::None, Company::Batches, Company::Requests] {
                 while tx.company().await? < company {
@@ -264,7 +264,7 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
         });
         let others = async {
             come.notified().await;
-            let batch = store.db.write_long::<_, crate::StoreError, _, _>(async |_| Ok(()));
+            let batch = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async |_| Ok(()));
             let request = async {
                 come.notified().await;
                 store.db.write::<_, crate::StoreError, _, _>(async |_| Ok(())).await

@@ -104,7 +104,7 @@ async fn a_step_that_waits_for_a_lock_lets_others_pass() {
     let (release, released) = tokio::sync::oneshot::channel::<()>();
     let holder = store.clone();
     let holder = tokio::spawn(async move {
-        let held = holder.db.write_long(async move |tx| {
+        let held = holder.db.write_long(acme(), async move |tx| {
             tx.script("LOCK TABLE access IN ACCESS SHARE MODE").await?;
             let _ = held.send(());
             let _ = released.await;
