@@ -24,6 +24,7 @@ mod contract;
 mod correlation;
 mod csv;
 mod demo;
+mod disconnection;
 mod dispatch;
 mod docs;
 mod find_body;

@@ -3,8 +3,8 @@
 //! The futures of [`Server`] are boxed: so all that answers requests is compiled and optimised here, not in the binary.
 //!
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
-//! the bytes of each, `tls` encrypts them, `own_turn` runs them, `open_files` says how many the system
-//! allows, and `core_dumps` keeps what is in memory off the disk.
+//! the bytes of each, `tls` encrypts them, `shared_stream` tells when a client closes one, `own_turn` runs them,
+//! `open_files` says how many the system allows, and `core_dumps` keeps what is in memory off the disk.
 
 mod awaited_body;
 mod certificate;
@@ -13,6 +13,7 @@ mod core_dumps;
 mod listener;
 mod open_files;
 mod own_turn;
+mod shared_stream;
 mod target;
 mod tls;
 mod wire;

@@ -43,7 +43,7 @@ pub use password::{
     HASH_NAME_CHARS, PASSWORD_CHARS, Salt, generate_client_code, generate_password,
     generate_username, key_of_hash,
 };
-pub use pool::{Asker, Busy};
+pub use pool::{Asker, Busy, Disconnection};
 pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal};
 pub use task_key::TaskKey;
 pub use token::BadTokenKey;

@@ -1,5 +1,6 @@
 //! The bounded pool of slow hashes: a storm of them can't exhaust the memory or starve the rest, and tenants take turns.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,8 +27,21 @@ pub struct Busy;
 pub struct Asker<'a> {
     /// The tenant, whose turn it takes.
     pub tenant: &'a TenantName,
-    /// Cancelled when the client disconnects: the pool then drops a queued hash.
-    pub gone: &'a CancellationToken,
+    /// Tells when the client disconnects: the pool then drops a queued hash.
+    pub gone: &'a dyn Disconnection,
+}
+
+/// Tells when a client disconnects.
+pub trait Disconnection: Send + Sync {
+    /// Waits until the client disconnects. The pool calls `wait` for queued hashes alone, so that watching a
+    /// connection costs other requests nothing.
+    fn wait(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+impl Disconnection for CancellationToken {
+    fn wait(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.cancelled())
+    }
 }
 
 /// Runs slow hashes, a few at a time.
@@ -94,7 +108,7 @@ impl HashPool {
                 self.meter.refused.inc();
                 Busy
             }),
-            () = gone.cancelled() => Err(Busy),
+            () = gone.wait() => Err(Busy),
         }
     }
 }

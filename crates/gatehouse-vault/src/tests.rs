@@ -12,7 +12,7 @@ fn vault() -> Vault {
 pub(crate) fn asker() -> Asker<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    Asker { tenant: &ACME, gone: &NEVER }
+    Asker { tenant: &ACME, gone: &*NEVER }
 }
 
 fn password(text: &str) -> Password {

@@ -6,8 +6,7 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
 use gatehouse_store::StoreError;
-use gatehouse_vault::{Asker, VaultError, generate_client_code, generate_password};
-use tokio_util::sync::CancellationToken;
+use gatehouse_vault::{Asker, Disconnection, VaultError, generate_client_code, generate_password};
 
 use super::access::OneTimePassword;
 use super::guesses::Guessed;
@@ -47,7 +46,7 @@ impl App {
     /// counted, and told apart where there are too many.
     pub async fn recognise_client(
         &self,
-        gone: &CancellationToken,
+        gone: &dyn Disconnection,
         id: &str,
         secret: &str,
     ) -> Result<Option<Client>, Error> {
@@ -69,7 +68,7 @@ impl App {
     /// one has made its hash.
     async fn check_secret(
         &self,
-        gone: &CancellationToken,
+        gone: &dyn Disconnection,
         client: &Client,
         hash: &StoredHash,
         secret: &Password,

@@ -10,10 +10,10 @@ use gatehouse_vault::Asker;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
 use super::address::Address;
 use super::arrival::Arrival;
+use super::disconnection::ClientDisconnection;
 use super::large_bodies::Room;
 use super::params::Params;
 use super::problem::Problem;
@@ -43,8 +43,8 @@ pub(crate) struct Call {
     pub(crate) address: Address,
     /// What this request is called wherever it leaves a trace.
     pub(crate) correlation_id: String,
-    /// Set when the client waits no more.
-    pub(crate) gone: CancellationToken,
+    /// Tells when the client disconnects.
+    pub(crate) gone: ClientDisconnection,
 }
 
 impl Call {

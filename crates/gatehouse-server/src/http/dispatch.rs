@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{ProductId, TenantName};
+use gatehouse_vault::Disconnection;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -26,6 +27,7 @@ use super::arrival::{Arrival, Door};
 use super::body::{self, Arrived, BodyLimits};
 use super::call::Call;
 use super::correlation::Correlation;
+use super::disconnection::ClientDisconnection;
 use super::intake;
 use super::media::JSON;
 use super::negotiation;
@@ -47,11 +49,13 @@ use crate::trace::{Told, Trace};
 /// Answers one request, and sees it through whatever the client does: one that goes away stops nothing
 /// that was begun, and takes no line from the log. A panic is a problem like others.
 ///
-/// `busy` is held as long as anything of the answer has yet to be made.
+/// `busy` is held as long as anything of the answer has yet to be made. `connection` tells when the client closes
+/// it: slow hashes of the request that are still queued are given up then, and the answer is 503.
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
     arrival: Arrival,
+    connection: Arc<dyn Disconnection>,
     busy: Busy,
     request: Request<B>,
 ) -> Response<AnswerBody>
@@ -59,9 +63,10 @@ where
     B: Body<Data = Bytes> + Unpin + Send + 'static,
     Busy: Send + 'static,
 {
-    let gone = CancellationToken::new();
-    let work = outgoing(gate, arrival, gone.clone(), request);
-    let answered = SeenThrough::new(requests, gone, work);
+    let dropped = CancellationToken::new();
+    let gone = ClientDisconnection::new(dropped.clone(), connection);
+    let work = outgoing(gate, arrival, gone, request);
+    let answered = SeenThrough::new(requests, dropped, work);
     answered.await.send(requests, busy)
 }
 
@@ -69,7 +74,7 @@ where
 async fn outgoing<B>(
     gate: Gate,
     arrival: Arrival,
-    gone: CancellationToken,
+    gone: ClientDisconnection,
     request: Request<B>,
 ) -> Outgoing
 where
@@ -122,7 +127,7 @@ type Answered = (Reply, &'static str);
 async fn answer<B>(
     gate: &Gate,
     arrival: Arrival,
-    gone: &CancellationToken,
+    gone: &ClientDisconnection,
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
@@ -188,8 +193,8 @@ where
 /// What has been learned about a request, for the log and for every kind of answer.
 struct Seen<'m> {
     watched: Watched<'m>,
-    /// Set when the client waits no more.
-    gone: &'m CancellationToken,
+    /// Tells when the client disconnects.
+    gone: &'m ClientDisconnection,
     /// A tenant's name, whether there is one of that name or not. What can't be a name is nobody's, and
     /// might be anything.
     tenant: Option<String>,
@@ -200,7 +205,7 @@ struct Seen<'m> {
 }
 
 impl<'m> Seen<'m> {
-    fn new(watched: Watched<'m>, gone: &'m CancellationToken) -> Self {
+    fn new(watched: Watched<'m>, gone: &'m ClientDisconnection) -> Self {
         Self {
             watched,
             gone,

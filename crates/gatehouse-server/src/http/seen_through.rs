@@ -18,17 +18,17 @@ pub(super) struct SeenThrough<T: Send + 'static> {
     /// Counts it as long as it is under way.
     under_way: TaskTrackerToken,
     /// Cancelled when the caller drops the future early.
-    gone: CancellationToken,
+    dropped: CancellationToken,
 }
 
 impl<T: Send + 'static> SeenThrough<T> {
-    /// Tracks `work` until it is done; cancels `gone` when the caller drops the future early.
+    /// Tracks `work` until it is done; cancels `dropped` when the caller drops the future early.
     pub(super) fn new(
         tracker: &TaskTracker,
-        gone: CancellationToken,
+        dropped: CancellationToken,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Self {
-        Self { rest: Some(Box::pin(work)), under_way: tracker.token(), gone }
+        Self { rest: Some(Box::pin(work)), under_way: tracker.token(), dropped }
     }
 }
 
@@ -52,7 +52,7 @@ impl<T: Send + 'static> Drop for SeenThrough<T> {
         if let Some(rest) = self.rest.take()
             && let Ok(runtime) = Handle::try_current()
         {
-            self.gone.cancel();
+            self.dropped.cancel();
             self.under_way.task_tracker().spawn_on(rest, &runtime);
         }
     }

@@ -39,11 +39,12 @@ use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::{Cable, empty_schema};
-use gatehouse_vault::{MasterKey, TokenKeys, Vault};
+use gatehouse_vault::{Disconnection, MasterKey, TokenKeys, Vault};
 use http::response::Parts;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::resource::Resource;
@@ -58,6 +59,11 @@ const EVERYTHING: &str = "access:read access:write access:verify product:read ad
 /// As most requests of these tests come in.
 const PLAIN: Arrival =
     Arrival { door: Door::Main, encrypted: false, peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)) };
+
+/// A connection that its client never closes.
+fn connected() -> Arc<dyn Disconnection> {
+    Arc::new(CancellationToken::new())
+}
 
 /// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
 /// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
@@ -172,7 +178,8 @@ impl Gatehouse {
 
     /// What is answered to a request that came in like this.
     async fn answer(&self, arrival: Arrival, request: Request<Full<Bytes>>) -> (Parts, Bytes) {
-        let response = handle(&TaskTracker::new(), self.gate.clone(), arrival, (), request).await;
+        let response =
+            handle(&TaskTracker::new(), self.gate.clone(), arrival, connected(), (), request).await;
         let (parts, body) = response.into_parts();
         (parts, body.collect().await.unwrap().to_bytes())
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_store::Clock;
+use gatehouse_vault::Disconnection;
 use http::Request;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use super::awaited_body::AwaitedBody;
 use super::connections::{Connections, Held};
 use super::own_turn::OwnTurn;
+use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use super::wire::Wire;
 use crate::config::Limits;
@@ -201,7 +203,10 @@ impl Desk {
     }
 
     async fn attend(&self, stream: TcpStream, peer: IpAddr, held: Held) {
-        let Some(tls) = &self.tls else { return self.converse(stream, peer, held).await };
+        let (stream, close_watch) = SharedStream::new(stream);
+        let Some(tls) = &self.tls else {
+            return self.converse(stream, close_watch, peer, held).await;
+        };
         let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor().accept(stream));
         let shaken = tokio::select! {
             shaken = handshake => shaken,
@@ -209,26 +214,31 @@ impl Desk {
             () = self.stopping.cancelled() => return,
         };
         match shaken {
-            Ok(Ok(stream)) => self.converse(stream, peer, held).await,
+            Ok(Ok(stream)) => self.converse(stream, close_watch, peer, held).await,
             Ok(Err(cause)) => tracing::debug!(%cause, "no TLS was agreed on"),
             Err(_) => tracing::debug!("a handshake took too long"),
         }
     }
 
     /// Answers the requests of a connection until it ends.
-    async fn converse<Io>(&self, io: Io, peer: IpAddr, held: Held)
+    async fn converse<Io>(&self, io: Io, close_watch: CloseWatch, peer: IpAddr, held: Held)
     where
         Io: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let activity = &held.activity;
         let wire = Wire::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
         let arrival = Arrival { door: self.door, encrypted: self.tls.is_some(), peer };
+        let close_watch: Arc<dyn Disconnection> = Arc::new(close_watch);
         let service = service_fn(|request| {
             let busy = activity.begin();
+            let close_watch = Arc::clone(&close_watch);
             let request =
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
-            async move { Ok::<_, Infallible>(handle(&requests, gate, arrival, busy, request).await) }
+            async move {
+                let answer = handle(&requests, gate, arrival, close_watch, busy, request).await;
+                Ok::<_, Infallible>(answer)
+            }
         });
         let mut connection =
             std::pin::pin!(self.http.serve_connection(TokioIo::new(wire), service));
@@ -284,7 +294,8 @@ impl Desk {
 fn protocols() -> auto::Builder<TokioExecutor> {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
-        // Who has said all it has to say still wants to hear the answer.
+        // A client that closes its sending half still waits for the answer. With this, hyper doesn't read while a
+        // request is under way, so `CloseWatch` has to notice a client that disconnects.
         .half_close(true)
         // The wire does that, and says so.
         .header_read_timeout(None);

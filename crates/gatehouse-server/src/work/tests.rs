@@ -26,7 +26,7 @@ pub(super) fn at(text: &str) -> Timestamp {
 pub(super) fn asker() -> Asker<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    Asker { tenant: &ACME, gone: &NEVER }
+    Asker { tenant: &ACME, gone: &*NEVER }
 }
 
 pub(super) fn acme() -> TenantName {

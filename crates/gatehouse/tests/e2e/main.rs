@@ -10,6 +10,7 @@ mod client;
 mod collector;
 mod connector;
 mod crash;
+mod disconnect;
 mod doctor;
 mod handover;
 mod held;

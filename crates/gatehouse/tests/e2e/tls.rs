@@ -18,14 +18,14 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// A certificate for this machine, and its key.
-struct Pair {
+pub(crate) struct Pair {
     certificate: String,
     key: String,
     der: Vec<u8>,
 }
 
 impl Pair {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let names = vec!["127.0.0.1".to_owned()];
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
         Self { certificate: cert.pem(), key: signing_key.serialize_pem(), der: cert.der().to_vec() }
@@ -42,20 +42,21 @@ impl Pair {
     }
 
     /// Writes both files in a directory of this name.
-    fn put(&self, dir: &Path) {
+    pub(crate) fn put(&self, dir: &Path) {
         std::fs::create_dir_all(dir).unwrap();
         std::fs::write(dir.join("c.pem"), &self.certificate).unwrap();
         std::fs::write(dir.join("k.pem"), &self.key).unwrap();
     }
 
-    fn trusting(&self) -> ClientBuilder {
+    pub(crate) fn trusting(&self) -> ClientBuilder {
         let certificate = Certificate::from_pem(self.certificate.as_bytes()).unwrap();
         let builder = Client::builder().timeout(WAIT_LIMIT);
         builder.tls_certs_only([certificate]).tls_info(true)
     }
 }
 
-const FILES: [(&str, &str); 2] = [("TLS__CERTIFICATE", "tls/c.pem"), ("TLS__KEY", "tls/k.pem")];
+pub(crate) const FILES: [(&str, &str); 2] =
+    [("TLS__CERTIFICATE", "tls/c.pem"), ("TLS__KEY", "tls/k.pem")];
 
 /// The certificate that a client gets to see; nothing when it doesn't trust it.
 async fn seen_by(client: &Client, server: &Server) -> Option<Vec<u8>> {
@@ -135,7 +136,7 @@ async fn who_does_not_speak_tls_is_not_answered() {
 }
 
 /// An encrypted connection that decides about every byte.
-async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStream<TcpStream>> {
+pub(crate) async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(pair.der.clone().into()).unwrap();
     let provider = Arc::new(aws_lc_rs::default_provider());

@@ -10,7 +10,8 @@ impl Gatehouse {
         let request = Request::get(path).header("host", "gate.example");
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let request = request.body(Full::<Bytes>::default()).unwrap();
-        let response = handle(&TaskTracker::new(), self.gate.clone(), arrival, (), request).await;
+        let response =
+            handle(&TaskTracker::new(), self.gate.clone(), arrival, connected(), (), request).await;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())

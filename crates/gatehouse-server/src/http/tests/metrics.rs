@@ -176,7 +176,8 @@ async fn a_panic_is_counted_and_leaves_nobody_in_flight() {
         .header("x-correlation-id", "mine")
         .header("content-type", "application/json");
     let request = request.body(Trap).unwrap();
-    let response = handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, (), request).await;
+    let response =
+        handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await;
     assert_eq!(response.headers()["x-correlation-id"], "mine");
     let samples = samples(&scrape(&gate).await);
     let name = "gatehouse_http_requests_total{method=\"POST\",route=\"/{tenantName}/verify\",status=\"500\"}";

@@ -105,7 +105,8 @@ async fn a_panic_is_a_problem_like_others() {
         .header("authorization", format!("Bearer {}", gate.token))
         .header("content-type", "application/json");
     let request = request.body(Trap).unwrap();
-    let response = handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, (), request).await;
+    let response =
+        handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await;
     assert_eq!(response.status(), 500);
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     assert!(response.headers().contains_key("x-correlation-id"));

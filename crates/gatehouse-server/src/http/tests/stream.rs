@@ -71,7 +71,7 @@ fn request(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Request<
 
 async fn stream(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Response<AnswerBody> {
     let request = request(gate, method, headers);
-    handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, (), request).await
+    handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await
 }
 
 /// What the figures say: answers under way, and those that ended whole, unread and failed.
@@ -160,7 +160,8 @@ async fn who_reads_slowly_takes_no_slot_but_is_under_way() {
     let requests = TaskTracker::new();
     let its_request = request(&gate, "GET", &[]);
     let held = Arc::clone(&busy);
-    let response = handle(&requests, gate.gate.clone(), PLAIN, held, its_request).await;
+    let response =
+        handle(&requests, gate.gate.clone(), PLAIN, connected(), held, its_request).await;
     assert_eq!(gate.get("/acme/contract").await.status, 200, "there is a slot for others");
     assert_eq!((Arc::strong_count(&busy), requests.len()), (2, 1));
     response.into_body().collect().await.unwrap();
@@ -209,7 +210,9 @@ async fn over_the_wire(gate: &Gatehouse, version: Version, how: &str) -> Result<
         let gate = its_gate.clone();
         async move {
             let requests = TaskTracker::new();
-            Ok::<_, std::convert::Infallible>(handle(&requests, gate, PLAIN, (), request).await)
+            Ok::<_, std::convert::Infallible>(
+                handle(&requests, gate, PLAIN, connected(), (), request).await,
+            )
         }
     });
     let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
