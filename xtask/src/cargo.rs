@@ -43,6 +43,16 @@ pub(crate) fn run_built(
     start(name, find_binary(build, name)?.as_os_str(), arguments, environment, None)
 }
 
+/// Runs a program that is at `path`, in the same way.
+pub(crate) fn run_program(
+    path: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+) -> Result<(), Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    start(&name, path.as_os_str(), arguments, environment, None)
+}
+
 fn start(
     name: &str,
     program: &OsStr,

@@ -1,6 +1,7 @@
 //! What can be asked of `cargo xtask`, and how a command line is read into it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::failure::Failure;
 use crate::fresh::{Debian, Fresh, FreshUser};
@@ -33,29 +34,47 @@ Commands:
                            needs root, and takes most of an hour
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   screenshots              run the tests of the console, and put its pictures into docs/images
-  lint                     check formatting, clippy and the documentation; and the console's source
+  lint                     check formatting, clippy and the documentation; the console's source; and Cargo.lock by
+                           deny.toml, with cargo-deny too where `deny` has installed it
+  deny [--advisories DIRECTORY]
+                           check licences, versions, sources and security advisories of all dependencies by
+                           deny.toml; compiles cargo-deny once; advisories are fetched, or come from a clone of
+                           their database in DIRECTORY
   ci                       lint, then test
   help                     print this text
 
 Tools that a chore needs (PostgreSQL 15, PgBouncer, npm, Python 3.10, Chromium 123, curl; Patroni, etcd and
-HAProxy for test --failover; debootstrap and git for fresh) are installed with apt-get where they are missing or
-too old; what the tests take from npm and PyPI, a newer Node.js included, goes below target/.
+HAProxy for test --failover; debootstrap and git for fresh; git for deny) are installed with apt-get where they
+are missing or too old; what the tests take from npm and PyPI, a newer Node.js included, and cargo-deny go below
+target/.
 ";
 
 /// One command, completely read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,
-    Test { long: bool, cargo_arguments: Vec<String> },
+    Test {
+        long: bool,
+        cargo_arguments: Vec<String>,
+    },
     TestApi,
     TestConsole,
     TestFailover,
-    Bench { with_postgres: bool, arguments: Vec<String> },
-    Fuzz { seconds: u32 },
+    Bench {
+        with_postgres: bool,
+        arguments: Vec<String>,
+    },
+    Fuzz {
+        seconds: u32,
+    },
     Fresh(Fresh),
     Postgres,
     Screenshots,
     Lint,
+    /// `advisories` is a clone of the advisory database; without it, the database is fetched.
+    Deny {
+        advisories: Option<PathBuf>,
+    },
     Ci,
 }
 
@@ -76,13 +95,14 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
         "bench" => return parse_bench(rest),
         "fuzz" => return parse_fuzz(rest),
         "fresh" => return parse_fresh(rest),
+        "deny" => return parse_deny(rest),
         "postgres" => Chore::Postgres,
         "screenshots" => Chore::Screenshots,
         "lint" => Chore::Lint,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, bench, fuzz, fresh, postgres, screenshots, lint, ci or help"
+                "no command `{unknown}`; use test, bench, fuzz, fresh, postgres, screenshots, lint, deny, ci or help"
             )));
         }
     };
@@ -193,6 +213,19 @@ fn parse_fresh(words: &[String]) -> Result<Chore, Failure> {
     Ok(Chore::Fresh(Fresh { debian: debian.unwrap_or(Debian::Bookworm), user }))
 }
 
+fn parse_deny(words: &[String]) -> Result<Chore, Failure> {
+    match words {
+        [] => Ok(Chore::Deny { advisories: None }),
+        [option, directory] if option == "--advisories" => {
+            Ok(Chore::Deny { advisories: Some(directory.into()) })
+        }
+        _ => Err(Failure::Usage(
+            "`deny` takes the clone of an advisory database, or nothing: cargo xtask deny --advisories DIRECTORY"
+                .to_owned(),
+        )),
+    }
+}
+
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
     let seconds = match words {
         [] => Some(60),
@@ -290,6 +323,13 @@ mod tests {
     }
 
     #[test]
+    fn advisories_are_fetched_unless_a_clone_is_named() {
+        assert_eq!(parse_line("deny"), Ok(Chore::Deny { advisories: None }));
+        let advisories = Some("../advisory-db".into());
+        assert_eq!(parse_line("deny --advisories ../advisory-db"), Ok(Chore::Deny { advisories }));
+    }
+
+    #[test]
     fn wrong_use_says_what_would_be_right() {
         let unknown_command = parse_line("tset");
         assert!(unknown_command.is_err_and(|what| what.contains("use test, bench, fuzz")));
@@ -308,6 +348,8 @@ mod tests {
             ("bench --only one", "--only 1,2,12"),
             ("fuzz long", "cargo xtask fuzz 600"),
             ("fuzz 1 2", "cargo xtask fuzz 600"),
+            ("deny licences", "cargo xtask deny --advisories DIRECTORY"),
+            ("deny --advisories", "cargo xtask deny --advisories DIRECTORY"),
         ] {
             assert!(parse_line(line).is_err_and(|what| what.contains(advice)), "{line}");
         }

@@ -6,6 +6,7 @@
 mod api;
 mod api_server;
 mod cargo;
+mod cargo_deny;
 mod cluster;
 mod command_line;
 mod console;
@@ -13,6 +14,7 @@ mod failover;
 mod failure;
 mod fresh;
 mod keeper;
+mod lock_file;
 mod node;
 mod packages;
 mod postgres_binaries;
@@ -31,13 +33,14 @@ use std::process::ExitCode;
 use std::thread;
 
 use api::TestedStore;
+use cargo_deny::{AdvisoryDatabase, CargoDeny};
 use command_line::{Chore, USAGE};
 use failure::Failure;
 use node::Node;
 use postgres_binaries::PostgresBinaries;
 use requirement::{
-    CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, HAPROXY, NPM, PATRONI, PGBOUNCER, POSTGRES, PROCPS,
-    PYTHON,
+    CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, NPM, PATRONI, PGBOUNCER, POSTGRES,
+    PROCPS, PYTHON,
 };
 use suites::Suites;
 use test_tools::ApiTools;
@@ -71,6 +74,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         Chore::Screenshots => take_screenshots(),
         Chore::Fresh(fresh) => fresh::run(&fresh),
         Chore::Lint => lint(),
+        Chore::Deny { advisories } => deny(advisories.as_deref()),
         Chore::Ci => {
             let mut suites = Suites::default();
             suites.run("lint", lint);
@@ -273,6 +277,44 @@ fn lint() -> Result<(), Failure> {
         requirement::ensure(&[&CERTIFICATES, &NPM])?;
         console::lint(&Node::find_or_install()?)
     });
+    suites.run(LOCK_SUITE, lock_file::check);
+    let not_checked = match CargoDeny::find() {
+        Some(cargo_deny) => {
+            suites.run(DENY_SUITE, || cargo_deny.check());
+            "advisories"
+        }
+        None => "licences, forbidden crates, wildcards and advisories",
+    };
+    eprintln!("xtask: not checked: {not_checked} of dependencies; `cargo xtask deny` checks them");
+    suites.finish()
+}
+
+const LOCK_SUITE: &str = "Cargo.lock by deny.toml";
+const DENY_SUITE: &str = "licences, versions and sources of dependencies";
+
+fn deny(clone: Option<&Path>) -> Result<(), Failure> {
+    requirement::ensure(&[&CERTIFICATES, &GIT])?;
+    let database = match clone {
+        Some(clone) => AdvisoryDatabase::in_clone(clone)?,
+        None => AdvisoryDatabase::of_rustsec(),
+    };
+    let cargo_deny = CargoDeny::find_or_install()?;
+    let mut suites = Suites::default();
+    suites.run(LOCK_SUITE, lock_file::check);
+    suites.run(DENY_SUITE, || cargo_deny.check());
+    match cargo_deny.fetch_advisories(&database) {
+        Err(failure) if clone.is_none() => {
+            failure.print();
+            eprintln!(
+                "xtask: not checked: advisories of dependencies, because their database can't be fetched; give a \
+                 clone of it: cargo xtask deny --advisories DIRECTORY"
+            );
+        }
+        fetched => suites.run("advisories of dependencies", || {
+            fetched?;
+            cargo_deny.check_advisories(&database)
+        }),
+    }
     suites.finish()
 }
 
