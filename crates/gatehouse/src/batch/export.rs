@@ -160,7 +160,7 @@ impl Destination {
             let bad = |cause| format!("{} can't be written: {cause}", path.display());
             file.map_err(|failed| bad(failed.into_error()))?.finish()?;
         }
-        if self.what == What::Succeeded && task.kind == "batchCreation" {
+        if self.what == What::Succeeded && task.gives_passwords() {
             tell_of_lost_passwords(server, task).await;
         }
         Ok(())

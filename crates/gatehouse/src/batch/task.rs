@@ -36,6 +36,8 @@ pub(crate) struct Progress {
     pub(crate) total: u64,
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
+    /// Whether it gives passwords to accesses that are there.
+    pub(crate) rotates_password: bool,
 }
 
 /// What a list shows of a Task.
@@ -102,6 +104,7 @@ impl Task {
             total: count("total"),
             succeeded: count("succeeded"),
             failed: count("failed"),
+            rotates_password: progress["change"]["rotatesPassword"] == true,
         };
         Ok(Self::from_base(&base, progress))
     }
@@ -123,9 +126,14 @@ impl Task {
         matches!(self.state.as_str(), "DONE" | "FAILED")
     }
 
+    /// Whether its accesses come with passwords.
+    pub(crate) fn gives_passwords(&self) -> bool {
+        self.kind == "batchCreation" || self.progress.rotates_password
+    }
+
     /// What is shown of it, with the file that its accesses went to.
     pub(crate) fn shown(&self, file: Option<&str>) -> Value {
-        let Progress { total, succeeded, failed } = self.progress;
+        let Progress { total, succeeded, failed, .. } = self.progress;
         let mut shown = json!({
             "id": self.id, "state": self.state, "@baseType": "task", "@type": self.kind
         });

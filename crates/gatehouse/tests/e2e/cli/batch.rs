@@ -220,6 +220,30 @@ fn many_are_changed_and_ended_by_lists_and_tables() {
     assert!(statuses().ends_with("SUSPENDED"));
 }
 
+#[test]
+fn a_table_that_lacks_passwords_says_so() {
+    let desk = Desk::open();
+    let made = ["batch", "create", "--contract", "C-PAYG", "--count", "2", "--wait", "--to", "-"];
+    let made = desk.run(&made);
+    let id = made.stdout.lines().nth(2).unwrap().split(',').next().unwrap();
+    desk.write("secret", "wind in the trees");
+    let rotated = desk.ok(&["batch", "update", "--password-file", "secret", id, "--wait"]);
+    let suspended = desk.ok(&["batch", "update", "--status", "suspended", id, "--wait"]);
+    let token = desk.place.token("demo", "access:read");
+    // task, whether its table has passwords for those who may see them
+    let cases =
+        [(task_in(&made.stderr), true), (task_in(&rotated), true), (task_in(&suspended), false)];
+    for (task, gives_passwords) in cases {
+        let words = ["batch", "export", &task, "--to", "-"];
+        let all = desk.run(&words);
+        assert!(!all.stderr.contains("without its password"), "{task}: {}", all.stderr);
+        let read_only = desk.run(&[&words[..], &["--token", &token]].concat());
+        assert_eq!(read_only.code, 0, "{}", read_only.stderr);
+        let is_told = read_only.stderr.contains("lacks the scope access:write");
+        assert_eq!(is_told, gives_passwords, "{task}: {}", read_only.stderr);
+    }
+}
+
 /// What a bar is made of. It is as wide as the terminal.
 fn shape_of_bar(screen: &str, columns: usize) -> String {
     let line = screen.lines().rfind(|line| line.contains("IN_PROGRESS")).unwrap();
