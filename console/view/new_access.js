@@ -119,7 +119,7 @@ export async function show({ tenant, query, link, signal }) {
     field({
       label: 'Username (optional)',
       control: username,
-      hint: 'Generated if left empty. No other access of this tenant may ever have had it.',
+      hint: 'Generated if left empty. No other access of this tenant may have it, unless that one is terminated.',
     }),
     field({
       label: 'Password (optional)',

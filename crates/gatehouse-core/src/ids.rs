@@ -172,7 +172,7 @@ name!(
     check_name
 );
 name!(
-    /// The name that a device connects with, unique in its tenant for ever.
+    /// The name that a device connects with. One access of a tenant has it, besides any that are terminated.
     Username,
     check_name
 );

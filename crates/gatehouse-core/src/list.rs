@@ -141,18 +141,19 @@ pub struct Rest {
 }
 
 impl Rest {
-    const NOTHING: Self =
+    /// No condition.
+    pub const NOTHING: Self =
         Self { username: None, device: Device::Any, start: Span::ALWAYS, end: None };
 }
 
 /// What must be true of the name that a device was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// Nothing.
+    /// The device may have any name, or none.
     Any,
-    /// It is this one.
+    /// The device has this name.
     Named(DeviceName),
-    /// It was given none.
+    /// The device has no name.
     Unnamed,
 }
 

@@ -239,6 +239,11 @@ fn read_day(row: &Row<'_>) -> Result<(String, String), StoreError> {
 /// break it.
 const RULES: &[(&str, &str)] = &[
     (
+        "SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM (SELECT COUNT(*) AS n FROM access \
+         WHERE tenant = ?1 AND status <> 'TERMINATED' GROUP BY username HAVING COUNT(*) > 1) a",
+        "share their username with another one that isn't TERMINATED",
+    ),
+    (
         "SELECT COUNT(*) FROM (SELECT created_at, LAG(created_at) OVER (ORDER BY number) AS before \
          FROM access WHERE tenant = ?1) a WHERE created_at < before",
         "were made before the one that has the number before",

@@ -67,7 +67,8 @@ pub(crate) async fn usernames_in_use(
     Ok(taken)
 }
 
-/// Which of these usernames any access has, also one that is TERMINATED.
+/// Which of these usernames any access has, also one that is TERMINATED. In two halves: while the former index of all
+/// accesses is there it answers both, and from then on the two that replace it.
 pub(crate) async fn usernames_ever(
     tx: &Tx,
     tenant: &TenantName,
@@ -78,7 +79,10 @@ pub(crate) async fn usernames_ever(
         return Ok(taken);
     }
     if let Some(session) = tx.postgres() {
-        let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ANY(?2)";
+        let sql = "SELECT username FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED' \
+                   UNION ALL SELECT username FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status = 'TERMINATED'";
         for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
             taken.insert(row.try_get(0).map_err(StoreError::corrupt)?);
         }

@@ -4,6 +4,7 @@
 //! That takes time, so it happens in a [`crate::db::Db::snapshot`]: away from the threads that answer
 //! everyone else, a few at a time, and not for longer than a request may.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use gatehouse_core::list::{Device, Rest, Set};
@@ -55,11 +56,13 @@ impl<'t> Search<'t> {
     fn new(tenant: &'t TenantName, terms: &'t [Located]) -> Self {
         let values = vec![tenant.as_str().into()];
         let mut search = Self { tenant, sql: String::new(), values, order: "number".into() };
-        for term in terms {
+        search.push_single(terms);
+        for term in terms.iter().filter(|term| term.single().is_none()) {
             search.push_term(term);
         }
         if let [term] = terms
             && term.rest.username.is_none()
+            && term.single().is_none()
         {
             // The set's own order is the same, and its index has it.
             search.order = format!("a.{}", number_column(&term.set));
@@ -80,6 +83,18 @@ impl<'t> Search<'t> {
              ({sql} ORDER BY {order} LIMIT ?{} OFFSET ?{n}) ORDER BY number",
             n - 1
         )
+    }
+
+    /// One statement for all accesses that are known by their numbers: there may be many, and SQLite takes 500 statements
+    /// at most.
+    fn push_single(&mut self, terms: &'t [Located]) {
+        let numbers: BTreeSet<u64> = terms.iter().filter_map(Located::single).collect();
+        if numbers.is_empty() {
+            return;
+        }
+        let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+        self.push_select("access a WHERE a.tenant = ?1");
+        let _ = write!(self.sql, " AND a.number IN ({})", numbers.join(", "));
     }
 
     fn push_term(&mut self, term: &'t Located) {

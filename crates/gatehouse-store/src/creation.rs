@@ -70,7 +70,7 @@ impl Store {
         tenant: &TenantName,
         new: NewAccess,
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
-        // Here, because those who go together share what fails.
+        // Here, because creations that are gathered share a failure.
         self.usernames.refuse_unreadable(new.username.as_str())?;
         self.gather.create(&self.db, &self.usernames, tenant, new).await
     }

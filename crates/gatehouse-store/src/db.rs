@@ -158,7 +158,7 @@ impl Db {
         self.write_again(Line::Own, work).await
     }
 
-    /// The same for a tenant: those take turns.
+    /// Runs one write of a tenant's, as [`Db::write`] does; tenants take turns.
     pub(crate) async fn write_of<T, E, Work, Run>(
         &self,
         tenant: TenantName,

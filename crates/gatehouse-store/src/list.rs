@@ -33,6 +33,14 @@ pub(crate) struct Located {
     pub(crate) rest: Rest,
 }
 
+impl Located {
+    /// The number in the tenant of the one access that the term reaches, where it was found already.
+    pub(crate) fn single(&self) -> Option<u64> {
+        let is_one = self.set == Set::Tenant && self.interval.len() == 1;
+        (is_one && self.rest == Rest::NOTHING).then_some(self.interval.to)
+    }
+}
+
 impl Store {
     /// A page of the accesses that pass `filter`; `None` when there is no such tenant.
     pub async fn accesses(

@@ -191,9 +191,9 @@ pub(crate) async fn lock(tx: &Tx) -> Result<(), StoreError> {
         // Its transactions are exclusive anyway.
         return Ok(());
     }
-    // Held until the commit, however long somebody else's steps take.
+    // Held until the commit, however long the steps of another program take.
     tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
-    // Whoever comes after a step that waits for a lock waits too: it must not wait for long.
+    // Statements that come after one which waits for a lock wait too, so it must not wait for long.
     tx.script(&format!("SET LOCAL lock_timeout = {LOCK_MILLISECONDS_MAX}")).await
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Everyone who makes accesses or changes them writes this down behind the accesses themselves, and in
 //! one order: tallies by contract, then days, then what is due. Who locks accesses does so before, by
-//! their numbers. So nobody waits in a circle, but for batches of changes: those lock piece by piece, in the
-//! order of the request. PostgreSQL ends such a circle, and the work is done again.
+//! their numbers. So nobody waits in a circle, but for batches: those that change accesses lock piece by piece, in the
+//! order of the request, and so do those that take over usernames of accesses whose ends have come. PostgreSQL ends such
+//! a circle, and the work is done again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

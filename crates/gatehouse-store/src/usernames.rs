@@ -1,16 +1,17 @@
-//! Usernames: whose one is, and when it may be given again.
+//! Usernames: which access has one, and when it may be given again.
 //!
-//! A username is one access's at a time: that of the access which isn't TERMINATED. Two indexes without a common row keep
-//! it so. One has the accesses that aren't TERMINATED, each username once; the other has those that are.
+//! A username belongs to one access at a time: to the one that isn't TERMINATED. Two indexes without a common row keep it
+//! so. One has the accesses that aren't TERMINATED, each username once; the other has the TERMINATED ones.
 //!
-//! Programs before schema version 10 keep one index of all accesses, each username once for ever, and read no username
-//! with a `:`. On PostgreSQL they may work beside this one while servers are replaced. So the two indexes are built
-//! while all go on, and the old index goes when no older program has been heard of for a while. Until then usernames
-//! are given once, without a `:`; from then on older programs are refused.
+//! Programs before schema version 10 keep one index of all accesses, each username once for ever, and can't read a
+//! username with a `:`. On PostgreSQL their servers may work beside this one while servers are replaced. So this program
+//! builds its indexes while all servers go on. When no older server has been heard of for a while, older programs are
+//! refused from then on; and when none has been heard of for a while after that, the former index is dropped. Until then
+//! a username is given once, and without a `:`. Nothing of this blocks readers or writers.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use gatehouse_core::{Status, TenantName, Timestamp, lifecycle};
 
@@ -19,24 +20,27 @@ use crate::access::Change;
 use crate::bulk;
 use crate::db::{Db, Dialect, Tx};
 use crate::error::StoreError;
+use crate::guard::guard;
 use crate::migrate;
 use crate::moves::Moves;
 
 /// The first schema version whose programs know that usernames are given again.
 const KNOWN_SINCE: i64 = 10;
 
-/// How long an older program must have been silent.
+/// How long an older server must have been silent, before older programs are refused and again after that: a server that
+/// was about to start is heard of in between.
 const SILENT_MILLISECONDS: i64 = 60_000;
 
 /// The index of older programs.
 const FORMER: &str = "access_username";
 
-/// An index of usernames: its name, and how it is made in PostgreSQL while others write.
+/// An index of usernames: its name, and how PostgreSQL builds it while others write.
 struct Index {
     name: &'static str,
     concurrently: &'static str,
 }
 
+// The number stands behind the usernames that any number of accesses may have: the last one is found by it.
 const INDEXES: [Index; 2] = [
     Index {
         name: "access_username_live",
@@ -46,27 +50,34 @@ const INDEXES: [Index; 2] = [
     Index {
         name: "access_username_ended",
         concurrently: "CREATE INDEX CONCURRENTLY IF NOT EXISTS access_username_ended \
-                       ON access (tenant, username) WHERE status = 'TERMINATED'",
+                       ON access (tenant, username, number) WHERE status = 'TERMINATED'",
     },
 ];
 
 /// Whether usernames are given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// They are.
+    /// Usernames are given again.
     Free,
-    /// Not yet: the indexes for it are being built.
+    /// Not yet: the indexes for it are being built, or have to be.
     Building,
-    /// Not yet: a server of an older version is there, or was a moment ago.
+    /// Not yet: a server of an older version is there, or was a short while ago.
     OlderServer,
 }
 
-/// Whether usernames are given again, as this program knows so far. Once they are, they stay so.
+/// Whether usernames are given again, as far as this program knows. Once they are, they stay so.
 #[derive(Clone, Default)]
-pub(crate) struct Usernames(Arc<AtomicBool>);
+pub(crate) struct Usernames(Arc<Known>);
+
+#[derive(Default)]
+struct Known {
+    are_free: AtomicBool,
+    /// When this program first saw that older ones are refused.
+    refused_since: Mutex<Option<Timestamp>>,
+}
 
 impl Usernames {
-    /// What the schema says.
+    /// Reads from the schema whether usernames are given again.
     pub(crate) async fn read(db: &Db) -> Result<Self, StoreError> {
         let usernames = Self::default();
         usernames.learn(db).await?;
@@ -74,21 +85,21 @@ impl Usernames {
     }
 
     async fn learn(&self, db: &Db) -> Result<bool, StoreError> {
-        let is_free = !is_there(db, FORMER).await?;
-        self.0.fetch_or(is_free, Ordering::Relaxed);
+        let is_free = find(db, FORMER).await?.is_none() && are_built(db).await?;
+        self.0.are_free.fetch_or(is_free, Ordering::Relaxed);
         Ok(is_free)
     }
 
     pub(crate) fn are_free(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.are_free.load(Ordering::Relaxed)
     }
 
-    /// Refuses for now what an older program beside this one could not read.
+    /// Refuses for now a username that an older server could not read.
     pub(crate) fn refuse_unreadable(&self, username: &str) -> Result<(), StoreError> {
         if self.are_free() || !username.contains(':') {
             return Ok(());
         }
-        let why = "a username with a `:` waits until no server of an older version is beside";
+        let why = "a username with a `:` waits until no server of an older version is there";
         Err(StoreError::Unavailable(why.into()))
     }
 
@@ -106,6 +117,12 @@ impl Usernames {
         let usernames = bulk::usernames_ever(tx, tenant, usernames).await?;
         Ok(Taken { usernames, ending: Vec::new() })
     }
+
+    /// How long older programs have been refused, in milliseconds, as far as this program has seen.
+    fn refused_for(&self, now: Timestamp) -> i64 {
+        let since = *guard(&self.0.refused_since).get_or_insert(now);
+        now.as_millisecond() - since.as_millisecond()
+    }
 }
 
 /// Usernames that are taken.
@@ -113,13 +130,13 @@ impl Usernames {
 pub(crate) struct Taken {
     /// All of them.
     pub(crate) usernames: HashSet<String>,
-    /// Those of accesses that have an end: which it is, and the access's number.
+    /// The ends and numbers of accesses that have an end.
     pub(crate) ending: Vec<(Timestamp, u64)>,
 }
 
 impl Taken {
     /// Writes down the ends among these that have come, counts them in `moves`, and tells which usernames are left. It
-    /// locks accesses, so it comes before all that locks what counts them.
+    /// locks accesses, so it comes before everything that locks what counts them.
     pub(crate) async fn settle(
         mut self,
         tx: &Tx,
@@ -149,10 +166,10 @@ impl Taken {
     }
 }
 
-/// Makes usernames free at once where nobody has to wait for it: in an embedded store, which one server has for itself,
+/// Makes usernames free at once where no client has to wait for it: in an embedded store, which one server has for itself,
 /// and in a database without accesses.
 pub(crate) async fn free_at_once(db: &Db) -> Result<(), StoreError> {
-    if !is_there(db, FORMER).await? {
+    if find(db, FORMER).await?.is_none() {
         return Ok(());
     }
     if db.dialect() == Dialect::Postgres {
@@ -161,10 +178,21 @@ pub(crate) async fn free_at_once(db: &Db) -> Result<(), StoreError> {
             return Ok(());
         }
     }
-    match drop_former(db).await {
-        // Whoever holds the lock uses it, and a server's own work goes on with this.
-        Ok(_) | Err(StoreError::Locked(_)) => Ok(()),
-        Err(error) => Err(error),
+    let freed = db.write_unlimited(async move |tx| {
+        migrate::lock(&tx).await?;
+        if is_older_beside(&tx).await? {
+            return Ok(());
+        }
+        for index in INDEXES {
+            tx.script(&index.concurrently.replace(" CONCURRENTLY", "")).await?;
+        }
+        tx.script(&format!("DROP INDEX IF EXISTS {FORMER}")).await?;
+        refuse_older(&tx).await
+    });
+    match freed.await {
+        // The server goes on with it once it runs.
+        Err(StoreError::Locked(_)) => Ok(()),
+        freed => freed,
     }
 }
 
@@ -174,64 +202,69 @@ impl Store {
         self.usernames.are_free()
     }
 
-    /// Takes a step towards it: builds the indexes, and drops the one of older programs when none is left. Building
-    /// takes long where there are many accesses, and nobody waits for it.
+    /// Takes a step towards it. Building the indexes takes long where there are many accesses; no client waits for it.
     pub async fn free_usernames(&self) -> Result<Reuse, StoreError> {
-        if self.usernames.learn(&self.db).await? {
+        let db = &self.db;
+        if self.usernames.learn(db).await? {
             return Ok(Reuse::Free);
         }
         for index in INDEXES {
-            match is_valid(&self.db, index.name).await? {
-                Some(true) => continue,
-                _ if is_building(&self.db).await? => return Ok(Reuse::Building),
-                Some(false) => {
-                    // Whoever built it has not come to the end.
-                    let dropped = format!("DROP INDEX CONCURRENTLY IF EXISTS {}", index.name);
-                    self.db.run_alone(&dropped).await?;
-                }
-                None => {}
+            if !build(db, &index).await? {
+                return Ok(Reuse::Building);
             }
-            self.db.run_alone(index.concurrently).await?;
         }
-        if !drop_former(&self.db).await? {
+        let is_refused = db.write_unlimited(async move |tx| {
+            // A program that starts looks at the versions under this lock.
+            migrate::lock(&tx).await?;
+            let is_older_beside = is_older_beside(&tx).await?;
+            if !is_older_beside {
+                refuse_older(&tx).await?;
+            }
+            Ok::<_, StoreError>(!is_older_beside)
+        });
+        let is_refused = is_refused.await?;
+        if !is_refused || self.usernames.refused_for(self.now().await?) < SILENT_MILLISECONDS {
             return Ok(Reuse::OlderServer);
         }
-        self.usernames.learn(&self.db).await?;
-        Ok(Reuse::Free)
+        if let Some(former) = find(db, FORMER).await? {
+            db.run_alone(&format!("DROP INDEX CONCURRENTLY IF EXISTS {}", former.name)).await?;
+        }
+        let is_free = self.usernames.learn(db).await?;
+        Ok(if is_free { Reuse::Free } else { Reuse::Building })
     }
 
     /// How far it is, for an operator.
     pub async fn reuse(&self) -> Result<Reuse, StoreError> {
-        if self.usernames.learn(&self.db).await? {
-            return Ok(Reuse::Free);
-        }
-        for index in INDEXES {
-            if is_valid(&self.db, index.name).await? != Some(true) {
-                return Ok(Reuse::Building);
-            }
-        }
-        Ok(Reuse::OlderServer)
+        Ok(if self.usernames.learn(&self.db).await? {
+            Reuse::Free
+        } else if are_built(&self.db).await? {
+            Reuse::OlderServer
+        } else {
+            Reuse::Building
+        })
     }
 }
 
-/// Drops the index of older programs, and refuses those from now on; false where one is there. The indexes that replace
-/// it are made here where they aren't there yet.
-async fn drop_former(db: &Db) -> Result<bool, StoreError> {
-    let dropped = db.write_unlimited(async move |tx| {
-        // Programs that start look at the versions under this lock.
-        migrate::lock(&tx).await?;
-        if is_older_beside(&tx).await? {
-            return Ok(false);
+/// Builds an index on PostgreSQL; false where it isn't there yet, because another server is at it.
+async fn build(db: &Db, index: &Index) -> Result<bool, StoreError> {
+    match find(db, index.name).await? {
+        Some(Found { is_valid: true, .. }) => return Ok(true),
+        _ if is_building(db).await? => return Ok(false),
+        // The server that built it has not come to the end.
+        Some(broken) => {
+            db.run_alone(&format!("DROP INDEX CONCURRENTLY IF EXISTS {}", broken.name)).await?;
         }
-        for index in INDEXES {
-            tx.script(&index.concurrently.replace(" CONCURRENTLY", "")).await?;
-        }
-        tx.script(&format!("DROP INDEX IF EXISTS {FORMER}")).await?;
-        let sql = "UPDATE schema_version SET needs = ?1 WHERE version = ?1";
-        tx.execute(sql, &[KNOWN_SINCE.into()]).await?;
-        Ok::<_, StoreError>(true)
-    });
-    dropped.await
+        None => {}
+    }
+    db.run_alone(index.concurrently).await?;
+    // Where another server began at the same moment, the statement waited for that one, whatever came of it.
+    Ok(find(db, index.name).await?.is_some_and(|found| found.is_valid))
+}
+
+/// Has programs refused that don't know of this.
+async fn refuse_older(tx: &Tx) -> Result<(), StoreError> {
+    let sql = "UPDATE schema_version SET needs = ?1 WHERE version = ?1 AND needs < ?1";
+    tx.execute(sql, &[KNOWN_SINCE.into()]).await.map(drop)
 }
 
 /// Whether a server has been heard of lately that doesn't know of this.
@@ -246,34 +279,56 @@ async fn is_older_beside(tx: &Tx) -> Result<bool, StoreError> {
     Ok(older.is_some())
 }
 
-async fn is_there(db: &Db, index: &str) -> Result<bool, StoreError> {
-    let sql = match db.dialect() {
-        Dialect::Sqlite => "SELECT 1 FROM sqlite_schema WHERE name = ?1",
-        Dialect::Postgres => "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(?1)",
-    };
-    Ok(db.row(sql, &[index.into()], |_| Ok(())).await?.is_some())
+/// An index that there is.
+struct Found {
+    /// With its schema: another gatehouse may have one of the same name in the next schema of the search path.
+    name: String,
+    /// Whether it was built to its end.
+    is_valid: bool,
 }
 
-/// Whether somebody has begun to build one of the indexes.
+/// An index of the accesses.
+async fn find(db: &Db, index: &str) -> Result<Option<Found>, StoreError> {
+    let sql = match db.dialect() {
+        Dialect::Sqlite => "SELECT name, 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1",
+        Dialect::Postgres => {
+            "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), \
+             CAST(CASE WHEN i.indisvalid THEN 1 ELSE 0 END AS BIGINT) \
+             FROM pg_catalog.pg_index i \
+             JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             WHERE i.indrelid = to_regclass('access') AND CAST(c.relname AS TEXT) = ?1"
+        }
+    };
+    let read =
+        |row: &crate::db::Row<'_>| Ok(Found { name: row.text(0)?, is_valid: row.integer(1)? == 1 });
+    db.row(sql, &[index.into()], read).await
+}
+
+/// Whether both indexes are there, and built to their end.
+async fn are_built(db: &Db) -> Result<bool, StoreError> {
+    for index in INDEXES {
+        if find(db, index.name).await?.is_none_or(|found| !found.is_valid) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a server has begun to build one of the indexes.
 async fn is_begun(db: &Db) -> Result<bool, StoreError> {
     for index in INDEXES {
-        if is_there(db, index.name).await? {
+        if find(db, index.name).await?.is_some() {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Whether PostgreSQL has built an index to its end; `None` where there is none.
-async fn is_valid(db: &Db, index: &str) -> Result<Option<bool>, StoreError> {
-    let sql = "SELECT CAST(CASE WHEN indisvalid THEN 1 ELSE 0 END AS BIGINT) \
-               FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(?1)";
-    db.row(sql, &[index.into()], |row| Ok(row.integer(0)? == 1)).await
-}
-
-/// Whether somebody builds an index of accesses just now.
+/// Whether an index of the accesses is being built, as far as this role may see.
 async fn is_building(db: &Db) -> Result<bool, StoreError> {
     let sql = "SELECT 1 FROM pg_catalog.pg_stat_progress_create_index \
-               WHERE relid = to_regclass('access') LIMIT 1";
+               WHERE datname = current_database() \
+               AND (relid IS NULL OR relid = to_regclass('access')) LIMIT 1";
     Ok(db.row(sql, &[], |_| Ok(())).await?.is_some())
 }

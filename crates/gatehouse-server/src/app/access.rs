@@ -79,6 +79,7 @@ impl App {
         {
             return Ok(issued);
         }
+        self.refuse_unreadable(wanted.username.as_ref())?;
         let (password, hash) = match wanted.password {
             Some(chosen) => {
                 let hash = self.vault.hash_chosen(asker, &chosen).await?;
@@ -113,6 +114,16 @@ impl App {
                 let issued = self.issued_before(tenant, &once, Timestamp::EPOCH).await?;
                 issued.ok_or(Error::UnderWay(once.key))
             }
+        }
+    }
+
+    /// Refuses a username that servers of an older version could not read, as long as one may be there.
+    pub(super) fn refuse_unreadable(&self, username: Option<&Username>) -> Result<(), Error> {
+        match username {
+            Some(it) if it.as_str().contains(':') && !self.store.usernames_are_free() => {
+                Err(Error::UsernameUnreadable(it.clone()))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -46,6 +46,14 @@ pub enum NewItem {
 }
 
 impl NewItem {
+    /// The username that the client chose, if it did and it can be one.
+    fn username(&self) -> Option<&Username> {
+        match self {
+            Self::Fit(item) => item.username.as_ref(),
+            Self::Unfit(_) => None,
+        }
+    }
+
     /// The password that the client chose, if it did.
     pub fn password(&self) -> Option<&Password> {
         match self {
@@ -124,6 +132,11 @@ impl App {
         let work = Work::Creation { contract_id, is_explicit };
         if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
             return Ok((id, work));
+        }
+        if let NewItems::Explicit(items) = &items {
+            // Here, because a Task could only wait.
+            let mut usernames = items.iter().filter_map(NewItem::username);
+            usernames.try_for_each(|it| self.refuse_unreadable(Some(it)))?;
         }
         let (id, key) = (self.draw_task_id(), TaskKey::draw());
         let sealed_key = self.vault.seal_task_key(tenant, id, &key);

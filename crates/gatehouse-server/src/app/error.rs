@@ -25,9 +25,15 @@ pub enum Error {
     /// The request names a contract that the tenant doesn't have.
     #[error("{}", Trouble::unknown_contract(.0).detail)]
     UnknownContract(ContractId),
-    /// Another access of the tenant has this username, or had it.
+    /// Another access of the tenant has this username.
     #[error("{}", Trouble::username_taken(.0).detail)]
     UsernameTaken(Username),
+    /// A server of an older version, which is there or was a short while ago, could not read this username.
+    #[error(
+        "username `{0}` has a `:`, which servers of an older version can't read: try again when all servers are of the \
+         new version"
+    )]
+    UsernameUnreadable(Username),
     /// The present state doesn't allow it.
     #[error(transparent)]
     Refused(#[from] Refusal),

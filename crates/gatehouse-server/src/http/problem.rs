@@ -249,6 +249,7 @@ impl From<Error> for Problem {
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
             Error::UnknownContract(id) => Trouble::unknown_contract(&id).into(),
             Error::UsernameTaken(username) => Trouble::username_taken(&username).into(),
+            Error::UsernameUnreadable(_) => Self::unavailable("Upgrade under way", detail),
             Error::Refused(refusal) => Trouble::refused(&refusal).into(),
             Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),

@@ -61,7 +61,16 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         vec![of_username(Set::Tenant, Device::Any), of_username(contract(), Device::Any)],
     ];
     let of_usernames = of_usernames.into_iter().map(|terms| (terms, usernames.to_vec()));
-    for (terms, indexes) in cases.into_iter().chain(of_usernames) {
+    // The accesses of these usernames were found by number before.
+    let found = |number| Located {
+        set: Set::Tenant,
+        interval: Interval { after: number - 1, to: number },
+        rest: Rest::NOTHING,
+    };
+    let mut many: Vec<_> = (1..=3200).map(found).collect();
+    many.push(located(Set::Tenant, Some("x"), None));
+    let many = (many, vec!["INDEX access_device_name (tenant=? AND device_name=?"]);
+    for (terms, indexes) in cases.into_iter().chain(of_usernames).chain([many]) {
         let mut search = Search::new(&tenant, &terms);
         let total = plan(&store, search.total(), search.values.clone()).await;
         let page = search.page(PageRequest { number: 3, size: 10 });
@@ -71,5 +80,25 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
             assert!(page.contains(index), "{index} is not in {page}");
         }
         assert!(page.contains("PRIMARY KEY (tenant=? AND number=?)"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn an_access_is_found_by_its_username_without_a_look_at_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::by_hand(Timestamp::EPOCH);
+    let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
+    let statements = [(crate::access::BY_USERNAME, 2_usize), (crate::lookup::BY_USERNAME, 3)];
+    for (sql, n_values) in statements {
+        let plan = plan(&store, sql.into(), vec![Value::from(1_i64); n_values]).await;
+        for index in [
+            "INDEX access_username_live (tenant=? AND username=?",
+            "INDEX access_username_ended (tenant=? AND username=?",
+            "PRIMARY KEY (tenant=? AND number=?)",
+        ] {
+            assert!(plan.contains(index), "{index} is not in {plan}");
+        }
+        assert!(!plan.contains("SCAN access"), "{plan}");
+        assert!(!plan.contains("PRIMARY KEY (tenant=?)"), "{plan}");
     }
 }

@@ -47,7 +47,7 @@ const READS_TOGETHER: usize = 8;
 const WRITES: Places = Places {
     at_once: 10,
     at_once_of_tenant: 8,
-    // Who waits is bounded by the requests that a server takes, and by everyone's patience.
+    // The requests that a server takes bound the queues, and so does the patience of each.
     waiting_of_tenant: usize::MAX,
     waiting: usize::MAX,
 };
@@ -189,7 +189,17 @@ impl Postgres {
     /// Runs a statement outside of a transaction.
     pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
         let session = self.way.connect(Instant::now() + PATIENCE, &self.meter).await?;
-        session.script(sql).await
+        if !session.is_pooled() {
+            // The connection ends with the statement, so no other one has these settings.
+            session.script("SET statement_timeout = 0").await?;
+            session.script("SET lock_timeout = 0").await?;
+        }
+        session.script(sql).await.map_err(|error| match error {
+            StoreError::TooSlow => StoreError::Unavailable(
+                "the database has cancelled it: its statement_timeout may be too short".into(),
+            ),
+            error => error,
+        })
     }
 
     async fn transact(

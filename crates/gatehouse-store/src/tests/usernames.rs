@@ -127,6 +127,10 @@ async fn of_many_who_want_a_username_again_one_has_it() {
             }
             ending.await.unwrap();
             assert!(given.len() <= 1, "{kind}, {round}: {given:?}");
+            if given.is_empty() {
+                // All of them came before the end, and now it is free.
+                given.push(create(&store, "c2", "ann").await.unwrap().id);
+            }
             for id in given {
                 terminate(&store, id).await;
             }
@@ -234,6 +238,17 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     clock.set(clock.now().plus_milliseconds(59_000));
     store.beat(&own).await.unwrap();
     assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    assert!(migrate::take(&db, &STEPS[..9]).await.is_ok(), "it may be started again");
+    clock.set(clock.now().plus_milliseconds(2_000));
+    // From now on older programs are refused; but one may have been about to start.
+    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    let older = migrate::take(&db, &STEPS[..9]).await.unwrap_err();
+    assert!(matches!(older, StoreError::NewerSchema { .. }), "{older}");
+    clock.set(clock.now().plus_milliseconds(30_000));
+    beat_of_an_older_server(&store, clock.now()).await;
+    clock.set(clock.now().plus_milliseconds(59_000));
+    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     clock.set(clock.now().plus_milliseconds(2_000));
     assert_eq!(store.free_usernames().await.unwrap(), Reuse::Free);
     assert!(store.usernames_are_free());
@@ -247,8 +262,92 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     assert!(!before.usernames_are_free());
     assert_eq!(before.free_usernames().await.unwrap(), Reuse::Free);
     assert!(before.usernames_are_free());
-    let older = migrate::take(&db, &STEPS[..9]).await.unwrap_err();
-    assert!(matches!(older, StoreError::NewerSchema { .. }), "{older}");
+}
+
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// Takes steps until usernames are free, as a server does, in a time that passes quickly.
+async fn free(store: Store, clock: Clock) {
+    loop {
+        match store.free_usernames().await {
+            Ok(Reuse::Free) => return,
+            Ok(Reuse::OlderServer) => clock.set(clock.now().plus_milliseconds(10_000)),
+            // Another server was quicker, or PostgreSQL ended one of two that waited for each other.
+            Ok(Reuse::Building) | Err(StoreError::Unavailable(_) | StoreError::Locked(_)) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn usernames_become_free_while_all_work() {
+    let url = empty_schema("username_while_all_work").await;
+    let clock = Clock::by_hand(day(0));
+    let db = Db::open_postgres(&url, clock.clone()).unwrap();
+    migrate::take(&db, &STEPS[..9]).await.unwrap();
+    let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
+    set_up(&before).await;
+    let first = (0..2000).map(|n| new("c1", &format!("u{n}"))).collect();
+    assert!(before.create_accesses(&acme(), first).await.unwrap().iter().all(Result::is_ok));
+    let servers =
+        [(); 3].map(|()| async { Store::open_postgres(&url, clock.clone()).await.unwrap() });
+    let servers = futures_util::future::join_all(servers).await;
+    let stop = tokio_util::sync::CancellationToken::new();
+    let working = servers.iter().enumerate().map(|(server, store)| {
+        let (store, stop) = (store.clone(), stop.clone());
+        tokio::spawn(async move {
+            let mut n = 0;
+            while !stop.is_cancelled() {
+                let username = format!("server-{server}-{n}");
+                let made = create(&store, "c3", &username).await.unwrap();
+                terminate(&store, made.id).await;
+                let found = store.access_by_username(&acme(), &made.username).await.unwrap();
+                assert_eq!(found.unwrap().access.id, made.id);
+                assert_eq!(listed(&store, &format!("username={username}"), 1).await.1, 1);
+                n += 1;
+            }
+        })
+    });
+    let working: Vec<_> = working.collect();
+    // A backup, say, which reads the accesses all the while.
+    let (read, reading) = tokio::sync::oneshot::channel();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let reader = tokio::spawn({
+        let store = before.clone();
+        async move {
+            let looked = store.db.write_unlimited(async move |tx| {
+                tx.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+                tx.rows("SELECT COUNT(*) FROM access", &[], |row| row.count(0)).await?;
+                let _ = read.send(());
+                let _ = ended.await;
+                Ok::<_, StoreError>(())
+            });
+            looked.await
+        }
+    });
+    reading.await.unwrap();
+    // All three build, and wait for the reader; those who work wait for nobody.
+    let freeing = servers.iter().map(|store| tokio::spawn(free(store.clone(), clock.clone())));
+    let freeing: Vec<_> = freeing.collect();
+    let n_made = async || listed(&before, "contractId=c3", 1).await.1;
+    let so_far = n_made().await;
+    while n_made().await < so_far + 30 {
+        tokio::time::sleep(PAUSE).await;
+    }
+    assert!(!servers.iter().any(Store::usernames_are_free));
+    end.send(()).unwrap();
+    reader.await.unwrap().unwrap();
+    for one in freeing {
+        one.await.unwrap();
+    }
+    stop.cancel();
+    for one in working {
+        one.await.unwrap();
+    }
+    assert_eq!(create(&servers[0], "c1", "u7").await, Err(CreateRefused::UsernameTaken));
+    create(&servers[0], "c1", "server-0-0").await.unwrap();
+    assert_sound(&servers[0], "PostgreSQL").await;
 }
 
 #[tokio::test]

@@ -29,15 +29,19 @@ impl Chosen {
         }
         let value = filter::encoded(given);
         let expression = filter::as_parameter(&format!("username={value};name={value}"));
-        let ask = server.get(&["access"]).query(&expression.unwrap_or_default()).strictly();
-        let answer = ask.success().await?;
-        let total = answer.number("x-total-count").unwrap_or_default();
-        let found = answer.body.as_array().ok_or_else(|| server.server.not_understood())?;
-        // A device that was replaced leaves its name to the next one, and its ended access stays.
-        let alive: Vec<&Value> = found.iter().filter(|it| it["status"] != "TERMINATED").collect();
+        let mut pages = server.pages(&["access"], &expression.unwrap_or_default());
+        let (mut found, mut alive, mut total) = (Vec::new(), Vec::new(), 0);
+        while let Some((answer, page)) = pages.next().await? {
+            total = answer.number("x-total-count").unwrap_or_default();
+            // A device that was replaced leaves its name to the next one, and its ended access stays.
+            alive.extend(page.iter().filter(|it| it["status"] != "TERMINATED").cloned());
+            found.extend(page);
+            if alive.len() > 1 {
+                break;
+            }
+        }
         match (found.as_slice(), alive.as_slice()) {
-            ([only], _) => Ok(only.clone()),
-            (_, [only]) if total == found.len() as u64 => Ok((*only).clone()),
+            ([only], _) | (_, [only]) => Ok(only.clone()),
             ([], _) => {
                 let said = format!("no access has the ID, the username or the name `{given}`");
                 Err(Failure::new(Kind::NotFound, said)

@@ -151,6 +151,32 @@ async fn a_username_is_free_once_its_access_has_ended_and_may_have_a_colon() {
     }
 }
 
+/// The index of older servers is there, so one of them may be: its clients could not be shown such a username.
+#[tokio::test]
+async fn while_servers_are_replaced_a_username_with_a_colon_has_to_wait() {
+    let url = empty_schema("http_username_unreadable").await;
+    let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+    let open = async || Store::open_postgres(&url.parse().unwrap(), clock.clone()).await.unwrap();
+    open().await.close().await;
+    let former = "CREATE UNIQUE INDEX access_username ON access (tenant, username)";
+    gatehouse_testing::execute(&url, former).await;
+    let gate =
+        Gatehouse::on("PostgreSQL", open().await, clock.clone(), Config::default(), None).await;
+    let colon = r#"{"contractId": "payg", "username": "a:b"}"#;
+    let batch = r#"{"contractId": "payg", "accesses": [{"username": "c"}, {"username": "a:b"}]}"#;
+    for (path, body) in [("/acme/access", colon), ("/acme/access/batch", batch)] {
+        let seen = gate.post(path, body).await;
+        assert_eq!(seen.status, 503, "{}", seen.whole());
+        assert_eq!(seen.json()["title"], "Upgrade under way", "{path}");
+        assert!(seen.header("retry-after").is_some(), "{path}");
+    }
+    assert_eq!(gate.get("/acme/access/batch").await.json(), serde_json::json!([]));
+    let body = r#"{"contractId": "payg", "username": "ann"}"#;
+    let (first, _) = gate.create(body).await;
+    gate.patch(&first, r#"{"status": "TERMINATED"}"#).await;
+    assert_eq!(gate.post("/acme/access", body).await.status, 409, "given once");
+}
+
 /// The end has come, and no worker has written it down.
 #[tokio::test]
 async fn a_creation_need_not_wait_until_an_end_is_written_down() {

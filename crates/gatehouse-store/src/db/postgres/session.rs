@@ -129,6 +129,11 @@ impl Session {
         cause.into()
     }
 
+    /// Whether a pooler gives the server's connection to others in between.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.prepared.is_none()
+    }
+
     /// Whether rows can be copied in: a copy must be prepared.
     pub(crate) fn copies(&self) -> bool {
         self.prepared.is_some()
