@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gatehouse_core::{Connection, IdentifierKind};
 use http::HeaderName;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -316,9 +317,8 @@ pub struct PlatformPage {
 }
 
 /// What a call is made for.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// To log in.
@@ -380,9 +380,8 @@ impl Quota {
 }
 
 /// Whose calls count against a quota.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuotaScope {
     /// The account's own.
@@ -405,7 +404,8 @@ pub struct Wait {
 }
 
 /// How a header tells a time to come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResetUnit {
     /// In seconds from now.

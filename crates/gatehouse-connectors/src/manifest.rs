@@ -36,6 +36,7 @@ use std::fmt;
 
 use gatehouse_core::ConnectorName;
 use gatehouse_core::product::Connectivity;
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
@@ -55,9 +56,10 @@ pub(crate) use self::speaker::Speaker;
 pub use self::summary::Summary;
 
 /// A platform as a file: how it is asked, and what its answers mean.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "A gatehouse connector")]
+#[cfg_attr(test, schemars(title = "A gatehouse connector"))]
 pub struct Manifest {
     /// The version of this language: 1.
     pub(crate) manifest: Version,
@@ -99,7 +101,8 @@ pub struct Manifest {
 }
 
 /// How the list of all connections is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
     /// What is asked.
@@ -121,6 +124,7 @@ impl TryFrom<u64> for Version {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for Version {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Version".into()
@@ -132,9 +136,10 @@ impl JsonSchema for Version {
 }
 
 /// The name of a connector.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(test, schemars(with = "String"))]
 pub(crate) struct Name(ConnectorName);
 
 impl TryFrom<String> for Name {
@@ -146,7 +151,8 @@ impl TryFrom<String> for Name {
 }
 
 /// What connections are connected over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum ConnectivityWord {
     /// A cellular network.
@@ -200,15 +206,9 @@ impl Manifest {
         Err(bad(located.collect()))
     }
 
-    /// The schema of the language, for editors.
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
-    }
-
-    /// The same as a file.
-    pub fn schema_text() -> String {
-        format!("{:#}\n", Self::schema())
-    }
+    /// The schema of the language, for editors. A test sees that it is the schema of the types: those that make it
+    /// take as long to compile as those that read manifests.
+    pub const SCHEMA: &str = include_str!("../../../connectors/manifest.schema.json");
 
     /// That the name is another connector's, which is no manifest.
     pub(crate) fn taken_name(&self, file: &str, text: &str) -> ManifestFaults {

@@ -2,6 +2,7 @@
 
 use gatehouse_core::account::Credentials;
 use indexmap::IndexMap;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +15,8 @@ use crate::catalog::{Fault, Settings, kind};
 use crate::line::{AddressRules, BaseUrl};
 
 /// What an account has to say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountForm {
     /// Where the platform is, for accounts that don't say it themselves. Without one, they must.
@@ -29,7 +31,8 @@ pub(crate) struct AccountForm {
 }
 
 /// A setting of an account.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Setting {
     /// What it is for.
@@ -49,7 +52,8 @@ pub(crate) struct Setting {
 }
 
 /// A secret of an account.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Credential {
     /// What it is, and where one gets it.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use indexmap::IndexMap;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use zeroize::Zeroizing;
@@ -17,7 +18,8 @@ use super::parameter::{Parameter, Parameters, encoded};
 use super::template::{Part, Scope, Template};
 
 /// What is asked: `get` or `post`, and what goes along.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {
     /// Where to ask with GET: a path behind the base URL, or an address that begins with a setting that is a URL.
@@ -44,7 +46,8 @@ pub(crate) struct Call {
 }
 
 /// What goes along with every call but those of the session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EveryCall {
     /// Headers: usually the one that says who asks.
@@ -59,7 +62,8 @@ pub(crate) struct EveryCall {
 }
 
 /// HTTP Basic.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Basic {
     /// The user's name.

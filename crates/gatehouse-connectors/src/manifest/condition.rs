@@ -1,6 +1,7 @@
 //! Conditions: what is so of an answer, or of one connection in it.
 
 use http::StatusCode;
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -10,7 +11,8 @@ use super::pattern::Pattern;
 
 /// Something that is so or not. All that is named must hold; a path by itself holds where it leads to something that
 /// is not null.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
     /// The status of the answer: `404`, `[404, 410]` or `5xx`.
@@ -119,6 +121,7 @@ fn range(value: &Value) -> Option<StatusRange> {
     Some(StatusRange { from: status, to: status })
 }
 
+#[cfg(test)]
 impl JsonSchema for Statuses {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Statuses".into()

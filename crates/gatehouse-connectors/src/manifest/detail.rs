@@ -1,5 +1,6 @@
 //! Details: what a platform's list leaves out of connections, and how it is asked for.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +11,8 @@ use crate::connector::By;
 use gatehouse_core::IdentifierKind;
 
 /// What the list leaves out. It is asked for only where a request wants to know it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Detail {
     /// What is asked, for each connection or for many of them.
@@ -32,7 +34,8 @@ pub(crate) struct Detail {
 }
 
 /// What details are asked for by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DetailBy {
     /// What the platform calls a connection.

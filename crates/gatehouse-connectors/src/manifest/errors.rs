@@ -1,6 +1,7 @@
 //! Errors: what an answer means that isn't what was asked for, under whichever status it comes.
 
 use http::StatusCode;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +11,8 @@ use super::selection::Selection;
 
 /// What answers mean. The first rule that holds decides; without one, 404 means that there is no such thing, 401
 /// that the session has ended, 429 that the platform is asked too often, and whatever else isn't 2xx a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Errors {
     /// Where an error has the platform's own code for what is wrong; of several places, the first that has something.
@@ -25,7 +27,8 @@ pub(crate) struct Errors {
 }
 
 /// A rule for answers.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ErrorRule {
     /// What must be so of the answer.
@@ -35,7 +38,8 @@ pub(crate) struct ErrorRule {
 }
 
 /// What an answer means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Meaning {
     /// It is what was asked for.

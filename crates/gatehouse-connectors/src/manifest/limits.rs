@@ -1,5 +1,6 @@
 //! How much a platform may be asked, as a manifest says it.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -8,7 +9,8 @@ use super::span::Span;
 use crate::connector::{self, CallKind, Quota, QuotaScope, ResetUnit};
 
 /// How much a platform may be asked at once and over time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
     /// Most calls of an account at the same time, unless the account says otherwise.
@@ -23,7 +25,8 @@ pub(crate) struct Limits {
 }
 
 /// Most calls in a length of time.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bucket {
     /// How many.
@@ -40,7 +43,8 @@ pub(crate) struct Bucket {
 }
 
 /// Headers that tell when to ask again, beside `Retry-After`, which always counts.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wait {
     /// How many calls are left; at none, the platform is left alone. Without it, that is so after 429 alone.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -14,7 +15,8 @@ use crate::connector::{self, By};
 use gatehouse_core::IdentifierKind;
 
 /// How connections are looked up, by what they are called and by each kind of number.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LookUps {
     /// By what the platform calls them.
@@ -64,7 +66,8 @@ pub(crate) enum LookUp {
 }
 
 /// How a platform is asked for connections.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Search {
     /// What is asked.
@@ -87,7 +90,8 @@ pub(crate) struct Search {
 }
 
 /// What a platform answers with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
     /// With the one that is meant.
@@ -149,6 +153,7 @@ impl<'de> Deserialize<'de> for LookUp {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for LookUp {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LookUp".into()

@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use http::header::LINK;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,8 @@ use super::source::Source;
 use crate::connector::{self, Steps};
 
 /// How lists are paged through. Everything that mentions `{page.…}` is: the list, look-ups, details.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
     /// How one gets from page to page.
@@ -40,7 +42,8 @@ pub(crate) struct Paging {
 }
 
 /// How one gets from page to page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PagingBy {
     /// By its number: `{page.number}`.
@@ -52,7 +55,8 @@ pub(crate) enum PagingBy {
 }
 
 /// How large pages are: `fixed`, or up to `max`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageSize {
     /// The most that can be asked for.
@@ -67,7 +71,8 @@ pub(crate) struct PageSize {
 }
 
 /// What leads to the next page. Where it isn't there, is null or empty, there is none.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Next {
     /// A mark in the body, for `{page.cursor}`.

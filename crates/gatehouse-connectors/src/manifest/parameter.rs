@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -158,6 +159,7 @@ impl<'de> Deserialize<'de> for Parameter {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for Parameter {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Parameter".into()

@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
 /// A place in a document, or several: a JSONPath such as `$.status.description`.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String", extend("pattern" = "^\\$"))]
+#[cfg_attr(test, schemars(with = "String", extend("pattern" = "^\\$")))]
 pub(crate) struct Path(JsonPath);
 
 impl Path {

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use regex::Regex;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A regular expression that a whole text matches or not, such as `HS[0-9a-f]{32}`.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(test, schemars(with = "String"))]
 pub(crate) struct Pattern {
     text: String,
     regex: Regex,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX, is_local_id};
 use gatehouse_core::{Connection, IdentifierKind};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +18,8 @@ use crate::connector::Parts;
 use crate::failure::{Failure, FailureKind};
 
 /// What of a document in a list or a look-up becomes a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mapping {
     /// What the platform calls it, unique in the platform.
@@ -39,7 +41,8 @@ pub(crate) struct Mapping {
 }
 
 /// The numbers of a connection, by kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Identifiers {
     /// Numbers of cards.
@@ -57,7 +60,8 @@ pub(crate) struct Identifiers {
 }
 
 /// What a document adds to a connection that is known already.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Additions {
     /// Its status, in place of the one that it had.

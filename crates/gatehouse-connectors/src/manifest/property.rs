@@ -1,6 +1,7 @@
 //! Custom properties: what a customer wrote on a connection, in whichever shape the platform keeps it.
 
 use gatehouse_core::product::Property;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,7 +12,8 @@ use super::selection::Selection;
 
 /// One source of properties: `name` and `value`; or `entries` of an object, perhaps only those with certain `keys`;
 /// or for `each` of several parts, `name_from` and `value`, or further `properties`. What is empty or null gives none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PropertyRule {
     /// The name of the property.

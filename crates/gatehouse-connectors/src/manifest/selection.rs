@@ -3,6 +3,7 @@
 use std::fmt;
 
 use indexmap::IndexSet;
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
@@ -18,7 +19,8 @@ use super::transform::Transform;
 pub(crate) struct Selection(Vec<Pick>);
 
 /// Texts at one path.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pick {
     /// A part of the document that the path then begins at, so that it can compare with what is in there.
@@ -116,6 +118,7 @@ impl<'de> Deserialize<'de> for Selection {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for Selection {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Selection".into()

@@ -1,6 +1,7 @@
 //! Sessions: the calls that an account proves itself with, before any other.
 
 use indexmap::IndexMap;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,7 +10,8 @@ use super::source::Source;
 use super::span::Span;
 
 /// How an account gets what goes along with every other call.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Session {
     /// One call or two, in order. The second may use what the first gave.
@@ -24,7 +26,8 @@ pub(crate) struct Session {
 }
 
 /// A call of a session.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionCall {
     /// What is asked.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use http::{HeaderMap, HeaderName};
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -34,7 +35,8 @@ impl Source {
 }
 
 /// As it is written where it isn't just a path.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum Written {
     /// A place in the body.
@@ -76,6 +78,7 @@ impl<'de> Deserialize<'de> for Source {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for Source {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Source".into()

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// A length of time: a whole number and `s`, `m`, `h` or `d`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String", extend("pattern" = "^[0-9]+[smhd]$"))]
+#[cfg_attr(test, schemars(with = "String", extend("pattern" = "^[0-9]+[smhd]$")))]
 pub(crate) struct Span(pub(crate) Duration);
 
 /// The longest: a hundred years, which is before everything.

@@ -1,6 +1,7 @@
 //! The status of a connection: rules, then words, then the platform's own word in upper case.
 
 use indexmap::IndexMap;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +11,8 @@ use super::condition::Condition;
 use super::selection::Selection;
 
 /// How the status of a connection is found. A word that nothing here names becomes itself in upper case.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
     /// The platform's own word.
@@ -28,7 +30,8 @@ pub(crate) struct Status {
 }
 
 /// A rule for a status.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StatusRule {
     /// What must be so.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use zeroize::Zeroizing;
@@ -16,9 +17,10 @@ use super::span::Span;
 use super::transform::Transform;
 
 /// A text with holes, such as `Bearer {session.token}`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(test, schemars(with = "String"))]
 pub(crate) struct Template {
     text: String,
     pieces: Vec<Piece>,

@@ -2,13 +2,15 @@
 
 use gatehouse_core::IdentifierKind;
 use gatehouse_core::identifier::{self, luhn_digit};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::pattern::Pattern;
 
 /// One thing that is done to texts, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Transform {
     /// Takes white space off both ends.

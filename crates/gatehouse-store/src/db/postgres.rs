@@ -7,6 +7,9 @@
 //! A server that goes away is a pause. Reads and snapshots are asked again, and writes that were surely undone are done
 //! again, both for as long as somebody who waits has [`PATIENCE`]. Only a write whose connection was lost
 //! in the middle of its COMMIT is neither done nor undone: that is told, not guessed.
+//!
+//! What the rest of the store calls is boxed: the body of an async function is compiled in every crate that awaits it, and
+//! this one with the driver under it would be compiled three times.
 
 mod address;
 mod carrier;
@@ -22,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures_util::future::Either;
+use futures_util::future::{BoxFuture, Either};
 use gatehouse_turns::{Places, Turn, Turns};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -141,64 +144,76 @@ impl Postgres {
         }
     }
 
-    pub(crate) async fn read(
-        &self,
+    pub(crate) fn read<'a>(
+        &'a self,
         sql: &'static str,
-        values: &[Value<'_>],
-        each: &mut ReadRow<'_>,
-    ) -> Result<(), StoreError> {
-        let (reader, _under_way) = self.choose_reader();
-        let mut tries = Tries::begin();
-        loop {
-            let session = reader.session(&self.way, tries.until, &self.meter).await?;
-            let error = match timeout(READ_MAX, session.rows(sql, values, each)).await {
-                Ok(Err(StoreError::TooSlow)) => cancelled(),
-                Ok(Err(error @ StoreError::Unavailable(_))) => error,
-                Ok(result) => return result,
-                Err(_) => {
-                    session.give_up();
-                    self.doubt();
-                    StoreError::Unavailable("the database does not answer".into())
-                }
-            };
-            tries.again(error, &self.meter)?;
-        }
+        values: &'a [Value<'a>],
+        each: &'a mut ReadRow<'_>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let (reader, _under_way) = self.choose_reader();
+            let mut tries = Tries::begin();
+            loop {
+                let session = reader.session(&self.way, tries.until, &self.meter).await?;
+                let error = match timeout(READ_MAX, session.rows(sql, values, each)).await {
+                    Ok(Err(StoreError::TooSlow)) => cancelled(),
+                    Ok(Err(error @ StoreError::Unavailable(_))) => error,
+                    Ok(result) => return result,
+                    Err(_) => {
+                        session.give_up();
+                        self.doubt();
+                        StoreError::Unavailable("the database does not answer".into())
+                    }
+                };
+                tries.again(error, &self.meter)?;
+            }
+        })
     }
 
     /// Runs a write, and runs it again where it has surely not happened and may happen now.
-    pub(crate) async fn write(&self, line: Line, mut start: StartWork) -> Result<(), TxFailed> {
-        let mut tries = Tries::begin();
-        loop {
-            match self.transact(&line, tries.until, WRITE_MAX, &mut start).await {
-                Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
-                result => return result,
+    pub(crate) fn write<'a>(
+        &'a self,
+        line: Line,
+        mut start: StartWork,
+    ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        Box::pin(async move {
+            let mut tries = Tries::begin();
+            loop {
+                match self.transact(&line, tries.until, WRITE_MAX, &mut start).await {
+                    Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
+                    result => return result,
+                }
             }
-        }
+        })
     }
 
     /// Runs a write with its own deadline, without retrying: the worker retries on its next round.
-    pub(crate) async fn write_once(
-        &self,
+    pub(crate) fn write_once<'a>(
+        &'a self,
         line: Line,
         limit: Duration,
         mut start: StartWork,
-    ) -> Result<(), TxFailed> {
-        self.transact(&line, Instant::now() + PATIENCE, limit, &mut start).await
+    ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        Box::pin(
+            async move { self.transact(&line, Instant::now() + PATIENCE, limit, &mut start).await },
+        )
     }
 
     /// Runs a statement outside of a transaction.
-    pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
-        let session = self.way.connect(Instant::now() + PATIENCE, &self.meter).await?;
-        if !session.is_pooled() {
-            // The connection ends with the statement, so no other one has these settings.
-            session.script("SET statement_timeout = 0").await?;
-            session.script("SET lock_timeout = 0").await?;
-        }
-        session.script(sql).await.map_err(|error| match error {
-            StoreError::TooSlow => StoreError::Unavailable(
-                "the database has cancelled it: its statement_timeout may be too short".into(),
-            ),
-            error => error,
+    pub(crate) fn run_alone<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let session = self.way.connect(Instant::now() + PATIENCE, &self.meter).await?;
+            if !session.is_pooled() {
+                // The connection ends with the statement, so no other one has these settings.
+                session.script("SET statement_timeout = 0").await?;
+                session.script("SET lock_timeout = 0").await?;
+            }
+            session.script(sql).await.map_err(|error| match error {
+                StoreError::TooSlow => StoreError::Unavailable(
+                    "the database has cancelled it: its statement_timeout may be too short".into(),
+                ),
+                error => error,
+            })
         })
     }
 
@@ -277,19 +292,21 @@ impl Postgres {
     }
 
     /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
-    pub(crate) async fn snapshot(
-        &self,
+    pub(crate) fn snapshot<'a>(
+        &'a self,
         limit: Option<Duration>,
         mut start: StartWork,
-    ) -> Result<(), TxFailed> {
-        let _turn = self.snapshots.enter(limit).await?;
-        let mut tries = Tries::begin();
-        loop {
-            match self.look(limit, tries.until, &mut start).await {
-                Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
-                result => return result,
+    ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        Box::pin(async move {
+            let _turn = self.snapshots.enter(limit).await?;
+            let mut tries = Tries::begin();
+            loop {
+                match self.look(limit, tries.until, &mut start).await {
+                    Err(failed) if is_passing(&failed) => tries.again(failed, &self.meter)?,
+                    result => return result,
+                }
             }
-        }
+        })
     }
 
     async fn look(
@@ -326,34 +343,36 @@ impl Postgres {
     }
 
     /// Whether the database answers, takes writes and has our tables, within this time.
-    pub(crate) async fn ping(&self, limit: Duration) -> Result<(), StoreError> {
-        let until = Instant::now() + limit;
-        loop {
-            let session = self.pinged.session(&self.way, until, &self.meter).await?;
-            let mut takes_writes = false;
-            let mut each = |row: &Row<'_>| {
-                takes_writes = row.integer(0)? == 1;
-                Ok(())
-            };
-            match timeout_at(until, session.rows(TAKES_WRITES, &[], &mut each)).await {
-                Ok(Ok(())) if takes_writes => return Ok(()),
-                Ok(Ok(())) => {
-                    // Another host may.
-                    session.give_up();
-                    self.doubt();
-                    let why = "the database takes no writes, or holds no store";
-                    return Err(StoreError::Unavailable(why.into()));
-                }
-                // It went away between two looks.
-                Ok(Err(StoreError::Unavailable(_))) if session.is_closed() => {}
-                Ok(Err(error)) => return Err(error),
-                Err(_) => {
-                    session.give_up();
-                    self.doubt();
-                    return Err(StoreError::Unavailable("the database does not answer".into()));
+    pub(crate) fn ping<'a>(&'a self, limit: Duration) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let until = Instant::now() + limit;
+            loop {
+                let session = self.pinged.session(&self.way, until, &self.meter).await?;
+                let mut takes_writes = false;
+                let mut each = |row: &Row<'_>| {
+                    takes_writes = row.integer(0)? == 1;
+                    Ok(())
+                };
+                match timeout_at(until, session.rows(TAKES_WRITES, &[], &mut each)).await {
+                    Ok(Ok(())) if takes_writes => return Ok(()),
+                    Ok(Ok(())) => {
+                        // Another host may.
+                        session.give_up();
+                        self.doubt();
+                        let why = "the database takes no writes, or holds no store";
+                        return Err(StoreError::Unavailable(why.into()));
+                    }
+                    // It went away between two looks.
+                    Ok(Err(StoreError::Unavailable(_))) if session.is_closed() => {}
+                    Ok(Err(error)) => return Err(error),
+                    Err(_) => {
+                        session.give_up();
+                        self.doubt();
+                        return Err(StoreError::Unavailable("the database does not answer".into()));
+                    }
                 }
             }
-        }
+        })
     }
 
     /// Doubts all connections that there are: one of them has hung, and the others may lead to the same place. Not

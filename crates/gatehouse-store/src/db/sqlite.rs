@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use rusqlite::config::DbConfig;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -188,37 +189,39 @@ impl Sqlite {
     }
 
     /// Reads several things at one moment, on a thread where that may take long.
-    pub(crate) async fn snapshot(
-        &self,
+    pub(crate) fn snapshot<'a>(
+        &'a self,
         limit: Option<Duration>,
         mut start: StartWork,
-    ) -> Result<(), TxFailed> {
-        let turn = self.snapshots.enter(limit).await?;
-        let mut connection = self.take_reader()?;
-        let read = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let deadline = limit.map(|limit| Instant::now() + limit);
-            let stop = deadline.map(|deadline| move || Instant::now() > deadline);
-            let begun = connection.progress_handler(STEPS_BETWEEN_LOOKS, stop);
-            begun.and_then(|()| connection.execute_batch("BEGIN")).map_err(StoreError::from)?;
-            let link = Arc::new(Mutex::new(connection));
-            let work = start(super::Link::Sqlite(Arc::clone(&link)));
-            let result = work.now_or_never().expect("nothing on SQLite waits");
-            // One that somebody kept, or that doesn't come out of its transaction, is let go.
-            let connection = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
-            let connection = connection.and_then(|mut connection| {
-                connection.progress_handler(0, None::<fn() -> bool>).ok()?;
-                connection.execute_batch("ROLLBACK").ok()?;
-                Some(connection)
+    ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        Box::pin(async move {
+            let turn = self.snapshots.enter(limit).await?;
+            let mut connection = self.take_reader()?;
+            let read = tokio::task::spawn_blocking(move || {
+                let _turn = turn;
+                let deadline = limit.map(|limit| Instant::now() + limit);
+                let stop = deadline.map(|deadline| move || Instant::now() > deadline);
+                let begun = connection.progress_handler(STEPS_BETWEEN_LOOKS, stop);
+                begun.and_then(|()| connection.execute_batch("BEGIN")).map_err(StoreError::from)?;
+                let link = Arc::new(Mutex::new(connection));
+                let work = start(super::Link::Sqlite(Arc::clone(&link)));
+                let result = work.now_or_never().expect("nothing on SQLite waits");
+                // One that somebody kept, or that doesn't come out of its transaction, is let go.
+                let connection = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
+                let connection = connection.and_then(|mut connection| {
+                    connection.progress_handler(0, None::<fn() -> bool>).ok()?;
+                    connection.execute_batch("ROLLBACK").ok()?;
+                    Some(connection)
+                });
+                result?;
+                Ok::<_, TxFailed>(connection)
             });
-            result?;
-            Ok::<_, TxFailed>(connection)
-        });
-        let read = read.await.map_err(|_| StoreError::Unexpected("a read panicked".into()))?;
-        if let Some(connection) = read? {
-            self.put_back(connection);
-        }
-        Ok(())
+            let read = read.await.map_err(|_| StoreError::Unexpected("a read panicked".into()))?;
+            if let Some(connection) = read? {
+                self.put_back(connection);
+            }
+            Ok(())
+        })
     }
 
     /// Copies the whole database, as it is at one moment, into an empty file.
@@ -235,41 +238,47 @@ impl Sqlite {
     }
 
     /// Runs a write. A long one begins a transaction: nobody who has written waits for it.
-    pub(crate) async fn write(&self, length: Length, mut start: StartWork) -> Result<(), TxFailed> {
-        let (answer, answered) = oneshot::channel();
-        let waiting = (
-            (length == Length::Long).then(|| Held::new(&self.meter.batches_waiting)),
-            Held::new(&self.meter.writer_waiting),
-        );
-        let job: Job = Box::new(move |room| {
-            drop(waiting);
-            let mut run = |link: &Link| {
-                let run = || {
-                    let work = start(super::Link::Sqlite(Arc::clone(link)));
-                    work.now_or_never().expect("nothing on SQLite ever waits")
+    pub(crate) fn write<'a>(
+        &'a self,
+        length: Length,
+        mut start: StartWork,
+    ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let waiting = (
+                (length == Length::Long).then(|| Held::new(&self.meter.batches_waiting)),
+                Held::new(&self.meter.writer_waiting),
+            );
+            let job: Job = Box::new(move |room| {
+                drop(waiting);
+                let mut run = |link: &Link| {
+                    let run = || {
+                        let work = start(super::Link::Sqlite(Arc::clone(link)));
+                        work.now_or_never().expect("nothing on SQLite ever waits")
+                    };
+                    match catch_unwind(AssertUnwindSafe(run)) {
+                        Ok(result) => Ok(result?),
+                        Err(_) => Err(StoreError::Unexpected("a write panicked".into()).into()),
+                    }
                 };
-                match catch_unwind(AssertUnwindSafe(run)) {
-                    Ok(result) => Ok(result?),
-                    Err(_) => Err(StoreError::Unexpected("a write panicked".into()).into()),
-                }
-            };
-            let result = match room {
-                Ok(Room::Fresh(link)) => in_transaction(link, || run(link)),
-                Ok(Room::Shared(link)) => in_savepoint(link, || run(link)),
-                Err(why) => Err(why.repeated().into()),
-            };
-            Box::new(move |committed| {
-                // Whoever asked may have gone away; the write stands all the same.
-                let _ = answer.send(match committed {
-                    Ok(()) => result,
-                    Err(cause) => Err(cause.repeated().into()),
-                });
-            })
-        });
-        let queue = guard(&self.queue).clone();
-        let queue = queue.ok_or_else(StoreError::gone)?;
-        queue.send(Order::Write(length, job)).await.map_err(|_| StoreError::gone())?;
-        answered.await.map_err(|_| StoreError::gone())?
+                let result = match room {
+                    Ok(Room::Fresh(link)) => in_transaction(link, || run(link)),
+                    Ok(Room::Shared(link)) => in_savepoint(link, || run(link)),
+                    Err(why) => Err(why.repeated().into()),
+                };
+                Box::new(move |committed| {
+                    // Whoever asked may have gone away; the write stands all the same.
+                    let _ = answer.send(match committed {
+                        Ok(()) => result,
+                        Err(cause) => Err(cause.repeated().into()),
+                    });
+                })
+            });
+            let queue = guard(&self.queue).clone();
+            let queue = queue.ok_or_else(StoreError::gone)?;
+            queue.send(Order::Write(length, job)).await.map_err(|_| StoreError::gone())?;
+            answered.await.map_err(|_| StoreError::gone())?
+        })
     }
 
     /// Moves the log into the database and cuts it off; false when readers stood in the way.

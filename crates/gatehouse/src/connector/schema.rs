@@ -11,7 +11,7 @@ pub(super) struct SchemaCommand {}
 
 impl SchemaCommand {
     pub(super) fn run(self) -> Result<(), String> {
-        say(&Manifest::schema_text());
+        say(Manifest::SCHEMA);
         Ok(())
     }
 }

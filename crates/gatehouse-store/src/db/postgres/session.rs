@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use gatehouse_core::Timestamp;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -139,45 +140,52 @@ impl Session {
         self.prepared.is_some()
     }
 
-    pub(crate) async fn rows(
-        &self,
+    pub(crate) fn rows<'a>(
+        &'a self,
         sql: &'static str,
-        values: &[Value<'_>],
-        each: &mut ReadRow<'_>,
-    ) -> Result<(), StoreError> {
-        // All of them come before the first is read: what is tried again has shown nobody anything.
-        let rows = self.query(sql, Locking::No, &sent(values)).await?;
-        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+        values: &'a [Value<'a>],
+        each: &'a mut ReadRow<'_>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            // All of them come before the first is read: what is tried again has shown nobody anything.
+            let rows = self.query(sql, Locking::No, &sent(values)).await?;
+            rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+        })
     }
 
-    pub(crate) async fn locked_rows(
-        &self,
+    pub(crate) fn locked_rows<'a>(
+        &'a self,
         sql: &'static str,
-        values: &[Value<'_>],
-        each: &mut ReadRow<'_>,
-    ) -> Result<(), StoreError> {
-        let rows = self.query(sql, Locking::Yes, &sent(values)).await?;
-        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+        values: &'a [Value<'a>],
+        each: &'a mut ReadRow<'_>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let rows = self.query(sql, Locking::Yes, &sent(values)).await?;
+            rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+        })
     }
 
-    pub(crate) async fn rows_once(
-        &self,
-        sql: &str,
-        values: &[Value<'_>],
-        each: &mut ReadRow<'_>,
-    ) -> Result<(), StoreError> {
-        let rows = self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
-        let rows = rows.map_err(|cause| self.told(cause))?;
-        rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+    pub(crate) fn rows_once<'a>(
+        &'a self,
+        sql: &'a str,
+        values: &'a [Value<'a>],
+        each: &'a mut ReadRow<'_>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let rows =
+                self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
+            let rows = rows.map_err(|cause| self.told(cause))?;
+            rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
+        })
     }
 
     /// Runs a bulk statement, whose values are whole columns.
-    pub(crate) async fn bulk(
-        &self,
+    pub(crate) fn bulk<'a>(
+        &'a self,
         sql: &'static str,
-        columns: &[&dyn Sent],
-    ) -> Result<Vec<PostgresRow>, StoreError> {
-        self.query(sql, Locking::No, columns).await
+        columns: &'a [&'a dyn Sent],
+    ) -> BoxFuture<'a, Result<Vec<PostgresRow>, StoreError>> {
+        Box::pin(async move { self.query(sql, Locking::No, columns).await })
     }
 
     async fn query(
@@ -196,20 +204,22 @@ impl Session {
         found.map_err(|cause| self.told(cause))
     }
 
-    pub(crate) async fn execute(
-        &self,
+    pub(crate) fn execute<'a>(
+        &'a self,
         sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
-        let values = sent(values);
-        let done = match &self.prepared {
-            Some(prepared) => {
-                let statement = self.statement(prepared, sql, Locking::No).await?;
-                self.client.execute(&statement, &plain(&values)).await
-            }
-            None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await,
-        };
-        done.map_err(|cause| self.told(cause))
+        values: &'a [Value<'a>],
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let values = sent(values);
+            let done = match &self.prepared {
+                Some(prepared) => {
+                    let statement = self.statement(prepared, sql, Locking::No).await?;
+                    self.client.execute(&statement, &plain(&values)).await
+                }
+                None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await,
+            };
+            done.map_err(|cause| self.told(cause))
+        })
     }
 
     /// Copies rows into a table, in the binary format; `sql` says into which columns, which are of `types`.
@@ -234,37 +244,42 @@ impl Session {
 
     /// Copies rows as they were read elsewhere, in the binary format; `sql` says into which columns, which
     /// are of `types`.
-    pub(crate) async fn copy_cells(
-        &self,
-        sql: &str,
-        types: &[Type],
-        rows: &[Vec<Cell>],
-    ) -> Result<(), StoreError> {
-        if !self.copies() {
-            let why =
-                "an estate can't be moved through a pooler: give the address of PostgreSQL itself";
-            return Err(StoreError::Address(why.into()));
-        }
-        let sink = self.client.copy_in(sql).await?;
-        let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
-        for row in rows {
-            writer.as_mut().write_raw(row.iter().map(Cell::as_value)).await?;
-        }
-        writer.finish().await?;
-        Ok(())
+    pub(crate) fn copy_cells<'a>(
+        &'a self,
+        sql: &'a str,
+        types: &'a [Type],
+        rows: &'a [Vec<Cell>],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if !self.copies() {
+                let why = "an estate can't be moved through a pooler: give the address of PostgreSQL itself";
+                return Err(StoreError::Address(why.into()));
+            }
+            let sink = self.client.copy_in(sql).await?;
+            let mut writer = pin!(BinaryCopyInWriter::new(sink, types));
+            for row in rows {
+                writer.as_mut().write_raw(row.iter().map(Cell::as_value)).await?;
+            }
+            writer.finish().await?;
+            Ok(())
+        })
     }
 
     /// Whether somebody waits for a row that this transaction has locked.
-    pub(crate) async fn others_wait(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
+    pub(crate) fn others_wait(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
                    AND NOT granted AND transactionid = pg_current_xact_id_if_assigned()::xid";
-        let rows = self.query(sql, Locking::No, &[]).await?;
-        let n_waiting = rows.first().map(|row| Row::Postgres(row).count(0)).transpose()?;
-        Ok(n_waiting.is_some_and(|n| n > 0))
+            let rows = self.query(sql, Locking::No, &[]).await?;
+            let n_waiting = rows.first().map(|row| Row::Postgres(row).count(0)).transpose()?;
+            Ok(n_waiting.is_some_and(|n| n > 0))
+        })
     }
 
-    pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
-        self.client.batch_execute(sql).await.map_err(|cause| self.told(cause))
+    pub(crate) fn script<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(
+            async move { self.client.batch_execute(sql).await.map_err(|cause| self.told(cause)) },
+        )
     }
 
     /// Makes everything durable. The driver's own error, because what it means is for the caller to judge.
@@ -272,10 +287,12 @@ impl Session {
         self.client.batch_execute("COMMIT").await
     }
 
-    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
-        let rows = self.query(NOW, Locking::No, &[]).await?;
-        let now = rows.first().map(|row| Row::Postgres(row).time(0)).transpose()?;
-        now.ok_or_else(|| StoreError::corrupt("the server has no clock"))
+    pub(crate) fn now(&self) -> BoxFuture<'_, Result<Timestamp, StoreError>> {
+        Box::pin(async move {
+            let rows = self.query(NOW, Locking::No, &[]).await?;
+            let now = rows.first().map(|row| Row::Postgres(row).time(0)).transpose()?;
+            now.ok_or_else(|| StoreError::corrupt("the server has no clock"))
+        })
     }
 
     async fn statement(
