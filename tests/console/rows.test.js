@@ -166,7 +166,16 @@ test('passwords are left as they are, and names with spaces at their edges are t
 });
 
 test('every fault of a row is told with its line', () => {
-  const rows = ['ok,,', '00:1b:44:11:3a:b7,,', 'ok,,', `b,${'x'.repeat(73)},`, 'c,d', `,,${'y'.repeat(129)}`, '1,2,3,4', 'a\u0007,,'];
+  const rows = [
+    'ok,,',
+    '00:1b:44:11:3a:b7,,',
+    'ok,,',
+    `b,${'x'.repeat(73)},`,
+    'c,d',
+    `,,${'y'.repeat(129)}`,
+    '1,2,3,4',
+    'a\u0007,,',
+  ];
   assert.deepEqual(faultsOf(readFileRows(`username,password,deviceName\n${rows.join('\n')}\n`)), [
     '4: username ok stands on line 2 already',
     '5: password has more than 72 bytes',

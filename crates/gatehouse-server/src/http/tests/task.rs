@@ -589,8 +589,18 @@ async fn passwords_of_a_batch_are_shown_to_who_may_write() {
         let (changed, _) = gate.run("/acme/access/batchUpdate", change).await;
         let chosen = json!({"contractId": "payg", "accesses": [{"password": "another-secret"}]});
         let (chosen, _) = gate.run("/acme/access/batch", chosen).await;
+        // One that was stopped shows what it has made in its items alone.
+        let long = json!({"contractId": "payg", "numberOfAccesses": 2500});
+        let stopped = gate.accept("/acme/access/batch", long).await;
+        gate.work_a_little().await;
+        assert_eq!(gate.delete(&stopped).await.json()["state"], "TERMINATED", "{}", gate.kind);
         for (scopes, is_shown) in [("access:read", false), ("access:read access:write", true)] {
             let bearer = format!("Bearer {}", gate.token_for("acme", scopes));
+            let headers = [("authorization", bearer.as_str())];
+            let items =
+                gate.send("GET", &format!("{stopped}/items?pageSize=1"), &headers, b"").await;
+            assert_eq!(items.status, 200, "{}", items.body);
+            assert_eq!(items.body.contains("\"password\":"), is_shown, "{scopes}: {}", items.body);
             for task in [&counted, &changed, &chosen] {
                 for (path, accept) in [
                     (task.clone(), "application/json"),
