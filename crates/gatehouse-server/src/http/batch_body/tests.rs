@@ -169,13 +169,13 @@ fn what_is_ignored_hides_no_fault() {
 fn a_value_out_of_bounds_is_a_fault_of_its_item() {
     let long = "x".repeat(129);
     let body = json!({"contractId": "c", "accesses": [
-        {"username": "a:b", "deviceName": "d"},
+        {"username": "a\u{7}b", "deviceName": "d"},
         {"username": long, "deviceName": "\u{0}", "password": "x".repeat(73)},
         {"password": "", "username": "fine"},
     ]});
     insta::assert_snapshot!(new(&body.to_string()), @r#"
     c
-    unfit Some("a:b") Some("d") ["username"]
+    unfit Some("a�b") Some("d") ["username"]
     unfit Some("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") Some("�") ["username", "password", "deviceName"]
     unfit Some("fine") None ["password"]
     "#);
