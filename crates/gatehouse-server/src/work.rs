@@ -1,5 +1,5 @@
-//! Work that nobody waits for: batches, ends that have come, what has had its time, being there, and what follows when
-//! every server is of this version.
+//! Work in the background: batches, ends of accesses, deletion of what has had its time, the server's signs of life, and
+//! the release of usernames after an upgrade.
 //!
 //! Each kind of work has a step that takes up what is due, does little of it, all of that or nothing, and
 //! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps

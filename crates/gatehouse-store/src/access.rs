@@ -8,7 +8,7 @@ use gatehouse_core::{
 
 use crate::Store;
 use crate::contract;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::error::{Failure, StoreError};
 use crate::moves::Moves;
 
@@ -104,7 +104,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = "UPDATE access SET password_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
                            AND password_hash = ?3";
                 let values = [
@@ -131,7 +131,7 @@ impl Store {
     {
         let tenant = tenant.clone();
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = concat!(stored!(), " WHERE tenant = ?1 AND id = ?2");
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 let Some(before) = tx.lock_row(sql, &values, read_stored).await? else {

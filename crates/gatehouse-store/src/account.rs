@@ -7,7 +7,7 @@ use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
 use crate::{Put, Store};
 
@@ -107,7 +107,7 @@ impl Store {
         let tenant = tenant.clone();
         let AccountChange { account, settings, credentials, addressed_by, seen_version } = change;
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 // A tenant that is being deleted must not leave an account behind, and a place that is
                 // free must not be taken twice.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
@@ -190,7 +190,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, name) = (tenant.clone(), name.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = "DELETE FROM account WHERE tenant = ?1 AND name = ?2";
                 let n = tx.execute(sql, &[tenant.as_str().into(), name.as_str().into()]).await?;
                 Ok::<_, StoreError>(n == 1)

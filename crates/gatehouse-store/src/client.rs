@@ -5,7 +5,7 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::rights::{scopes_from_words, scopes_to_words};
 use gatehouse_core::{Page, PageRequest, TenantName};
 
-use crate::db::Row;
+use crate::db::{Line, Row};
 use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;
 use crate::{Store, counter};
@@ -20,7 +20,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, client, secret) = (tenant.clone(), client.clone(), secret.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 // A tenant that is being deleted must not leave a client behind.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(false);
@@ -66,7 +66,7 @@ impl Store {
         let (tenant, id) = (tenant.clone(), id.to_string());
         let (before, after) = (before.clone(), after.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = "UPDATE client SET secret_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
                            AND secret_hash = ?3";
                 let values = [
@@ -106,7 +106,7 @@ impl Store {
     ) -> Result<Option<Ended>, StoreError> {
         let (tenant, id) = (tenant.clone(), id.to_string());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = "DELETE FROM client WHERE tenant = ?1 AND id = ?2";
                 let n = tx.execute(sql, &[tenant.as_str().into(), id.as_str().into()]).await?;
                 if n == 0 {

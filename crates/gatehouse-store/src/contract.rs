@@ -7,7 +7,7 @@ use gatehouse_core::{
 };
 
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
 use crate::tally::{self, Tally, tally_columns};
 use crate::{Put, Store};
@@ -108,7 +108,7 @@ impl Store {
     ) -> Result<Result<Put, PutContractRefused>, StoreError> {
         let (tenant, contract) = (tenant.clone(), contract.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 // With the lock of those who make accesses: they see the contract before or after.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(Err(PutContractRefused::NoTenant));
@@ -170,7 +170,7 @@ impl Store {
     ) -> Result<Option<Result<(), ContractInUse>>, StoreError> {
         let (tenant, id) = (tenant.clone(), id.clone());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 if counter::lock_tenant(&tx, &tenant).await?.is_none()
                     || read_in(&tx, &tenant, &id).await?.is_none()
                 {

@@ -146,45 +146,9 @@ impl Db {
         move |link| Tx { link, clock, meter }
     }
 
-    /// Runs one write of the server's own: all of it happens, durably, or, when it returns an error other than
+    /// Runs one write, which waits in this line: all of it happens, durably, or, when it returns an error other than
     /// [`StoreError::Unsure`], nothing. PostgreSQL may have to run it more than once, until it happens.
-    pub(crate) async fn write<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_again(Line::Own, work).await
-    }
-
-    /// Runs one write of a tenant's, as [`Db::write`] does; tenants take turns.
-    pub(crate) async fn write_of<T, E, Work, Run>(
-        &self,
-        tenant: TenantName,
-        work: Work,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_again(Line::Of(tenant), work).await
-    }
-
-    /// The same for a server that says that it is there, which waits for nobody else's writes.
-    pub(crate) async fn write_beat<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_again(Line::Beats, work).await
-    }
-
-    async fn write_again<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
+    pub(crate) async fn write<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
@@ -195,8 +159,8 @@ impl Db {
         result.take(self.transact(Limit::Short(line), start).await)
     }
 
-    /// Runs one write of a tenant's that may take long, and asks for [`Tx::company`] where it can stop early. It is run
-    /// once, and shares a transaction with nobody before it.
+    /// Runs one write of a tenant's that may take long, and asks for [`Tx::company`] where it can stop early. The
+    /// driver runs it once, and begins a transaction for it alone.
     pub(crate) async fn write_long<T, E, Work, Run>(
         &self,
         tenant: TenantName,

@@ -14,7 +14,7 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{Dialect, Row, Tx, Value};
+use crate::db::{Dialect, Line, Row, Tx, Value};
 use crate::error::{Failure, StoreError};
 use crate::probe::Point;
 
@@ -128,7 +128,7 @@ impl Store {
         }
         let kinds = kinds.to_vec();
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let now = tx.now().await?;
                 let until = now.plus_milliseconds(lease_milliseconds);
                 loop {
@@ -155,7 +155,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let until = tx.now().await?.plus_milliseconds(lease_milliseconds);
                 hold(&tx, &lease, until).await
             })
@@ -166,7 +166,7 @@ impl Store {
     pub async fn release(&self, lease: &Lease) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let now = tx.now().await?;
                 release(&tx, &lease, now).await
             })
@@ -177,7 +177,7 @@ impl Store {
     pub async fn put_off(&self, lease: &Lease, milliseconds: i64) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let later = tx.now().await?.plus_milliseconds(milliseconds);
                 release(&tx, &lease, later).await
             })
@@ -203,7 +203,7 @@ impl Store {
             return Ok(0);
         }
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let now = tx.now().await?;
                 let sql = "UPDATE due SET due_at = ?1, is_leased = 0, epoch = epoch + 1 \
                            WHERE is_leased = 1";

@@ -6,7 +6,7 @@
 use gatehouse_core::Timestamp;
 
 use crate::Store;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
 
 /// What has ended.
@@ -62,7 +62,7 @@ impl Store {
     /// Says that a token is taken no more; when that is.
     pub async fn end_token(&self, id: &str) -> Result<Ended, StoreError> {
         let id = id.to_owned();
-        self.db.write(async move |tx| write_in(&tx, EndedKind::Token, &id).await).await
+        self.db.write(Line::Own, async move |tx| write_in(&tx, EndedKind::Token, &id).await).await
     }
 
     /// All that has ended, and may have tokens. It is little: clients stand here for two days.

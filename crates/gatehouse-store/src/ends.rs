@@ -10,7 +10,7 @@ use gatehouse_core::{ContractId, TenantName, Timestamp, lifecycle};
 use crate::Store;
 use crate::access::Change;
 use crate::bulk;
-use crate::db::Tx;
+use crate::db::{Line, Tx};
 use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::error::StoreError;
 use crate::moves::Moves;
@@ -33,7 +33,9 @@ impl Store {
     pub async fn sweep_ends(&self, lease: &Lease, n_max: u64) -> Result<Swept, NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| sweep_in(&tx, &lease, n_max).await)
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+                sweep_in(&tx, &lease, n_max).await
+            })
             .await
     }
 }

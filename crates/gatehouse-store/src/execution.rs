@@ -19,7 +19,7 @@ use crate::changes::{self, ChangeRule};
 use crate::contract;
 use crate::counter;
 use crate::creation::{self, NewAccess};
-use crate::db::{Company, Tx};
+use crate::db::{Company, Line, Tx};
 use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::error::StoreError;
 use crate::item;
@@ -154,7 +154,7 @@ impl Store {
     pub async fn pass_turn(&self, tenant: &TenantName, id: TaskId) -> Result<(), StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let sql = "UPDATE task SET turn = turn + 1 WHERE tenant = ?1 AND id = ?2";
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 tx.execute(sql, &values).await.map(drop)
@@ -166,7 +166,7 @@ impl Store {
     pub async fn finish_queue(&self, lease: &Lease) -> Result<(), NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 if !due::lock(&tx, &lease).await? {
                     return Err(NotRun::Lost);
                 }
@@ -197,7 +197,7 @@ impl Store {
     ) -> Result<Stepped, NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
                 let Work::Creation { contract_id, .. } = task.work.clone() else {
@@ -224,7 +224,7 @@ impl Store {
     ) -> Result<Stepped, NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
                 let now = tx.now().await?;
@@ -312,7 +312,7 @@ impl Store {
     ) -> Result<Option<Result<Task, TaskState>>, StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 let Some(mut task) = locked(&tx, &tenant, id).await? else { return Ok(None) };
                 if task.state.is_terminal() {
                     return Ok(Some(Err(task.state)));

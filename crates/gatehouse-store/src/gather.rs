@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use crate::counter;
 use crate::creation::{CreateRefused, NewAccess, create_numbered};
-use crate::db::Db;
+use crate::db::{Db, Line};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, Kind};
@@ -146,7 +146,7 @@ impl Gather {
         party: Arc<Mutex<Party>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let (gather, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
-        db.write_of(tenant.clone(), async move |tx| {
+        db.write(Line::Of(tenant.clone()), async move |tx| {
             // Other servers have their turns, too. Whoever has come in the meantime goes along.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             let new = {

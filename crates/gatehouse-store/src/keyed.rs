@@ -7,7 +7,7 @@ use gatehouse_core::{AccountName, TaskId, TenantName};
 
 use crate::Store;
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
 use crate::secret::{self, SecretKind};
 
@@ -193,7 +193,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.to_owned());
         self.db
-            .write_of(tenant.clone(), async move |tx| {
+            .write(Line::Of(tenant.clone()), async move |tx| {
                 replace_in(&tx, &tenant, &before, &after).await
             })
             .await

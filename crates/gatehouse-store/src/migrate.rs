@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::db::{Db, Dialect, Tx};
+use crate::db::{Db, Dialect, Line, Tx};
 use crate::error::StoreError;
 use crate::usernames;
 
@@ -157,7 +157,7 @@ fn refuse_unknown(found: i64, needs: i64, known: i64) -> Result<(), StoreError> 
 /// Makes the table that says what is there, in a transaction of its own: of several who make it at the same
 /// moment, PostgreSQL lets one, and the others have it all the same.
 async fn make_table(db: &Db) -> Result<(), StoreError> {
-    let made = db.write(async |tx| {
+    let made = db.write(Line::Own, async |tx| {
         let table =
             "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)";
         let table = match tx.dialect() {

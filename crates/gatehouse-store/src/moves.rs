@@ -1,10 +1,10 @@
 //! What changes of accesses mean for what is counted as it happens, and for what is due.
 //!
-//! Everyone who makes accesses or changes them writes this down behind the accesses themselves, and in
-//! one order: tallies by contract, then days, then what is due. Who locks accesses does so before, by
-//! their numbers. So nobody waits in a circle, but for batches: those that change accesses lock piece by piece, in the
-//! order of the request, and so do those that take over usernames of accesses whose ends have come. PostgreSQL ends such
-//! a circle, and the work is done again.
+//! A transaction that makes or changes accesses writes the counts after the accesses, and in one order: tallies by
+//! contract, then days, then what is due. It locks accesses before, by their numbers. So transactions don't wait in a
+//! circle, except for batches: a batch of changes locks accesses piece by piece, in the order of the request, and so does
+//! a batch that takes over usernames of accesses whose ends have come. PostgreSQL ends such a circle, and the batch's
+//! stretch is done again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,7 @@ use futures_util::future::try_join;
 use gatehouse_core::{Slice, Timestamp};
 
 use crate::Store;
-use crate::db::{Dialect, Row};
+use crate::db::{Dialect, Line, Row};
 use crate::error::StoreError;
 use crate::migrate;
 
@@ -56,7 +56,7 @@ impl Store {
     pub async fn beat(&self, replica: &Replica) -> Result<Slice, StoreError> {
         let own = replica.clone();
         self.db
-            .write_beat(async move |tx| {
+            .write(Line::Beats, async move |tx| {
                 let now = tx.now().await?;
                 let said = "INSERT INTO replica \
                             (id, joined_at, seen_at, version, host, listen, key_name, knows) \
@@ -85,7 +85,9 @@ impl Store {
     /// Says that a server is gone, so that the others need not wait for it.
     pub async fn leave(&self, id: [u8; 16]) -> Result<(), StoreError> {
         let sql = "DELETE FROM replica WHERE id = ?1";
-        self.db.write(async move |tx| tx.execute(sql, &[id[..].into()]).await.map(drop)).await
+        self.db
+            .write(Line::Own, async move |tx| tx.execute(sql, &[id[..].into()]).await.map(drop))
+            .await
     }
 
     /// The servers that are there, in their order.

@@ -11,7 +11,7 @@ use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, T
 
 use crate::Store;
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::ends;
 use crate::error::StoreError;
@@ -128,7 +128,7 @@ impl Store {
     pub async fn destroy_answers(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 destroy_in(&tx, &lease, n_max).await
             })
             .await

@@ -4,7 +4,7 @@
 use gatehouse_core::{TaskId, TenantName};
 
 use crate::Store;
-use crate::db::Tx;
+use crate::db::{Line, Tx};
 use crate::due::{self, Lease, NotRun};
 use crate::error::StoreError;
 use crate::secret::{self, SecretKind};
@@ -18,7 +18,7 @@ impl Store {
     pub async fn destroy_secret(&self, lease: &Lease) -> Result<(), NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 let (tenant, name) = (&lease.key.tenant, &lease.key.name);
                 let task = task_of(&lease)?;
                 remove_sealed_parts(&tx, tenant, task).await?;
@@ -36,7 +36,7 @@ impl Store {
     pub async fn finish_due(&self, lease: &Lease) -> Result<(), NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 match due::finish(&tx, &lease).await? {
                     true => Ok(()),
                     false => Err(NotRun::Lost),
@@ -49,7 +49,7 @@ impl Store {
     pub async fn forget_task(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
         let lease = lease.clone();
         self.db
-            .write_of(lease.key.tenant.clone(), async move |tx| {
+            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
                 let (tenant, task) = (&lease.key.tenant, task_of(&lease)?);
                 // First of all, so that nobody sees a Task of which half is gone.
                 let sql = "DELETE FROM task WHERE tenant = ?1 AND id = ?2";

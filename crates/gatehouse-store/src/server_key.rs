@@ -1,6 +1,7 @@
 //! What the server keeps about its own keys: no tenant's, and nothing in the clear.
 
 use crate::Store;
+use crate::db::Line;
 use crate::error::StoreError;
 use crate::transfer;
 
@@ -15,7 +16,7 @@ impl Store {
     pub async fn keep_server_key(&self, name: &str, value: &[u8]) -> Result<Vec<u8>, StoreError> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let sql = "INSERT INTO server_key (name, value) VALUES (?1, ?2) \
                            ON CONFLICT (name) DO NOTHING";
                 tx.execute(sql, &[name.as_str().into(), value.as_slice().into()]).await?;
@@ -37,7 +38,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (name, before, after) = (name.to_owned(), before.to_owned(), after.to_owned());
         self.db
-            .write(async move |tx| {
+            .write(Line::Own, async move |tx| {
                 let sql = "UPDATE server_key SET value = ?3 WHERE name = ?1 AND value = ?2";
                 let values =
                     [name.as_str().into(), before.as_slice().into(), after.as_slice().into()];

@@ -8,7 +8,7 @@ use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::due::{self, DueKey, DueKind};
 use crate::error::{Failure, StoreError};
 use crate::item;
@@ -88,7 +88,9 @@ impl Store {
     /// Accepts a batch, durably.
     pub async fn accept_task(&self, tenant: &TenantName, new: NewTask) -> Result<(), NotAccepted> {
         let tenant = tenant.clone();
-        self.db.write_of(tenant.clone(), async move |tx| accept_in(&tx, &tenant, &new).await).await
+        self.db
+            .write(Line::Of(tenant.clone()), async move |tx| accept_in(&tx, &tenant, &new).await)
+            .await
     }
 
     /// The Task of this identifier.

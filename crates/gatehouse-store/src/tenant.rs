@@ -4,7 +4,7 @@ use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
 use crate::counter;
-use crate::db::{Row, Tx};
+use crate::db::{Line, Row, Tx};
 use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;
 use crate::{Put, Store};
@@ -28,7 +28,7 @@ impl Store {
     pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write_of(tenant.name.clone(), async move |tx| {
+            .write(Line::Of(tenant.name.clone()), async move |tx| {
                 let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
                            page_number_max) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (tenant) DO NOTHING";
                 let values = [
@@ -88,7 +88,7 @@ impl Store {
     ) -> Result<Option<Result<Vec<Ended>, TenantInUse>>, StoreError> {
         let name = name.clone();
         self.db
-            .write_of(name.clone(), async move |tx| {
+            .write(Line::Of(name.clone()), async move |tx| {
                 // In the order of those who accept batches and work them off: they must not leave anything
                 // behind, nor wait for us while we wait for them.
                 counter::next_task(&tx, &name).await?;

@@ -23,7 +23,7 @@ use futures_util::future::try_join;
 
 use crate::Store;
 use crate::clock::Clock;
-use crate::db::{Cell, DatabaseUrl, Db, Tx};
+use crate::db::{Cell, DatabaseUrl, Db, Line, Tx};
 use crate::error::{Failure, StoreError};
 use crate::migrate;
 use contents::{Cells, key, page};
@@ -242,7 +242,7 @@ impl Transfer {
         let after = keys.last().map(|row| key(first, row)).unwrap_or_default();
         let mark = Mark { schema: newest, source, table: first.name.to_owned(), after };
         let bytes = mark.to_bytes();
-        let begun = self.target.write(async move |tx| {
+        let begun = self.target.write(Line::Own, async move |tx| {
             let sql = "INSERT INTO server_key (name, value) VALUES (?1, ?2)";
             tx.execute(sql, &[mark::NAME.into(), bytes.as_slice().into()]).await?;
             for table in TABLES {
@@ -282,7 +282,7 @@ impl Transfer {
             }
             // What is read from now on is planned by what is there.
             let sql = format!("ANALYZE {}", table.name);
-            self.target.write(async move |tx| tx.script(&sql).await).await?;
+            self.target.write(Line::Own, async move |tx| tx.script(&sql).await).await?;
         }
         Ok(mark)
     }
@@ -300,7 +300,7 @@ impl Transfer {
             let next = Mark { table: table.name.to_owned(), after, ..mark.clone() };
             let (from, to) = (mark.to_bytes(), next.to_bytes());
             self.target
-                .write(async move |tx| {
+                .write(Line::Own, async move |tx| {
                     // A crash of PostgreSQL may take the last chunks away, and the mark with them. What
                     // removes the mark waits until everything before it is on the disk.
                     tx.script("SET LOCAL synchronous_commit = off").await?;
@@ -346,7 +346,7 @@ async fn finish(
     keys: Vec<(&'static str, Vec<u8>)>,
 ) -> Result<(), NotMoved> {
     target
-        .write(async move |tx| {
+        .write(Line::Own, async move |tx| {
             let sql = "DELETE FROM server_key WHERE name = ?1 AND value = ?2";
             let bytes = mark.to_bytes();
             if tx.execute(sql, &[mark::NAME.into(), bytes.as_slice().into()]).await? != 1 {

@@ -120,7 +120,7 @@ fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
 /// Most bytes of the header: what proxies and clients take in one is often no more.
 const LINK_BYTES_MAX: usize = 8 * 1024;
 
-/// What is left out first where all of them would be too long: a client goes on by `next`.
+/// The links of a page in the order in which a header that is too long loses them: a client needs `next` most.
 const LEFT_OUT: [&str; 5] = ["last", "first", "prev", "self", "next"];
 
 /// Links as one header, as many as fit; nothing where none does.

@@ -48,7 +48,7 @@ pub(super) const LIST: Operation = Operation {
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
     answers: &[Answer {
-        what: "A page of Tasks, each with how far it has come and without what came of it",
+        what: "A page of Tasks, each with its progress and without its accesses and errors",
         schema: Some("ListedTask"),
         headers: paging::HEADERS,
         ..Answer::BASE

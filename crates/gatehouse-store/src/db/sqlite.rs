@@ -206,7 +206,7 @@ impl Sqlite {
                 let link = Arc::new(Mutex::new(connection));
                 let work = start(super::Link::Sqlite(Arc::clone(&link)));
                 let result = work.now_or_never().expect("nothing on SQLite waits");
-                // One that somebody kept, or that doesn't come out of its transaction, is let go.
+                // A connection that the work has kept, or whose transaction doesn't end, is closed.
                 let connection = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
                 let connection = connection.and_then(|mut connection| {
                     connection.progress_handler(0, None::<fn() -> bool>).ok()?;
@@ -267,7 +267,7 @@ impl Sqlite {
                     Err(why) => Err(why.repeated().into()),
                 };
                 Box::new(move |committed| {
-                    // Whoever asked may have gone away; the write stands all the same.
+                    // The caller may have gone away; the write stands all the same.
                     let _ = answer.send(match committed {
                         Ok(()) => result,
                         Err(cause) => Err(cause.repeated().into()),

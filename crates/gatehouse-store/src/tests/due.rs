@@ -1,5 +1,6 @@
 use super::*;
 use crate::NotRun;
+use crate::db::Line;
 use crate::due;
 use crate::{DueKey, DueKind, Lease, StoreError};
 use std::collections::HashSet;
@@ -11,12 +12,13 @@ fn key(kind: DueKind, name: &str) -> DueKey {
 }
 
 async fn add(case: &Case, key: DueKey, due_at: Timestamp) {
-    let added = case.store.db.write(async move |tx| due::add(&tx, &key, due_at).await);
+    let added = case.store.db.write(Line::Own, async move |tx| due::add(&tx, &key, due_at).await);
     added.await.unwrap();
 }
 
 async fn add_locking(case: &Case, key: DueKey, due_at: Timestamp) {
-    let added = case.store.db.write(async move |tx| due::add_locking(&tx, &key, due_at).await);
+    let added =
+        case.store.db.write(Line::Own, async move |tx| due::add_locking(&tx, &key, due_at).await);
     added.await.unwrap();
 }
 
@@ -26,7 +28,7 @@ async fn claim(case: &Case) -> Option<Lease> {
 
 async fn finish(case: &Case, lease: &Lease) -> bool {
     let lease = lease.clone();
-    case.store.db.write(async move |tx| due::finish(&tx, &lease).await).await.unwrap()
+    case.store.db.write(Line::Own, async move |tx| due::finish(&tx, &lease).await).await.unwrap()
 }
 
 #[tokio::test]
@@ -68,7 +70,7 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
         // Whatever the first had begun is rolled back by its fence.
         for fence in ["lock", "hold", "release", "finish"] {
             let lease = first.clone();
-            let done = case.store.db.write(async move |tx| {
+            let done = case.store.db.write(Line::Own, async move |tx| {
                 due::add(&tx, &key(DueKind::Task, "done twice"), day(0)).await?;
                 let is_held = match fence {
                     "lock" => due::lock(&tx, &lease).await?,
@@ -194,7 +196,7 @@ async fn nothing_added_is_missed_by_who_finishes() {
             tokio::spawn(async move {
                 for n in 0..50 {
                     let (queue, task) = (queue.clone(), key(DueKind::Task, &n.to_string()));
-                    let added = store.db.write(async move |tx| {
+                    let added = store.db.write(Line::Own, async move |tx| {
                         due::add(&tx, &task, day(100)).await?;
                         due::add_locking(&tx, &queue, day(0)).await
                     });
@@ -215,7 +217,7 @@ async fn nothing_added_is_missed_by_who_finishes() {
                 tokio::task::yield_now().await;
                 continue;
             };
-            let done = case.store.db.write(async move |tx| {
+            let done = case.store.db.write(Line::Own, async move |tx| {
                 let n = tx.execute("DELETE FROM due WHERE kind = 'task'", &[]).await?;
                 assert!(due::lock(&tx, &lease).await?);
                 let left = tx.row(n_left, &[], |row| row.count(0)).await?.unwrap();

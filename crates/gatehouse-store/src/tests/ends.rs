@@ -4,6 +4,7 @@ use super::*;
 use crate::NotRun;
 use crate::access::{columns, read};
 use crate::bulk;
+use crate::db::Line;
 use crate::ends::{self, minute, sweep_in};
 use crate::moves::Moves;
 use crate::{Change, DueKind, Lease, StoreError, Swept};
@@ -180,7 +181,7 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
         let lease = claim(&case.store).await.unwrap();
         let interrupted = {
             let lease = lease.clone();
-            case.store.db.write(async move |tx| {
+            case.store.db.write(Line::Own, async move |tx| {
                 let swept = sweep_in(&tx, &lease, 500).await?;
                 assert!(swept.n > 0);
                 Err::<(), _>(NotRun::Store(StoreError::Unexpected("interrupted".into())))
@@ -314,9 +315,9 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let mut moves = Moves::default();
     moves.change(&before, &after);
     let minute = minute(day(0));
-    let expected = store
-        .db
-        .write(async move |tx| ends::expect(&tx, &acme(), &"c1".parse().unwrap(), minute).await);
+    let expected = store.db.write(Line::Own, async move |tx| {
+        ends::expect(&tx, &acme(), &"c1".parse().unwrap(), minute).await
+    });
     expected.await.unwrap();
     let lease = claim(&store).await.unwrap();
 

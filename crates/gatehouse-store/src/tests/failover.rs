@@ -4,6 +4,7 @@ use futures_util::future::join_all;
 use gatehouse_testing::Cable;
 
 use super::*;
+use crate::db::Line;
 use crate::{Put, StoreError};
 
 /// A store whose database can be taken from it.
@@ -183,7 +184,7 @@ async fn who_loses_a_race_for_locks_runs_again() {
     let is_first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let lock_both = |first: &'static str, second: &'static str| {
         let (both, is_first) = (both.clone(), is_first.clone());
-        store.db.write(async move |tx| {
+        store.db.write(Line::Own, async move |tx| {
             let sql = "SELECT tenant FROM tenant WHERE tenant = ?1";
             tx.lock_row(sql, &[first.into()], |row| row.text(0)).await?;
             if is_first.load(Ordering::SeqCst) {
@@ -276,7 +277,7 @@ async fn a_connection_that_takes_no_writes_any_more_is_left() {
     for n in 0..3 {
         let demoted: Result<(), StoreError> = store
             .db
-            .write(async |tx| tx.script("SET default_transaction_read_only = on").await)
+            .write(Line::Own, async |tx| tx.script("SET default_transaction_read_only = on").await)
             .await;
         demoted.unwrap();
         store.create_access(&acme(), new("c1", &format!("u{n}"))).await.unwrap().unwrap();

@@ -123,7 +123,7 @@ async fn creations_that_go_together_have_an_answer_each() {
         let meter = store.db.meter();
         let (waiting, n_before) = (meter.gather_waiting.clone(), meter.gathered.get_sample_count());
         // Keeps the tenant from all of them until they wait.
-        let holder = store.db.write::<_, StoreError, _, _>(async move |tx| {
+        let holder = store.db.write::<_, StoreError, _, _>(crate::db::Line::Own, async move |tx| {
             crate::counter::lock_tenant(&tx, &acme()).await?;
             while waiting.get() < 5 {
                 match kind {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::StoreError;
-use crate::db::Db;
+use crate::db::{Db, Line};
 
 #[tokio::test]
 async fn opening_again_finds_the_schema_as_it_was_left() {
@@ -16,7 +16,7 @@ async fn a_newer_schema_is_refused_with_what_to_do() {
     for case in stores("a_newer_schema_is_refused").await {
         case.store
             .db
-            .write(async |tx| {
+            .write(Line::Own, async |tx| {
                 let sql = "INSERT INTO schema_version (version, needs) VALUES (?1, ?2)";
                 tx.execute(sql, &[99_i64.into(), 50_i64.into()]).await
             })
@@ -57,9 +57,9 @@ async fn a_lost_connection_is_made_again() {
     set_up(&store).await;
     for n in 0..8 {
         // Ends the connection that it runs on, in the middle of a write.
-        let lost = store
-            .db
-            .write(async |tx| tx.script("SELECT pg_terminate_backend(pg_backend_pid())").await);
+        let lost = store.db.write(Line::Own, async |tx| {
+            tx.script("SELECT pg_terminate_backend(pg_backend_pid())").await
+        });
         assert!(matches!(lost.await, Err(StoreError::Unavailable(_))));
         store.create_access(&acme(), new("c1", &format!("u{n}"))).await.unwrap().unwrap();
         store.ping().await.unwrap();
@@ -100,7 +100,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
             rows = rows.replace(&format!("ID{n}"), &id);
         }
         crate::migrate::take(&db, &crate::migrate::STEPS[..1]).await.unwrap();
-        db.write(async move |tx| tx.script(&rows).await).await.unwrap();
+        db.write(Line::Own, async move |tx| tx.script(&rows).await).await.unwrap();
         db.close().await;
 
         let store = match kind {

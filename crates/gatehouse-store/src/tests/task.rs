@@ -6,6 +6,7 @@ use gatehouse_core::task::{ItemName, Task, TaskState, Work};
 use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
 
 use super::*;
+use crate::db::Line;
 use crate::execution::Watch;
 use crate::meter::Held;
 use crate::{
@@ -190,15 +191,20 @@ async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
         set_up(&store).await;
         let waiting = store.db.meter().writer_waiting.clone();
         // Keeps the writer until the other two are there, so that they could go together.
-        let first = store.db.write::<_, crate::StoreError, _, _>(async move |_| {
-            while waiting.get() < 2 {
-                std::thread::yield_now();
-            }
-            Ok(())
-        });
+        let first =
+            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |_| {
+                while waiting.get() < 2 {
+                    std::thread::yield_now();
+                }
+                Ok(())
+            });
         let (answered, committed) = std::sync::mpsc::channel();
         let short = async {
-            store.db.write::<_, crate::StoreError, _, _>(async |_| Ok(())).await.unwrap();
+            store
+                .db
+                .write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async |_| Ok(()))
+                .await
+                .unwrap();
             answered.send(()).unwrap();
         };
         let long = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async move |_| {
@@ -224,12 +230,13 @@ async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
         let stretch = Stretch { patience: hasty, ..stretch(1, 0, &names) };
         // Keeps the writer until the other two are there.
         let waiting = store.db.meter().writer_waiting.clone();
-        let first = store.db.write::<_, crate::StoreError, _, _>(async move |_| {
-            while waiting.get() < 2 {
-                std::thread::yield_now();
-            }
-            Ok(())
-        });
+        let first =
+            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |_| {
+                while waiting.get() < 2 {
+                    std::thread::yield_now();
+                }
+                Ok(())
+            });
         let tenant = acme();
         let batch = store.run_creation(&lease, stretch, TERMS, Probe::default());
         let single = store.create_access(&tenant, new("c1", "single"));
@@ -267,7 +274,10 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
             let batch = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async |_| Ok(()));
             let request = async {
                 come.notified().await;
-                store.db.write::<_, crate::StoreError, _, _>(async |_| Ok(())).await
+                store
+                    .db
+                    .write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async |_| Ok(()))
+                    .await
             };
             let (batch, request) = futures_util::join!(batch, request);
             batch.and(request)
@@ -282,7 +292,8 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
 async fn creations_that_wait_for_each_other_are_company() {
     let cases = stores("task_gathering").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
-        let company = async || store.db.write(async |tx| tx.company().await).await.unwrap();
+        let company =
+            async || store.db.write(Line::Own, async |tx| tx.company().await).await.unwrap();
         assert_eq!(company().await, Company::None);
         let _waits = Held::new(&store.db.meter().gather_waiting);
         assert_eq!(company().await, Company::Requests);
@@ -298,15 +309,16 @@ async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
         let another = if *kind == "SQLite" { None } else { case.another().await.ok() };
         let locked = std::sync::Arc::new(tokio::sync::Notify::new());
         let notify = std::sync::Arc::clone(&locked);
-        let holder = store.db.write::<_, crate::StoreError, _, _>(async move |tx| {
-            crate::counter::lock_tenant(&tx, &acme()).await?;
-            let before = tx.company().await? > Company::None;
-            notify.notify_one();
-            while tx.company().await? < Company::Requests {
-                std::thread::yield_now();
-            }
-            Ok(before)
-        });
+        let holder =
+            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |tx| {
+                crate::counter::lock_tenant(&tx, &acme()).await?;
+                let before = tx.company().await? > Company::None;
+                notify.notify_one();
+                while tx.company().await? < Company::Requests {
+                    std::thread::yield_now();
+                }
+                Ok(before)
+            });
         let tenant = acme();
         let other = async {
             locked.notified().await;

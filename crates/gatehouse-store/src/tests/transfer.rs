@@ -5,7 +5,7 @@ use std::path::Path;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Db, Value};
+use crate::db::{Db, Line, Value};
 use crate::transfer::{ALL_TABLES, Kind, NOT_COPIED, Transfer};
 use crate::{Moved, NotMoved, Progress, Stage, StoreError};
 
@@ -74,7 +74,7 @@ impl House {
     }
 
     async fn in_target(&self, sql: &'static str) {
-        self.target().write(async move |tx| tx.script(sql).await).await.unwrap();
+        self.target().write(Line::Own, async move |tx| tx.script(sql).await).await.unwrap();
     }
 
     /// Whether a server would start on the target, and a command would open it.

@@ -1,9 +1,9 @@
-//! A username is one access's at a time, also while an end has come that nobody has written down, and also while older
-//! programs are beside.
+//! A username belongs to one access at a time, also while an end that has come isn't written down, and also while servers
+//! of an older version are there.
 
 use super::*;
 use crate::access::{columns, read};
-use crate::db::Db;
+use crate::db::{Db, Line};
 use crate::migrate::{self, STEPS};
 use crate::{Change, CreateRefused, Replica, Reuse, StoreError};
 use gatehouse_core::filter::Expression;
@@ -49,7 +49,7 @@ async fn assert_sound(store: &Store, kind: &str) {
 #[tokio::test]
 async fn a_username_is_free_again_once_its_access_is_terminated() {
     for Case { kind, store, .. } in stores("username_free_again").await {
-        assert!(store.usernames_are_free(), "{kind}: nobody has to wait for it");
+        assert!(store.usernames_are_free(), "{kind}: an empty store has nothing to wait for");
         set_up(&store).await;
         let address = "00:1b:44:11:3a:b7";
         let mut held = Vec::new();
@@ -85,7 +85,7 @@ async fn a_creation_writes_down_the_end_that_it_meets() {
         store.put_contract(&acme(), &ending(Some(day(1)))).await.unwrap().unwrap();
         let first = create(&store, "ending", "ann").await.unwrap();
         clock.set(day(1));
-        // Nobody has written the end down.
+        // The end has come, and isn't written down.
         assert_eq!(written(&store, first.id).await.status, Status::Active);
         // What is refused for another reason leaves the end as it is, or written down, but counted well.
         let refused = create(&store, "ending", "ann").await.unwrap_err();
@@ -182,7 +182,7 @@ async fn a_username_that_very_many_have_had_is_listed_whole() {
 
 /// A server of an older program says that it is there: it knows nothing of the column that newer ones fill.
 async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
-    let written = store.db.write(async move |tx| {
+    let written = store.db.write(Line::Own, async move |tx| {
         let sql = "INSERT INTO replica (id, joined_at, seen_at, version, host, listen, key_name) \
                    VALUES (?1, ?2, ?2, 'older', 'host', 'listen', 'key') \
                    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
@@ -191,14 +191,29 @@ async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
     written.await.unwrap();
 }
 
+/// A database of the version before, with a store on it that knows this version.
+struct Upgraded {
+    url: DatabaseUrl,
+    clock: Clock,
+    db: Db,
+    before: Store,
+}
+
+impl Upgraded {
+    async fn new(test: &str) -> Self {
+        let url = empty_schema(test).await;
+        let clock = Clock::by_hand(day(0));
+        let db = Db::open_postgres(&url, clock.clone()).unwrap();
+        migrate::take(&db, &STEPS[..9]).await.unwrap();
+        let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
+        set_up(&before).await;
+        Self { url, clock, db, before }
+    }
+}
+
 #[tokio::test]
 async fn usernames_become_free_when_no_older_server_is_beside() {
-    let url = empty_schema("username_beside").await;
-    let clock = Clock::by_hand(day(0));
-    let db = Db::open_postgres(&url, clock.clone()).unwrap();
-    migrate::take(&db, &STEPS[..9]).await.unwrap();
-    let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
-    set_up(&before).await;
+    let Upgraded { url, clock, db, before } = Upgraded::new("username_beside").await;
     let ann = create(&before, "c1", "ann").await.unwrap();
     terminate(&before, ann.id).await;
     beat_of_an_older_server(&before, clock.now()).await;
@@ -282,12 +297,7 @@ async fn free(store: Store, clock: Clock) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn usernames_become_free_while_all_work() {
-    let url = empty_schema("username_while_all_work").await;
-    let clock = Clock::by_hand(day(0));
-    let db = Db::open_postgres(&url, clock.clone()).unwrap();
-    migrate::take(&db, &STEPS[..9]).await.unwrap();
-    let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
-    set_up(&before).await;
+    let Upgraded { url, clock, before, .. } = Upgraded::new("username_while_all_work").await;
     let first = (0..2000).map(|n| new("c1", &format!("u{n}"))).collect();
     assert!(before.create_accesses(&acme(), first).await.unwrap().iter().all(Result::is_ok));
     let servers =
@@ -327,7 +337,7 @@ async fn usernames_become_free_while_all_work() {
         }
     });
     reading.await.unwrap();
-    // All three build, and wait for the reader; those who work wait for nobody.
+    // All three build, and wait for the reader; creations and changes don't wait.
     let freeing = servers.iter().map(|store| tokio::spawn(free(store.clone(), clock.clone())));
     let freeing: Vec<_> = freeing.collect();
     let n_made = async || listed(&before, "contractId=c3", 1).await.1;

@@ -5,7 +5,7 @@
 //! who migrate at the same time one finds that it was overtaken.
 
 use super::encoding;
-use crate::db::{Cell, Db, Tx};
+use crate::db::{Cell, Db, Line, Tx};
 use crate::error::StoreError;
 
 /// The table that it lies in.
@@ -55,7 +55,7 @@ pub(super) async fn find(db: &Db) -> Result<Option<Mark>, StoreError> {
     let find = async |tx: Tx| tx.lock_row(FIND, &[NAME.into()], |row| row.bytes(0)).await;
     let unreadable = || StoreError::corrupt("the mark of a migration means nothing");
     let read = |bytes: Vec<u8>| Mark::from_bytes(&bytes).ok_or_else(unreadable);
-    db.write(find).await?.map(read).transpose()
+    db.write(Line::Own, find).await?.map(read).transpose()
 }
 
 /// Fails while a migration into this database is unfinished.

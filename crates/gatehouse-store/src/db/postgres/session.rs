@@ -147,7 +147,7 @@ impl Session {
         each: &'a mut ReadRow<'_>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            // All of them come before the first is read: what is tried again has shown nobody anything.
+            // All rows come before `each` sees the first one, so a read that is tried again shows no row twice.
             let rows = self.query(sql, Locking::No, &sent(values)).await?;
             rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
         })
