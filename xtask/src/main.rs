@@ -129,12 +129,17 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
     let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
-    suites.run_both(
+    suites.run_beside(
         ("end-to-end tests", || cargo::run(&of_programs, &environment)),
-        ("unit tests, on both stores", || cargo::run_beside(&of_units, &environment)),
+        vec![
+            ("unit tests, on both stores", Box::new(|| cargo::run_beside(&of_units, &environment))),
+            (
+                "examples in the documentation",
+                Box::new(|| cargo::run_beside(&in_documentation, &environment)),
+            ),
+            ("the API by its document", Box::new(|| test_api_with(&node, &binary, &url))),
+        ],
     );
-    suites.run("examples in the documentation", || cargo::run(&in_documentation, &environment));
-    suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;
     let version = binaries.version();

@@ -18,6 +18,9 @@ struct SuiteResult {
     passed: bool,
 }
 
+/// A suite that can run on another thread, and its name.
+pub(crate) type NamedSuite<'a> = (&'a str, Box<dyn FnOnce() -> Result<(), Failure> + Send + 'a>);
+
 impl SuiteResult {
     fn of(name: &str, suite: impl FnOnce() -> Result<(), Failure>) -> Self {
         let start = Instant::now();
@@ -32,16 +35,19 @@ impl Suites {
         self.results.push(SuiteResult::of(name, suite));
     }
 
-    /// Runs two suites at the same time, because each leaves the processor idle now and then.
-    pub(crate) fn run_both(
+    /// Runs a suite and, at the same time, others one after the other: each leaves the processor idle now and then.
+    pub(crate) fn run_beside(
         &mut self,
-        (first_name, first): (&str, impl FnOnce() -> Result<(), Failure>),
-        (second_name, second): (&str, impl FnOnce() -> Result<(), Failure> + Send),
+        (name, suite): (&str, impl FnOnce() -> Result<(), Failure>),
+        others: Vec<NamedSuite<'_>>,
     ) {
         thread::scope(|scope| {
-            let second = scope.spawn(|| SuiteResult::of(second_name, second));
-            self.results.push(SuiteResult::of(first_name, first));
-            self.results.push(second.join().expect("a suite fails, it does not panic"));
+            let others = scope.spawn(|| {
+                others.into_iter().map(|(name, suite)| SuiteResult::of(name, suite)).collect()
+            });
+            self.results.push(SuiteResult::of(name, suite));
+            let others: Vec<_> = others.join().expect("a suite fails, it does not panic");
+            self.results.extend(others);
         });
     }
 
@@ -84,13 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn of_two_suites_at_once_either_may_fail() {
+    fn of_suites_at_once_each_may_fail() {
         let broken = || Err(Failure::Trouble("broken".to_owned()));
         let mut suites = Suites::default();
-        suites.run_both(("first", || Ok(())), ("second", broken));
-        suites.run_both(("third", broken), ("fourth", || Ok(())));
+        let others: Vec<NamedSuite<'_>> =
+            vec![("second", Box::new(broken)), ("third", Box::new(|| Ok(())))];
+        suites.run_beside(("first", || Ok(())), others);
+        suites.run_beside(("fourth", broken), vec![("fifth", Box::new(|| Ok(())))]);
         let Err(Failure::Trouble(text)) = suites.finish() else { panic!("two have failed") };
-        assert_eq!(text, "2 of 4 suites failed: second, third; the reasons are above");
+        assert_eq!(text, "2 of 5 suites failed: second, fourth; the reasons are above");
     }
 
     #[test]
