@@ -32,7 +32,7 @@ pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
 
     let mut runner = Command::new("node");
     runner
-        .args(["--test", "--test-concurrency=3"])
+        .args(["--test", "--test-concurrency=2"])
         .args(["--test-reporter=spec", "--test-reporter-destination=stdout"])
         .arg("--test-reporter=tap")
         .arg(summary_option)

@@ -125,19 +125,22 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
-    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
+    // Many of them wait for something: a third one at a time keeps two cores busy.
+    let of_programs = [&rust_tests[..], &["--test", "e2e", "--", "--test-threads=3"]].concat();
     let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
     let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
     suites.run_beside(
-        ("end-to-end tests", || cargo::run(&of_programs, &environment)),
+        vec![
+            ("end-to-end tests", Box::new(|| cargo::run(&of_programs, &environment))),
+            ("the API by its document", Box::new(|| test_api_with(&node, &binary, &url))),
+        ],
         vec![
             ("unit tests, on both stores", Box::new(|| cargo::run_beside(&of_units, &environment))),
             (
                 "examples in the documentation",
                 Box::new(|| cargo::run_beside(&in_documentation, &environment)),
             ),
-            ("the API by its document", Box::new(|| test_api_with(&node, &binary, &url))),
         ],
     );
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));

@@ -29,25 +29,22 @@ impl SuiteResult {
     }
 }
 
+fn run_all(suites: Vec<NamedSuite<'_>>) -> Vec<SuiteResult> {
+    suites.into_iter().map(|(name, suite)| SuiteResult::of(name, suite)).collect()
+}
+
 impl Suites {
     /// Runs a suite. A failure is reported now, and once more by [`Suites::finish`].
     pub(crate) fn run(&mut self, name: &str, suite: impl FnOnce() -> Result<(), Failure>) {
         self.results.push(SuiteResult::of(name, suite));
     }
 
-    /// Runs a suite and, at the same time, others one after the other: each leaves the processor idle now and then.
-    pub(crate) fn run_beside(
-        &mut self,
-        (name, suite): (&str, impl FnOnce() -> Result<(), Failure>),
-        others: Vec<NamedSuite<'_>>,
-    ) {
+    /// Runs suites one after the other and, at the same time, others: each leaves the processor idle now and then.
+    pub(crate) fn run_beside(&mut self, some: Vec<NamedSuite<'_>>, others: Vec<NamedSuite<'_>>) {
         thread::scope(|scope| {
-            let others = scope.spawn(|| {
-                others.into_iter().map(|(name, suite)| SuiteResult::of(name, suite)).collect()
-            });
-            self.results.push(SuiteResult::of(name, suite));
-            let others: Vec<_> = others.join().expect("a suite fails, it does not panic");
-            self.results.extend(others);
+            let others = scope.spawn(|| run_all(others));
+            self.results.extend(run_all(some));
+            self.results.extend(others.join().expect("a suite fails, it does not panic"));
         });
     }
 
@@ -91,12 +88,13 @@ mod tests {
 
     #[test]
     fn of_suites_at_once_each_may_fail() {
-        let broken = || Err(Failure::Trouble("broken".to_owned()));
+        let passes = |name| -> NamedSuite<'_> { (name, Box::new(|| Ok(()))) };
+        let fails = |name| -> NamedSuite<'_> {
+            (name, Box::new(|| Err(Failure::Trouble("broken".to_owned()))))
+        };
         let mut suites = Suites::default();
-        let others: Vec<NamedSuite<'_>> =
-            vec![("second", Box::new(broken)), ("third", Box::new(|| Ok(())))];
-        suites.run_beside(("first", || Ok(())), others);
-        suites.run_beside(("fourth", broken), vec![("fifth", Box::new(|| Ok(())))]);
+        suites.run_beside(vec![passes("first")], vec![fails("second"), passes("third")]);
+        suites.run_beside(vec![fails("fourth")], vec![passes("fifth")]);
         let Err(Failure::Trouble(text)) = suites.finish() else { panic!("two have failed") };
         assert_eq!(text, "2 of 5 suites failed: second, fourth; the reasons are above");
     }
