@@ -125,24 +125,16 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
-    // Many of them wait for something: a third one at a time keeps two cores busy.
-    let of_programs = [&rust_tests[..], &["--test", "e2e", "--", "--test-threads=3"]].concat();
+    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
     let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
     let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
-    suites.run_beside(
-        vec![
-            ("end-to-end tests", Box::new(|| cargo::run(&of_programs, &environment))),
-            ("the API by its document", Box::new(|| test_api_with(&node, &binary, &url))),
-        ],
-        vec![
-            ("unit tests, on both stores", Box::new(|| cargo::run_beside(&of_units, &environment))),
-            (
-                "examples in the documentation",
-                Box::new(|| cargo::run_beside(&in_documentation, &environment)),
-            ),
-        ],
+    suites.run_both(
+        ("end-to-end tests", || cargo::run(&of_programs, &environment)),
+        ("unit tests, on both stores", || cargo::run_beside(&of_units, &environment)),
     );
+    suites.run("examples in the documentation", || cargo::run(&in_documentation, &environment));
+    suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;
     let version = binaries.version();

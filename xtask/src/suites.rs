@@ -18,9 +18,6 @@ struct SuiteResult {
     passed: bool,
 }
 
-/// A suite that can run on another thread, and its name.
-pub(crate) type NamedSuite<'a> = (&'a str, Box<dyn FnOnce() -> Result<(), Failure> + Send + 'a>);
-
 impl SuiteResult {
     fn of(name: &str, suite: impl FnOnce() -> Result<(), Failure>) -> Self {
         let start = Instant::now();
@@ -29,22 +26,22 @@ impl SuiteResult {
     }
 }
 
-fn run_all(suites: Vec<NamedSuite<'_>>) -> Vec<SuiteResult> {
-    suites.into_iter().map(|(name, suite)| SuiteResult::of(name, suite)).collect()
-}
-
 impl Suites {
     /// Runs a suite. A failure is reported now, and once more by [`Suites::finish`].
     pub(crate) fn run(&mut self, name: &str, suite: impl FnOnce() -> Result<(), Failure>) {
         self.results.push(SuiteResult::of(name, suite));
     }
 
-    /// Runs suites one after the other and, at the same time, others: each leaves the processor idle now and then.
-    pub(crate) fn run_beside(&mut self, some: Vec<NamedSuite<'_>>, others: Vec<NamedSuite<'_>>) {
+    /// Runs two suites at the same time, because each leaves the processor idle now and then.
+    pub(crate) fn run_both(
+        &mut self,
+        (first_name, first): (&str, impl FnOnce() -> Result<(), Failure>),
+        (second_name, second): (&str, impl FnOnce() -> Result<(), Failure> + Send),
+    ) {
         thread::scope(|scope| {
-            let others = scope.spawn(|| run_all(others));
-            self.results.extend(run_all(some));
-            self.results.extend(others.join().expect("a suite fails, it does not panic"));
+            let second = scope.spawn(|| SuiteResult::of(second_name, second));
+            self.results.push(SuiteResult::of(first_name, first));
+            self.results.push(second.join().expect("a suite fails, it does not panic"));
         });
     }
 
@@ -87,16 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn of_suites_at_once_each_may_fail() {
-        let passes = |name| -> NamedSuite<'_> { (name, Box::new(|| Ok(()))) };
-        let fails = |name| -> NamedSuite<'_> {
-            (name, Box::new(|| Err(Failure::Trouble("broken".to_owned()))))
-        };
+    fn of_two_suites_at_once_either_may_fail() {
+        let broken = || Err(Failure::Trouble("broken".to_owned()));
         let mut suites = Suites::default();
-        suites.run_beside(vec![passes("first")], vec![fails("second"), passes("third")]);
-        suites.run_beside(vec![fails("fourth")], vec![passes("fifth")]);
+        suites.run_both(("first", || Ok(())), ("second", broken));
+        suites.run_both(("third", broken), ("fourth", || Ok(())));
         let Err(Failure::Trouble(text)) = suites.finish() else { panic!("two have failed") };
-        assert_eq!(text, "2 of 5 suites failed: second, fourth; the reasons are above");
+        assert_eq!(text, "2 of 4 suites failed: second, third; the reasons are above");
     }
 
     #[test]
