@@ -14,7 +14,7 @@ const N_REPLICAS: usize = 3;
 
 /// How many kills the test wants.
 fn n_wanted() -> usize {
-    if std::env::var_os("TEST_LONG").is_some() { 100 } else { 10 }
+    if std::env::var_os("TEST_LONG").is_some() { 100 } else { 20 }
 }
 
 /// The longest time between two kills, and the longest for which a replica is away.
