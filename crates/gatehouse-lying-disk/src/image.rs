@@ -1,0 +1,154 @@
+//! What a disk has of one file, beside what everyone sees of it.
+
+use crate::seeded::Seeded;
+
+/// As much as a disk writes whole or not at all.
+const SECTOR: usize = 512;
+
+/// Something that was done to a file and is not flushed.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate { size: usize },
+}
+
+/// What a disk has of one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    /// What was flushed; `None` where not even the file's name was.
+    durable: Option<Vec<u8>>,
+    /// What was done since, in order.
+    pending: Vec<Change>,
+}
+
+impl Image {
+    /// That of a file which is there, or is about to be made.
+    pub(crate) fn of(found: Option<Vec<u8>>) -> Self {
+        Self { durable: found, pending: Vec::new() }
+    }
+
+    pub(crate) fn change(&mut self, change: Change) {
+        self.pending.push(change);
+    }
+
+    /// All that was done is on the disk.
+    pub(crate) fn flush(&mut self) {
+        let durable = self.durable.get_or_insert_default();
+        self.pending.drain(..).for_each(|change| change.apply_to(durable));
+    }
+
+    /// Of what was done some is on the disk, and the rest never will be.
+    pub(crate) fn fail_to_flush(&mut self, seeded: &mut Seeded) {
+        let durable = self.durable.get_or_insert_default();
+        for change in self.pending.drain(..) {
+            if seeded.once_in(2) {
+                change.apply_to(durable);
+            }
+        }
+    }
+
+    /// The file after a power cut: some of what was not flushed is there, torn or whole, whatever came before it.
+    pub(crate) fn after_power_cut(&self, seeded: &mut Seeded) -> Option<Vec<u8>> {
+        let is_there = self.durable.is_some() || (!self.pending.is_empty() && seeded.once_in(2));
+        let mut found = is_there.then(|| self.durable.clone().unwrap_or_default())?;
+        for change in &self.pending {
+            match seeded.below(3) {
+                0 => {}
+                1 => change.apply_to(&mut found),
+                _ => change.apply_torn(&mut found, seeded),
+            }
+        }
+        Some(found)
+    }
+
+    /// The file as the disk has it when all that could be written is.
+    pub(crate) fn after_reading_anew(&self) -> Option<Vec<u8>> {
+        let mut whole = self.clone();
+        if whole.durable.is_some() || !whole.pending.is_empty() {
+            whole.flush();
+        }
+        whole.durable
+    }
+}
+
+impl Change {
+    fn apply_to(&self, file: &mut Vec<u8>) {
+        match self {
+            Self::Write { offset, bytes } => put(file, *offset, bytes),
+            Self::Truncate { size } => file.truncate(*size),
+        }
+    }
+
+    /// Some of its sectors happen.
+    fn apply_torn(&self, file: &mut Vec<u8>, seeded: &mut Seeded) {
+        let Self::Write { offset, bytes } = self else { return };
+        let (mut at, end) = (*offset, offset + bytes.len());
+        while at < end {
+            // Sectors are those of the disk, not of the write.
+            let next = ((at / SECTOR + 1) * SECTOR).min(end);
+            if seeded.once_in(2) {
+                put(file, at, &bytes[at - offset..next - offset]);
+            }
+            at = next;
+        }
+    }
+}
+
+fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+    let end = offset + bytes.len();
+    if file.len() < end {
+        file.resize(end, 0);
+    }
+    file[offset..end].copy_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(offset: usize, bytes: &[u8]) -> Change {
+        Change::Write { offset, bytes: bytes.to_vec() }
+    }
+
+    #[test]
+    fn what_is_flushed_survives_and_all_else_may_not() {
+        let mut image = Image::of(None);
+        image.change(write(0, b"abc"));
+        image.flush();
+        image.change(write(3, b"def"));
+        let mut seeded = Seeded::new(1);
+        let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut seeded)).collect();
+        assert_eq!(found.len(), 50, "the file is there");
+        assert!(found.iter().all(|file| file.starts_with(b"abc")));
+        assert!(
+            found.iter().any(|file| file == b"abc") && found.iter().any(|file| file == b"abcdef")
+        );
+    }
+
+    #[test]
+    fn a_flush_that_fails_loses_what_a_later_one_does_not_bring_back() {
+        let mut seeded = Seeded::new(2);
+        let lost = (0..50).filter(|_| {
+            let mut image = Image::of(Some(b"old".to_vec()));
+            image.change(write(0, b"new"));
+            image.fail_to_flush(&mut seeded);
+            image.flush();
+            image.after_reading_anew().is_some_and(|file| file == b"old")
+        });
+        assert!((10..40).contains(&lost.count()), "about half");
+    }
+
+    #[test]
+    fn a_write_is_torn_where_sectors_end() {
+        let (image, mut seeded) = (vec![0; 3 * SECTOR], Seeded::new(3));
+        let change = write(100, &vec![1; 2 * SECTOR]);
+        for _ in 0..50 {
+            let mut torn = image.clone();
+            change.apply_torn(&mut torn, &mut seeded);
+            for sector in torn.chunks(SECTOR) {
+                let n_ones = sector.iter().filter(|byte| **byte == 1).count();
+                assert!([0, 100, SECTOR - 100, SECTOR].contains(&n_ones), "{n_ones}");
+            }
+        }
+    }
+}

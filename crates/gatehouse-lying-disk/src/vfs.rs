@@ -1,0 +1,356 @@
+//! SQLite's way to the disk: its own for Unix, with each call looked at first.
+//!
+//! Every file of SQLite's is ours in front and one of the Unix way behind, in memory that SQLite gives for both. Calls that
+//! only concern locks and shared memory go straight through.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::size_of;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{ptr, slice};
+
+use rusqlite::ffi::{
+    SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_READ, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_WRITE,
+    SQLITE_OK, SQLITE_OPEN_MAIN_DB, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename, sqlite3_int64,
+    sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+};
+
+use crate::image::{Change, Image};
+use crate::plan::{Call, Failure};
+use crate::{Disk, Fate};
+
+/// A file of SQLite's. The one of the Unix way follows it in memory.
+#[repr(C)]
+struct OurFile {
+    base: sqlite3_file,
+    disk: &'static Disk,
+    /// Which it is, for a database and its log; others are nobody's concern.
+    path: Option<Box<PathBuf>>,
+}
+
+/// What SQLite knows of a disk.
+struct Way {
+    unix: *mut sqlite3_vfs,
+    disk: &'static Disk,
+}
+
+/// Makes a disk with a name of its own, and has SQLite know it.
+pub(crate) fn register(make: impl FnOnce(String) -> Disk) -> &'static Disk {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("lying-disk-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let c_name = CString::new(name.clone()).expect("it has no NUL").into_raw();
+    // SAFETY: SQLite finds a way by the name of one, and gives none where there is none.
+    let unix = unsafe { sqlite3_vfs_find(c"unix".as_ptr()) };
+    assert!(!unix.is_null(), "SQLite has its way to a Unix disk");
+    let disk: &'static Disk = Box::leak(Box::new(make(name)));
+    let way: *mut Way = Box::into_raw(Box::new(Way { unix, disk }));
+    // SAFETY: `unix` was just found, and SQLite keeps it for ever; the struct may be copied.
+    let theirs = unsafe { *unix };
+    let ours = Box::into_raw(Box::new(sqlite3_vfs {
+        szOsFile: theirs.szOsFile + size_of::<OurFile>() as c_int,
+        pNext: ptr::null_mut(),
+        zName: c_name,
+        pAppData: way.cast(),
+        xOpen: Some(open),
+        xDelete: Some(delete),
+        ..theirs
+    }));
+    // SAFETY: what is registered, and all that it points to, is never freed.
+    let registered = unsafe { sqlite3_vfs_register(ours, 0) };
+    assert_eq!(registered, SQLITE_OK, "SQLite takes another way to the disk");
+    disk
+}
+
+/// The way that SQLite was given.
+///
+/// # Safety
+/// `vfs` must be one that [`register`] made.
+unsafe fn way(vfs: *mut sqlite3_vfs) -> &'static Way {
+    // SAFETY: `register` has put one there, and nobody frees it.
+    unsafe { &*(*vfs).pAppData.cast::<Way>() }
+}
+
+/// The file behind ours.
+///
+/// # Safety
+/// `file` must be one that SQLite made for our way.
+unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: SQLite has given room for both, one after the other.
+    unsafe { file.cast::<OurFile>().add(1).cast() }
+}
+
+/// What the file behind ours does.
+///
+/// # Safety
+/// `file` must be one that [`open`] has opened.
+unsafe fn methods(file: *mut sqlite3_file) -> &'static sqlite3_io_methods {
+    // SAFETY: an open file has methods, which live as long as SQLite.
+    unsafe { &*(*behind(file)).pMethods }
+}
+
+/// # Safety
+/// Called by SQLite alone, with a file that [`open`] has opened.
+unsafe fn ours<'a>(file: *mut sqlite3_file) -> &'a OurFile {
+    // SAFETY: `open` has put one there.
+    unsafe { &*file.cast::<OurFile>() }
+}
+
+unsafe extern "C" fn open(
+    vfs: *mut sqlite3_vfs,
+    name: sqlite3_filename,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    flags_out: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite calls this with a way of ours, and with room for a file of its size. A name is a C string or null.
+    unsafe {
+        let way = way(vfs);
+        let is_ours = flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0 && !name.is_null();
+        let path = is_ours.then(|| Box::new(path_of(name)));
+        if let Some(path) = &path {
+            let found = std::fs::read(path.as_path()).ok();
+            way.disk.state().files.entry((**path).clone()).or_insert_with(|| Image::of(found));
+        }
+        (*file).pMethods = ptr::null();
+        let Some(open) = (*way.unix).xOpen else { return SQLITE_IOERR_READ };
+        let opened = open(way.unix, name, behind(file), flags, flags_out);
+        if (*behind(file)).pMethods.is_null() {
+            return opened;
+        }
+        let base = sqlite3_file { pMethods: &raw const METHODS };
+        file.cast::<OurFile>().write(OurFile { base, disk: way.disk, path });
+        opened
+    }
+}
+
+unsafe extern "C" fn delete(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    sync_directory: c_int,
+) -> c_int {
+    // SAFETY: SQLite calls this with a way of ours and a C string.
+    unsafe {
+        let way = way(vfs);
+        let Some(delete) = (*way.unix).xDelete else { return SQLITE_IOERR_WRITE };
+        let mut state = way.disk.state();
+        if let Fate::Fails(failure) = state.meet(Call::Truncate) {
+            return code(failure, SQLITE_IOERR_WRITE);
+        }
+        state.files.remove(&path_of(name));
+        delete(way.unix, name, sync_directory)
+    }
+}
+
+/// # Safety
+/// `name` must be a C string.
+unsafe fn path_of(name: *const c_char) -> PathBuf {
+    // SAFETY: as above.
+    let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
+    Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned()
+}
+
+/// What SQLite is told of a failure that would be `io` as an I/O error.
+fn code(failure: Failure, io: c_int) -> c_int {
+    match failure {
+        Failure::Io | Failure::PowerCut => io,
+        Failure::Full => SQLITE_FULL,
+    }
+}
+
+static METHODS: sqlite3_io_methods = sqlite3_io_methods {
+    // Without mapping: a page that can't be read would end the process, not a call.
+    iVersion: 2,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: Some(shm_map),
+    xShmLock: Some(shm_lock),
+    xShmBarrier: Some(shm_barrier),
+    xShmUnmap: Some(shm_unmap),
+    xFetch: None,
+    xUnfetch: None,
+};
+
+const LACKING: &str = "the Unix way has every method of its version";
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: SQLite closes a file once, and does not use it any more.
+    unsafe {
+        let closed = methods(file).xClose.expect(LACKING)(behind(file));
+        ptr::drop_in_place(file.cast::<OurFile>());
+        closed
+    }
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    into: *mut c_void,
+    n_bytes: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: called by SQLite with an open file and room for so many bytes.
+    unsafe {
+        let it = ours(file);
+        if it.path.is_some()
+            && let Fate::Fails(failure) = it.disk.state().meet(Call::Read)
+            && failure != Failure::Full
+        {
+            return SQLITE_IOERR_READ;
+        }
+        methods(file).xRead.expect(LACKING)(behind(file), into, n_bytes, offset)
+    }
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    from: *const c_void,
+    n_bytes: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: called by SQLite with an open file and so many bytes.
+    unsafe {
+        let it = ours(file);
+        let through =
+            |n_bytes| methods(file).xWrite.expect(LACKING)(behind(file), from, n_bytes, offset);
+        let Some(path) = &it.path else { return through(n_bytes) };
+        let mut state = it.disk.state();
+        let (n_written, told) = match state.meet(Call::Write) {
+            Fate::Done => (n_bytes, SQLITE_OK),
+            Fate::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
+            Fate::Fails(failure) => {
+                let n_written = state.seeded().below(n_bytes as usize) as c_int;
+                (n_written, code(failure, SQLITE_IOERR_WRITE))
+            }
+        };
+        if n_written > 0 {
+            let done = through(n_written);
+            if done != SQLITE_OK {
+                return done;
+            }
+            let bytes = slice::from_raw_parts(from.cast::<u8>(), n_written as usize).to_vec();
+            if let Some((image, _)) = state.file(path) {
+                image.change(Change::Write { offset: offset as usize, bytes });
+            }
+        }
+        told
+    }
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe {
+        let it = ours(file);
+        if let Some(path) = &it.path {
+            let mut state = it.disk.state();
+            if let Fate::Fails(failure) = state.meet(Call::Truncate) {
+                return code(failure, SQLITE_IOERR_TRUNCATE);
+            }
+            if let Some((image, _)) = state.file(path) {
+                image.change(Change::Truncate { size: size as usize });
+            }
+        }
+        methods(file).xTruncate.expect(LACKING)(behind(file), size)
+    }
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    let it = unsafe { ours(file) };
+    // The real disk below needs no flush: nobody pulls its plug here.
+    let Some(path) = &it.path else { return SQLITE_OK };
+    let mut state = it.disk.state();
+    let fate = state.meet(Call::Flush);
+    let Some((image, seeded)) = state.file(path) else { return SQLITE_OK };
+    match fate {
+        Fate::Done => {
+            image.flush();
+            SQLITE_OK
+        }
+        Fate::Fails(Failure::PowerCut) => SQLITE_IOERR_FSYNC,
+        // Whatever the reason, SQLite's Unix way tells the same.
+        Fate::Fails(Failure::Io | Failure::Full) => {
+            image.fail_to_flush(seeded);
+            SQLITE_IOERR_FSYNC
+        }
+    }
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xFileSize.expect(LACKING)(behind(file), size) }
+}
+
+unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xLock.expect(LACKING)(behind(file), level) }
+}
+
+unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xUnlock.expect(LACKING)(behind(file), level) }
+}
+
+unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, found: *mut c_int) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xCheckReservedLock.expect(LACKING)(behind(file), found) }
+}
+
+unsafe extern "C" fn file_control(
+    file: *mut sqlite3_file,
+    what: c_int,
+    with: *mut c_void,
+) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xFileControl.expect(LACKING)(behind(file), what, with) }
+}
+
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xSectorSize.expect(LACKING)(behind(file)) }
+}
+
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xDeviceCharacteristics.expect(LACKING)(behind(file)) }
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut sqlite3_file,
+    nth: c_int,
+    size: c_int,
+    extend: c_int,
+    found: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xShmMap.expect(LACKING)(behind(file), nth, size, extend, found) }
+}
+
+unsafe extern "C" fn shm_lock(
+    file: *mut sqlite3_file,
+    offset: c_int,
+    n: c_int,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xShmLock.expect(LACKING)(behind(file), offset, n, flags) }
+}
+
+unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xShmBarrier.expect(LACKING)(behind(file)) }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
+    // SAFETY: called by SQLite with an open file.
+    unsafe { methods(file).xShmUnmap.expect(LACKING)(behind(file), delete) }
+}
