@@ -110,6 +110,11 @@ pub fn given_master_keys(config: &Config) -> Result<Option<MasterKeys>, KeysErro
     }
 }
 
+/// Whether keys lie where the embedded store is, or belongs: then there was one.
+pub(crate) fn are_beside_store(config: &Config) -> bool {
+    [MASTER_FILE, TOKEN_FILE].iter().any(|name| config.data_dir.join(name).exists())
+}
+
 /// Finds the keys of a server, and makes those that are missing.
 pub async fn open(
     config: &Config,

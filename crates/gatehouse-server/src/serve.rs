@@ -36,7 +36,7 @@ use gatehouse_connectors::{
     BadAuthorities, BadManifests, NO_AUTHORITIES, NoClient, Options, OwnManifest, Platforms,
     check_authorities,
 };
-use gatehouse_store::{Clock, Store, StoreError};
+use gatehouse_store::{Clock, Opener, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -134,11 +134,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens store and keys, applies the estate, and begins to listen.
+    /// Opens store and keys, applies the estate, and begins to listen. It may `start_empty` where keys say that there was
+    /// a store.
     pub fn start<'a>(
         config: &'a Config,
         estate: Option<&'a Estate>,
         offer: Offer,
+        start_empty: bool,
     ) -> BoxFuture<'a, Result<Self, StartError>> {
         Box::pin(async move {
             // What can fail without touching anything comes first: a start that fails leaves no trace.
@@ -165,8 +167,9 @@ impl Server {
                 None => None,
             };
             let clock = Clock::machine();
-            let (store, lock) = open_store(config, clock.clone()).await?;
+            let (store, lock) = open_store(config, clock.clone(), start_empty).await?;
             let keys = keys::open(config, &store, given).await?;
+            store.settle()?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
                 .with_failed_checks(config.limits.failed_checks);
             if let Some(estate) = estate {
@@ -221,6 +224,13 @@ impl Server {
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
         self.gate.auth()
+    }
+
+    /// Comes when the disk under the embedded store has failed, with the reason. The process must end then, and leave
+    /// everything as it is.
+    pub fn until_disk_fails(&self) -> BoxFuture<'static, Arc<str>> {
+        let store = self.app.store.clone();
+        Box::pin(async move { store.until_disk_fails().await })
     }
 
     /// What time it is.
@@ -291,6 +301,7 @@ pub fn check_tls(config: &Config) -> Result<Option<Validity>, TlsError> {
 pub async fn open_store(
     config: &Config,
     clock: Clock,
+    start_empty: bool,
 ) -> Result<(Store, Option<File>), StartError> {
     if let Some(url) = &config.database_url {
         return Ok((Store::open_postgres(url, clock).await?, None));
@@ -300,7 +311,12 @@ pub async fn open_store(
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_left(config)?;
-    let store = Store::open_sqlite(&config.database_file(), clock).await?;
+    let opener = match (start_empty, keys::are_beside_store(config)) {
+        (true, _) => Opener::Anew,
+        (false, true) => Opener::Returning,
+        (false, false) => Opener::Server,
+    };
+    let store = Store::open_sqlite_as(opener, &config.database_file(), clock).await?;
     Ok((store, Some(lock)))
 }
 

@@ -8,7 +8,6 @@
 //! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself. What
 //! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
 
-mod checkpoint;
 mod lane;
 mod postgres;
 mod row;
@@ -18,6 +17,10 @@ mod work;
 pub(crate) use postgres::Session;
 pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
+#[cfg(test)]
+pub(crate) use sqlite::Pace;
+pub(crate) use sqlite::{Health, LastEnd, Place};
+pub use sqlite::{Opener, Refused, Trouble};
 pub(crate) use work::TxFailed;
 
 use std::path::Path;
@@ -29,6 +32,7 @@ use gatehouse_core::{TenantName, Timestamp};
 
 use crate::clock::Clock;
 use crate::error::{Failure, StoreError};
+use crate::guard::guard;
 use crate::meter::{Kind, StoreMeter};
 use work::{ReadRow, StartWork, collect_into, once, repeatable};
 
@@ -66,17 +70,21 @@ pub(crate) enum Dialect {
 }
 
 impl Db {
-    pub(crate) fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
+    pub(crate) fn open_sqlite(
+        place: impl Into<Place>,
+        opener: Opener,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::open(path, Arc::clone(&meter))?));
-        Ok(Self { engine, clock, meter })
+        let db = sqlite::Sqlite::open(place.into(), opener, Arc::clone(&meter))?;
+        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
     /// An embedded database that can only be read.
-    pub(crate) fn attach_sqlite(path: &Path, clock: Clock) -> Self {
+    pub(crate) fn attach_sqlite(place: impl Into<Place>, clock: Clock) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let engine = Engine::Sqlite(Arc::new(sqlite::Sqlite::attach(path, Arc::clone(&meter))));
-        Self { engine, clock, meter }
+        let db = sqlite::Sqlite::attach(place.into(), Arc::clone(&meter))?;
+        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
     pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
@@ -116,9 +124,7 @@ impl Db {
     ) -> Result<(), StoreError> {
         let read = pin!(async {
             match &self.engine {
-                Engine::Sqlite(db) => {
-                    db.read(|connection| sqlite::rows(connection, sql, values, each))
-                }
+                Engine::Sqlite(db) => db.read(|session| session.rows(sql, values, each)),
                 Engine::Postgres(db) => db.read(sql, values, each).await,
             }
         });
@@ -262,13 +268,47 @@ impl Db {
         self.meter.watch(Kind::Snapshot, read).await
     }
 
-    /// Whether the database answers now, and takes writes as far as can be told without one.
+    /// Whether the database answers now and takes writes: PostgreSQL as far as can be told without one.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(_) => {
-                self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+        let db = match &self.engine {
+            Engine::Sqlite(db) => db,
+            Engine::Postgres(db) => return db.ping(PING_MAX).await,
+        };
+        let probed = tokio::time::timeout(PING_MAX, async {
+            let _turn = db.probe_turn().await;
+            if let Some(told) = db.is_well() {
+                return told;
             }
-            Engine::Postgres(db) => db.ping(PING_MAX).await,
+            // What comes of it, the disk's health tells better.
+            let _ = self.write(Line::Own, async |tx| tx.touch().await).await;
+            db.health().trouble().map_or(Ok(()), Err)
+        });
+        let told = probed.await.unwrap_or(Err(Trouble::Stuck));
+        told.map_err(StoreError::NotReady)?;
+        self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
+    }
+
+    /// How SQLite's disk is.
+    pub(crate) fn health(&self) -> Option<&Health> {
+        match &self.engine {
+            Engine::Sqlite(db) => Some(db.health()),
+            Engine::Postgres(_) => None,
+        }
+    }
+
+    /// Has the next start know that what was begun here is complete, and was found to be whole.
+    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(db) => db.settle(),
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// How the last use of SQLite's database ended.
+    pub(crate) fn last_end(&self) -> LastEnd {
+        match &self.engine {
+            Engine::Sqlite(db) => db.last_end().clone(),
+            Engine::Postgres(_) => LastEnd::Clean,
         }
     }
 
@@ -358,7 +398,7 @@ pub(crate) struct Tx {
 #[derive(Clone)]
 enum Link {
     // Behind a lock that nobody else takes: a connection may change threads but not be shared.
-    Sqlite(Arc<Mutex<rusqlite::Connection>>),
+    Sqlite(Arc<Mutex<sqlite::Session>>),
     Postgres(Arc<postgres::Session>),
 }
 
@@ -389,7 +429,7 @@ impl Tx {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, each),
+            Link::Sqlite(link) => guard(link).rows(sql, values, each),
             Link::Postgres(session) => session.rows(sql, values, each).await,
         }
     }
@@ -414,7 +454,7 @@ impl Tx {
         let mut found = Vec::new();
         let mut each = collect_into(&mut found, read);
         match &self.link {
-            Link::Sqlite(link) => sqlite::rows_once(&sqlite::lock(link), sql, values, &mut each),
+            Link::Sqlite(link) => guard(link).rows_once(sql, values, &mut each),
             Link::Postgres(session) => session.rows_once(sql, values, &mut each).await,
         }?;
         drop(each);
@@ -446,7 +486,7 @@ impl Tx {
     ) -> Result<(), StoreError> {
         match &self.link {
             // SQLite's writer is alone from the start.
-            Link::Sqlite(link) => sqlite::rows(&sqlite::lock(link), sql, values, each),
+            Link::Sqlite(link) => guard(link).rows(sql, values, each),
             Link::Postgres(session) => session.locked_rows(sql, values, each).await,
         }
     }
@@ -458,7 +498,7 @@ impl Tx {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::execute(&sqlite::lock(link), sql, values),
+            Link::Sqlite(link) => guard(link).execute(sql, values),
             Link::Postgres(session) => session.execute(sql, values).await,
         }
     }
@@ -466,9 +506,17 @@ impl Tx {
     /// Runs several statements without values, as migrations do.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::script(&sqlite::lock(link), sql),
+            Link::Sqlite(link) => guard(link).script(sql),
             Link::Postgres(session) => session.script(sql).await,
         }
+    }
+
+    /// Writes something to SQLite's database that changes nothing of ours: the one number in it that is left to its
+    /// users.
+    async fn touch(&self) -> Result<(), StoreError> {
+        let found = self.row("PRAGMA user_version", &[], |row| row.integer(0)).await?;
+        let next = (found.unwrap_or_default() + 1) % i64::from(i32::MAX);
+        self.script(&format!("PRAGMA user_version = {next}")).await
     }
 
     /// The database's time: a server's own, which is the same for all of its clients.
@@ -486,7 +534,7 @@ impl Tx {
         rows: &[[Value<'_>; N]],
     ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => sqlite::execute_each(&sqlite::lock(link), sql, rows),
+            Link::Sqlite(link) => guard(link).execute_each(sql, rows),
             Link::Postgres(session) => {
                 for row in rows {
                     session.execute(sql, row).await?;

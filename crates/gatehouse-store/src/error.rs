@@ -1,11 +1,22 @@
 //! What can go wrong between the store and its database.
 
+use crate::db::{Refused, Trouble};
+
 /// Why the store can't answer. The causes are for the log, never for a client.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database can't be reached or has no room: the same may work later.
     #[error("the database can't be reached or is out of resources")]
     Unavailable(#[source] Cause),
+    /// The disk under the embedded store fails, or what is on it is damaged. Nothing was written.
+    #[error("the disk fails, or the database on it is damaged")]
+    Disk(#[source] Cause),
+    /// The embedded store is not ready.
+    #[error("{0}")]
+    NotReady(Trouble),
+    /// What is there can't be opened.
+    #[error("{0}")]
+    Refused(Refused),
     /// The database was lost in the middle of making a write durable: it has happened, or it hasn't.
     #[error("the database was lost while it committed")]
     Unsure(#[source] Cause),
@@ -62,6 +73,9 @@ impl Failure for StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
     Unavailable,
+    Disk,
+    NotReady,
+    Refused,
     Unsure,
     Locked,
     Unexpected,
@@ -75,8 +89,9 @@ pub(crate) enum ErrorKind {
 
 impl ErrorKind {
     /// The kinds that an open store can have.
-    pub(crate) const OF_OPEN_STORE: [Self; 7] = [
+    pub(crate) const OF_OPEN_STORE: [Self; 8] = [
         Self::Unavailable,
+        Self::Disk,
         Self::Unsure,
         Self::Locked,
         Self::Unexpected,
@@ -89,6 +104,9 @@ impl ErrorKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unavailable => "unavailable",
+            Self::Disk => "disk",
+            Self::NotReady => "not_ready",
+            Self::Refused => "refused",
             Self::Unsure => "unsure",
             Self::Locked => "locked",
             Self::Unexpected => "unexpected",
@@ -110,6 +128,9 @@ impl StoreError {
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Unavailable(_) => ErrorKind::Unavailable,
+            Self::Disk(_) => ErrorKind::Disk,
+            Self::NotReady(_) => ErrorKind::NotReady,
+            Self::Refused(_) => ErrorKind::Refused,
             Self::Unsure(_) => ErrorKind::Unsure,
             Self::Locked(_) => ErrorKind::Locked,
             Self::Unexpected(_) => ErrorKind::Unexpected,
@@ -139,6 +160,9 @@ impl StoreError {
     pub(crate) fn repeated(&self) -> Self {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
+            Self::Disk(cause) => Self::Disk(cause.to_string().into()),
+            Self::NotReady(trouble) => Self::NotReady(*trouble),
+            Self::Refused(refused) => Self::Refused(refused.clone()),
             Self::Unsure(cause) => Self::Unsure(cause.to_string().into()),
             Self::Locked(cause) => Self::Locked(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),

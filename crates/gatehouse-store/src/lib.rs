@@ -55,7 +55,7 @@ pub use changes::ChangeRule;
 pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};
-pub use db::{Company, DatabaseUrl, PATIENCE, SNAPSHOT_SECONDS_MAX};
+pub use db::{Company, DatabaseUrl, Opener, PATIENCE, Refused, SNAPSHOT_SECONDS_MAX, Trouble};
 pub use due::{DueKey, DueKind, Lease, NotRun};
 pub use ended::{Ended, EndedKind};
 pub use ends::Swept;
@@ -101,7 +101,16 @@ pub struct Store {
 impl Store {
     /// Opens, or makes, the embedded store in this file and brings its schema up to date.
     pub async fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
-        Self::with(db::Db::open_sqlite(path, clock)?).await
+        Self::open_sqlite_as(Opener::Server, path, clock).await
+    }
+
+    /// The same for somebody who knows whether there must be one.
+    pub async fn open_sqlite_as(
+        opener: Opener,
+        path: &Path,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
+        Self::with(db::Db::open_sqlite(path, opener, clock)?).await
     }
 
     /// Opens the store in a PostgreSQL database and brings its schema up to date.
@@ -114,7 +123,7 @@ impl Store {
         if !path.exists() {
             return Ok(None);
         }
-        Self::attach(db::Db::attach_sqlite(path, clock)).await
+        Self::attach(db::Db::attach_sqlite(path, clock)?).await
     }
 
     /// Opens the embedded store as it is, also while a server uses it, to write a little beside it;
@@ -123,7 +132,7 @@ impl Store {
         if !path.exists() {
             return Ok(None);
         }
-        Self::attach(db::Db::open_sqlite(path, clock)?).await
+        Self::attach(db::Db::open_sqlite(path, Opener::Command, clock)?).await
     }
 
     /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.
@@ -161,9 +170,23 @@ impl Store {
         Ok(Self { db, gather: gather::Gather::default(), usernames })
     }
 
-    /// Whether the database answers, and takes writes as far as can be told without one. It tells soon.
+    /// Whether the database answers and takes writes. It tells soon.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.db.ping().await
+    }
+
+    /// Comes when the embedded store has stopped because its disk failed, with the reason: nothing is written any more,
+    /// everyone who waited has been answered, and the process has to end as it is. PostgreSQL is another's to keep.
+    pub async fn until_disk_fails(&self) -> std::sync::Arc<str> {
+        match self.db.health() {
+            Some(health) => health.until_stopped().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Has the next start know that all that belongs to a new store is there: its keys, too.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        self.db.settle()
     }
 
     /// The protocol by which PostgreSQL's connections are encrypted, as it sees them itself; `None` where they aren't.

@@ -5,6 +5,7 @@ mod account;
 mod catalogue;
 mod client;
 mod contract;
+mod disk;
 mod due;
 mod encryption;
 mod ends;

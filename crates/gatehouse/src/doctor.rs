@@ -380,7 +380,10 @@ fn advice(place: &str, why: &StoreError) -> String {
         StoreError::Unavailable(_) | StoreError::Locked(_) => {
             format!("{place}: {what}: is it up, and may you use it?")
         }
-        StoreError::Unexpected(_) | StoreError::Taken(_) | StoreError::Unsure(_) => {
+        StoreError::Unexpected(_)
+        | StoreError::Taken(_)
+        | StoreError::Unsure(_)
+        | StoreError::Disk(_) => {
             format!(
                 "{place}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"
             )

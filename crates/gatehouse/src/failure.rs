@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     Refused = 6,
     /// The server can't be reached, is busy or fails.
     Unreachable = 7,
+    /// The disk under the embedded store failed, and the server ended as it was.
+    Disk = 74,
     /// Ctrl-C, as shells know it.
     Interrupted = 130,
     /// Who reads what we print has seen enough, as shells know it.

@@ -11,6 +11,7 @@ mod completions;
 mod connector;
 mod contract;
 mod demo;
+mod disk_failure;
 mod doctor;
 mod environment;
 mod failure;

@@ -12,6 +12,7 @@ use gatehouse_server::serve::{STOP_TIMEOUT, Server, forbid_core_dumps, raise_ope
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
+use crate::disk_failure;
 use crate::logging;
 use crate::text_input::given_secret;
 
@@ -75,6 +76,9 @@ pub(crate) struct Serve {
     /// Add a demo tenant with contracts and simulated platforms, and print a token and what to try
     #[arg(long)]
     demo: bool,
+    /// Begin with an empty store also where keys or other files say that there was one, and it is gone
+    #[arg(long)]
+    start_empty: bool,
     /// Show the settings without secrets, and stop
     #[arg(long)]
     print_config: bool,
@@ -125,8 +129,9 @@ impl Serve {
             demo: demo.is_some().then(Demo::grant),
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
-        let server = Server::start(config, estate.as_ref(), offer).await;
+        let server = Server::start(config, estate.as_ref(), offer, self.start_empty).await;
         let server = server.map_err(|why| why.to_string())?;
+        disk_failure::end_with(&server)?;
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");

@@ -360,11 +360,12 @@ pub(super) fn chain(error: &dyn std::error::Error) -> Box<str> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, Locked, NewerSchema, Taken, TooSlow, Unavailable, Unexpected,
-            Unfinished, Unsure,
+            Address, Busy, Disk, Locked, NewerSchema, NotReady, Refused, Taken, TooSlow,
+            Unavailable, Unexpected, Unfinished, Unsure,
         };
         match cause {
-            Unavailable(_) | Locked(_) => Self::unavailable(
+            NotReady(trouble) => Self::unavailable("Store unavailable", trouble.to_string()),
+            Unavailable(_) | Locked(_) | Disk(_) => Self::unavailable(
                 "Store unavailable",
                 "the store can't be reached, try again later",
             ),
@@ -384,9 +385,12 @@ impl Problem {
                 "Busy",
                 "too many requests that look at accesses one by one are waiting, try again later",
             ),
-            Unexpected(_) | Taken(_) | NewerSchema { .. } | Address(_) | Unfinished => {
-                Self::internal()
-            }
+            Unexpected(_)
+            | Taken(_)
+            | NewerSchema { .. }
+            | Address(_)
+            | Unfinished
+            | Refused(_) => Self::internal(),
         }
     }
 

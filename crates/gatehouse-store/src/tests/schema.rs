@@ -1,6 +1,6 @@
 use super::*;
 use crate::StoreError;
-use crate::db::{Db, Line};
+use crate::db::{Db, Line, Opener};
 
 #[tokio::test]
 async fn opening_again_finds_the_schema_as_it_was_left() {
@@ -91,7 +91,11 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
     let url = empty_schema("a_store_of_the_first_version").await;
     let clock = Clock::by_hand(day(0));
     for (kind, db, bytes) in [
-        ("SQLite", Db::open_sqlite(&path, clock.clone()).unwrap(), ("x'", "")),
+        (
+            "SQLite",
+            Db::open_sqlite(path.as_path(), Opener::Server, clock.clone()).unwrap(),
+            ("x'", ""),
+        ),
         ("PostgreSQL", Db::open_postgres(&url, clock.clone()).unwrap(), ("'\\x", "::bytea")),
     ] {
         let mut rows = AS_THE_FIRST_VERSION_LEFT_IT.to_owned();

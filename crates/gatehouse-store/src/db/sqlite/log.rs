@@ -1,0 +1,185 @@
+//! Moving SQLite's log into the database, between two transactions of the writer.
+//!
+//! Until the database has it, on the disk and not only in the system's memory, the log is the only good copy of what
+//! was answered. SQLite begins the log anew, over what it holds, only after a flush of the database that followed the
+//! last page of it. The system reports a page that it could not write to such a flush, once, and then takes it for
+//! written. So one connection moves all of the log, with one descriptor from start to end, and the first flush that
+//! fails ends all writing: there is no second one that could seem to go well. The next start then moves all of the
+//! log once more. (What counts as moved is kept in memory, and is gone with the processes that use the database.)
+//!
+//! That connection is the writer's, because it must hear of a failure before it appends again. Everyone who writes
+//! waits meanwhile, so little is moved at a time, and least while somebody waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::hooks::Wal;
+
+use super::BUSY_TIMEOUT;
+use super::session::{Fault, Session, fault};
+use crate::error::StoreError;
+
+/// From how many pages on the log is moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// So many are worth moving while others wait. Most creations change the same few hundred pages again, which are moved
+    /// once however often they are in the log.
+    while_others_wait: i32,
+    /// So many are worth moving while nobody waits.
+    while_nobody_waits: i32,
+    /// So many are worth moving when nothing has been written for a while.
+    at_rest: i32,
+    /// In a log of so many pages readers are waited for, so that it can begin anew.
+    long: i32,
+    /// In a log of so many they are waited for longer.
+    very_long: i32,
+}
+
+impl Pace {
+    /// 16 MB, 4 MB, a little; 32 MB, and 96 MB, so that the log stays below 128.
+    pub(super) const USUAL: Self = Self {
+        while_others_wait: 4000,
+        while_nobody_waits: 1000,
+        at_rest: 64,
+        long: 8000,
+        very_long: 24_000,
+    };
+
+    /// Of which a few writes show everything.
+    #[cfg(test)]
+    pub(crate) const FOR_TESTS: Self = Self {
+        while_others_wait: 40,
+        while_nobody_waits: 20,
+        at_rest: 10,
+        long: 60,
+        very_long: 240,
+    };
+}
+
+/// How long readers of a long log are waited for. Everyone who writes waits with it.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// And of a very long one. Only who reads for longer, as a backup does, lets it grow further.
+const MORE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The log, as its writer knows it.
+pub(super) struct Log {
+    pace: Pace,
+    /// The pages in it after the last commit, which SQLite tells.
+    n_pages: Arc<AtomicI32>,
+    /// Those of them that the last look at it found.
+    n_seen: i32,
+    /// Those that are in the database.
+    n_moved: i32,
+}
+
+/// Whether readers are waited for.
+#[derive(Clone, Copy)]
+enum Way {
+    /// What nobody reads is moved.
+    Passive,
+    /// Readers are waited for this long, and then the log begins anew.
+    Restart(Duration),
+}
+
+impl Log {
+    /// The log of the database that `writer` writes. SQLite moves nothing by itself any more.
+    pub(super) fn of(writer: &mut Connection, pace: Pace) -> Result<Self, StoreError> {
+        let n_pages = Arc::new(AtomicI32::new(0));
+        let told = Arc::clone(&n_pages);
+        writer.wal_hook(Some(move |_: &mut Wal, n_pages| {
+            told.store(n_pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        Ok(Self { pace, n_pages, n_seen: 0, n_moved: 0 })
+    }
+
+    /// Whether something was written since this was asked last.
+    pub(super) fn has_grown(&mut self) -> bool {
+        let n_pages = self.n_pages.load(Ordering::Relaxed);
+        let has_grown = n_pages != self.n_seen;
+        if n_pages < self.n_seen {
+            // It has begun anew, because all of it was moved.
+            self.n_moved = 0;
+        }
+        self.n_seen = n_pages;
+        has_grown
+    }
+
+    /// Moves it if that is worth the while.
+    pub(super) fn move_if_long(
+        &mut self,
+        writer: &Session,
+        somebody_waits: bool,
+    ) -> Result<(), StoreError> {
+        let Pace { while_others_wait, while_nobody_waits, long, very_long, .. } = self.pace;
+        let enough = if somebody_waits { while_others_wait } else { while_nobody_waits };
+        if self.n_seen - self.n_moved < enough {
+            return Ok(());
+        }
+        self.move_into_database(
+            writer,
+            match self.n_seen {
+                n_pages if n_pages >= very_long => Way::Restart(MORE_PATIENCE),
+                n_pages if n_pages >= long => Way::Restart(PATIENCE),
+                _ => Way::Passive,
+            },
+        )
+    }
+
+    /// Moves what there is, when nothing has been written for a while.
+    pub(super) fn move_at_rest(&mut self, writer: &Session) -> Result<(), StoreError> {
+        if self.n_seen - self.n_moved < self.pace.at_rest {
+            return Ok(());
+        }
+        self.move_into_database(writer, Way::Passive)
+    }
+
+    fn move_into_database(&mut self, writer: &Session, way: Way) -> Result<(), StoreError> {
+        let (sql, patience) = match way {
+            Way::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
+            Way::Restart(patience) => ("PRAGMA wal_checkpoint(RESTART)", patience),
+        };
+        let connection = writer.connection();
+        let moved = connection.busy_timeout(patience).and_then(|()| {
+            let moved = connection.query_row(sql, [], |row| row.get::<_, i32>(2));
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            moved
+        });
+        match moved {
+            Ok(n_moved) => {
+                // Where it has begun anew, there is nothing to move.
+                self.n_moved = n_moved.max(0);
+                writer.health().log_moved();
+                Ok(())
+            }
+            Err(cause) if fault(&cause) == Some(Fault::Full) => {
+                // The log still has everything. It is tried again after some more of it.
+                self.n_moved = self.n_seen - self.pace.while_nobody_waits / 2;
+                writer.health().log_stuck(&cause.to_string());
+                Ok(())
+            }
+            Err(cause) => Err(writer.heard(cause)),
+        }
+    }
+
+    /// Moves all of it and cuts it off, without waiting for readers: everyone who writes would wait with it. False where
+    /// one stands in the way.
+    pub(super) fn truncate(&mut self, writer: &Session) -> Result<bool, StoreError> {
+        let connection = writer.connection();
+        let is_busy = connection.busy_timeout(Duration::ZERO).and_then(|()| {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let is_busy = connection.query_row(sql, [], |row| row.get::<_, bool>(0));
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            is_busy
+        });
+        let is_busy = is_busy.map_err(|cause| writer.heard(cause))?;
+        if !is_busy {
+            (self.n_seen, self.n_moved) = (0, 0);
+            self.n_pages.store(0, Ordering::Relaxed);
+        }
+        Ok(!is_busy)
+    }
+}

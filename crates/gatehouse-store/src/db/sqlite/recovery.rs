@@ -1,0 +1,150 @@
+//! What is there when a database is about to be opened: how its last use ended, and whether it can be opened at all.
+//!
+//! SQLite takes an empty file for a new database, and deletes the log that lies beside it. So this is looked at before.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use super::Opener;
+use super::files;
+use super::mark::Mark;
+use crate::error::StoreError;
+
+/// How the last use of a database ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LastEnd {
+    /// As it should, or there was none.
+    Clean,
+    /// The process was ended, or the machine was.
+    CutOff,
+    /// The disk failed: what the database holds is not known before all of it is looked at.
+    DiskFailed(String),
+}
+
+/// Why a database is not opened. It says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// What a store leaves is there, keys or a mark, and the store isn't.
+    Missing(PathBuf),
+    /// The same, with an empty file in its place.
+    Empty(PathBuf),
+    /// It has a log, whose writes were answered, and nothing to move it into.
+    OnlyLog(PathBuf),
+    /// The disk failed, and only a server looks at all of it before anybody else writes.
+    DiskFailed(String),
+    /// The disk failed, and another process still remembers what of the log was moved.
+    InUse(u32),
+    /// It has been looked at, and is not as it was written.
+    Damaged(Vec<String>),
+}
+
+/// What to do about a store that is lost.
+const RESTORE: &str = "bring it back, or restore a backup with `gatehouse restore --from BACKUP`";
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path) => write!(
+                f,
+                "{} is missing, but what a store leaves is beside it (keys, or the mark of a server): {RESTORE}; to \
+                 begin with an empty store, start with `gatehouse serve --start-empty`",
+                path.display()
+            ),
+            Self::Empty(path) => write!(
+                f,
+                "{} is empty, but what a store leaves is beside it (keys, or the mark of a server): {RESTORE}; to \
+                 begin with an empty store, start with `gatehouse serve --start-empty`",
+                path.display()
+            ),
+            Self::OnlyLog(path) => write!(
+                f,
+                "{} is missing or empty, but its log (-wal) is there, with writes that were answered and that nothing \
+                 else has: {RESTORE}; move the log away, and keep it, to go on without it",
+                path.display()
+            ),
+            Self::DiskFailed(why) => write!(
+                f,
+                "the disk failed when a server last used the store ({why}): start `gatehouse serve`, which looks at \
+                 all of it first"
+            ),
+            Self::InUse(process) => write!(
+                f,
+                "the disk failed when a server last used the store, and the process {process} has it open: end that one, \
+                 then start again"
+            ),
+            Self::Damaged(findings) => {
+                write!(f, "the database is damaged: {}", findings.join("; "))?;
+                write!(f, ". Restore a backup with `gatehouse restore --from BACKUP`")
+            }
+        }
+    }
+}
+
+impl From<Refused> for StoreError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// Refuses a database that SQLite would empty by opening it. Whoever only looks asks no more than this.
+pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
+    let size = |file: &Path| files::size(file).map_err(|cause| unreadable(file, &cause));
+    if size(database)? == 0 && size(&files::log_of(database))? > 0 {
+        return Err(Refused::OnlyLog(database.to_owned()).into());
+    }
+    Ok(())
+}
+
+/// Looks at what is there, has the file made where it may be, and puts the mark of its next use.
+pub(super) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreError> {
+    refuse_lone_log(database)?;
+    let failed = |cause: io::Error| unreadable(database, &cause);
+    let mark = Mark::read(database).map_err(failed)?;
+    if opener == Opener::Command {
+        return match mark {
+            Some(Mark::Failed(why)) => Err(Refused::DiskFailed(why).into()),
+            _ => Ok(LastEnd::Clean),
+        };
+    }
+    let is_new = files::size(database).map_err(failed)? == 0;
+    let may_be_new = match (opener, &mark) {
+        (Opener::Anew, _) | (_, Some(Mark::Beginning)) => true,
+        (Opener::Returning, _) | (_, Some(Mark::Open | Mark::Failed(_))) => false,
+        (Opener::Server | Opener::Command, None) => true,
+    };
+    if is_new && !may_be_new {
+        let path = database.to_owned();
+        let refused = if database.exists() { Refused::Empty(path) } else { Refused::Missing(path) };
+        return Err(refused.into());
+    }
+    let last_end = match &mark {
+        None | Some(Mark::Beginning) => LastEnd::Clean,
+        Some(Mark::Failed(why)) => LastEnd::DiskFailed(why.clone()),
+        Some(Mark::Open) => LastEnd::CutOff,
+    };
+    let last_end = match last_end {
+        LastEnd::Clean => LastEnd::Clean,
+        // Whoever was cut off may have been about to say that the disk failed.
+        unclean => match files::forget_cached(database) {
+            Ok(()) => unclean,
+            Err(cause) => LastEnd::DiskFailed(cause.to_string()),
+        },
+    };
+    if let LastEnd::DiskFailed(why) = &last_end {
+        // Until all of it has been looked at.
+        Mark::Failed(why.clone()).write(database).map_err(failed)?;
+        if let Some(process) = files::used_by(database).map_err(failed)? {
+            return Err(Refused::InUse(process).into());
+        }
+    } else {
+        let is_beginning = is_new || mark == Some(Mark::Beginning);
+        let next = if is_beginning { Mark::Beginning } else { Mark::Open };
+        next.write(database).map_err(failed)?;
+    }
+    files::make(database).map_err(failed)?;
+    Ok(last_end)
+}
+
+fn unreadable(file: &Path, cause: &io::Error) -> StoreError {
+    StoreError::Unavailable(format!("{}: {cause}", file.display()).into())
+}

@@ -1,0 +1,266 @@
+//! SQLite's one writer: a thread that gathers.
+//!
+//! A commit costs one flush however many requests it carries. So the writer takes everything that
+//! waits, runs it in one transaction with a savepoint for each write behind the first (one failure stays
+//! its own), flushes once, and only then answers all of them. While it flushes, the next ones gather. Creations of one
+//! tenant come as one write already (`gather.rs`).
+//!
+//! When the disk fails, everyone is answered who has written or waits, and nothing is touched any more: neither is the
+//! log moved, nor the database closed. What the next start finds is what the disk had at that moment.
+
+use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::health::Health;
+use super::log::Log;
+use super::mark::Mark;
+use super::session::{Fault, Session, fault};
+use crate::db::Length;
+use crate::db::work::TxFailed;
+use crate::error::StoreError;
+use crate::guard::guard;
+use crate::meter::StoreMeter;
+
+/// Writes in one transaction: more would make the first of them wait too long for its answer. The creations of a tenant
+/// that wait together are one of them.
+const GATHER_MAX: usize = 512;
+
+pub(super) type Link = Arc<Mutex<Session>>;
+
+/// Runs a write, or hears why there is no transaction to run it in. What it returns is called with the fate
+/// of the commit.
+pub(super) type Job = Box<dyn FnOnce(Result<Room<'_>, &StoreError>) -> Answer + Send>;
+pub(super) type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+
+/// Where a write runs.
+#[derive(Clone, Copy)]
+pub(super) enum Room<'a> {
+    /// In a transaction that nobody has written in yet. When it fails, that is simply begun anew. A savepoint
+    /// would have SQLite copy every page before it changes, which costs a large write dearly.
+    Fresh(&'a Link),
+    /// In a savepoint, behind others.
+    Shared(&'a Link),
+}
+
+/// What the writer is asked for.
+pub(super) enum Order {
+    /// A write, together with others; a long one only before others.
+    Write(Length, Job),
+    /// To move the log into the database and to cut it off: whether that went well.
+    TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
+    /// To move the log, and to let go of the pages that were read and written: there was much to do, and now there
+    /// isn't.
+    Rest,
+}
+
+/// Who sees to the log, and how the last end is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// The server, which has the database for itself.
+    Keeper,
+    /// A command beside it that writes a little, and leaves the log to the server.
+    Guest,
+}
+
+pub(super) struct Writer {
+    pub(super) link: Link,
+    pub(super) health: Arc<Health>,
+    pub(super) duty: Duty,
+    pub(super) log: Log,
+    pub(super) database: PathBuf,
+    pub(super) meter: Arc<StoreMeter>,
+    /// Is told of writes.
+    pub(super) rest: SyncSender<()>,
+}
+
+impl Writer {
+    /// Writes what is asked for until nobody can ask any more, or the disk fails.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Order>) {
+        let mut put_off = None;
+        while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
+            match order {
+                Order::Write(_, first) => put_off = self.write(first, &mut queue),
+                Order::TruncateLog(answer) => {
+                    let _ = answer.send(self.log.truncate(&guard(&self.link)));
+                }
+                // Somebody wants something after all.
+                Order::Rest if !queue.is_empty() => {}
+                Order::Rest => self.rest(),
+            }
+            if let Some(why) = self.health.stopped() {
+                return self.leave_as_it_is(&why, put_off, queue);
+            }
+        }
+        self.finish();
+    }
+
+    /// Runs this write and others that wait, makes them durable and answers them. Returns what was taken out of the queue
+    /// and has to wait.
+    fn write(&mut self, first: Job, queue: &mut mpsc::Receiver<Order>) -> Option<Order> {
+        let (link, mut put_off) = (Arc::clone(&self.link), None);
+        let begun = begin(&link);
+        let place = begun.as_ref().map(|()| &link);
+        let mut answers = vec![first(place.map(Room::Fresh))];
+        while answers.len() < GATHER_MAX
+            && (is_open(&link) || place.is_err())
+            && self.health.stopped().is_none()
+            && let Ok(next) = queue.try_recv()
+        {
+            match next {
+                Order::Write(Length::Short, job) => answers.push(job(place.map(Room::Shared))),
+                Order::Rest => {}
+                other => {
+                    put_off = Some(other);
+                    break;
+                }
+            }
+        }
+        self.meter.writer_gathered.observe(answers.len() as f64);
+        let committed = if place.is_ok() { commit(&link) } else { Ok(()) };
+        for answer in answers {
+            answer(committed.as_ref().copied());
+        }
+        if self.log.has_grown() {
+            self.health.wrote();
+            // Full: it has been told already.
+            let _ = self.rest.try_send(());
+            if self.duty == Duty::Keeper && committed.is_ok() {
+                let somebody_waits = put_off.is_some() || !queue.is_empty();
+                // What is wrong with the disk, its health knows.
+                let _ = self.log.move_if_long(&guard(&link), somebody_waits);
+            }
+        }
+        put_off
+    }
+
+    fn rest(&mut self) {
+        let session = guard(&self.link);
+        if self.duty == Duty::Keeper {
+            // What is wrong with the disk, its health knows.
+            let _ = self.log.move_at_rest(&session);
+            if session.health().trouble().is_some() {
+                // Once more, after a while.
+                let _ = self.rest.try_send(());
+            }
+        }
+        if let Err(cause) = session.script("PRAGMA shrink_memory") {
+            tracing::warn!(%cause, "the writer keeps its memory");
+        }
+    }
+
+    /// Answers all who wait, and touches nothing of the database any more.
+    fn leave_as_it_is(self, why: &str, put_off: Option<Order>, mut queue: mpsc::Receiver<Order>) {
+        let error = StoreError::Disk(why.into());
+        queue.close();
+        for order in put_off.into_iter().chain(std::iter::from_fn(|| queue.blocking_recv())) {
+            match order {
+                Order::Write(_, job) => job(Err(&error))(Ok(())),
+                Order::TruncateLog(answer) => drop(answer.send(Err(error.repeated()))),
+                Order::Rest => {}
+            }
+        }
+        // To close it would write to it, and to unlock it would let others do so.
+        std::mem::forget(self.link);
+        // Last, because nobody knows how long a disk takes that has failed.
+        if self.duty == Duty::Keeper
+            && let Err(cause) = Mark::Failed(why.to_owned()).write(&self.database)
+        {
+            tracing::error!(%cause, "that the disk failed could not be written down beside the database");
+        }
+    }
+
+    /// Moves the log back into the database, and tells that the end is clean.
+    fn finish(mut self) {
+        if self.duty == Duty::Guest {
+            return;
+        }
+        let truncated = self.log.truncate(&guard(&self.link));
+        if let Some(why) = self.health.stopped() {
+            let (_, nobody) = mpsc::channel(1);
+            return self.leave_as_it_is(&why, None, nobody);
+        }
+        match truncated {
+            // Readers in the way are no harm: the log is whole, and is moved at the next start.
+            Ok(_) => {}
+            Err(cause) => {
+                tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
+            }
+        }
+        if let Err(cause) = Mark::remove(&self.database) {
+            tracing::warn!(%cause, "that the end was clean could not be written down");
+        }
+    }
+}
+
+fn begin(link: &Link) -> Result<(), StoreError> {
+    guard(link).script("BEGIN IMMEDIATE")
+}
+
+/// Whether the transaction is still there: a full disk or an I/O error ends it without our doing.
+fn is_open(link: &Link) -> bool {
+    !guard(link).connection().is_autocommit()
+}
+
+/// Makes the transaction durable. Where that fails for want of room, SQLite has undone it whole. Where it fails otherwise,
+/// all of it may be in the log, on the disk or not: the next start tells.
+fn commit(link: &Link) -> Result<(), StoreError> {
+    let session = guard(link);
+    if let Some(why) = session.health().stopped() {
+        return Err(StoreError::Disk(why.as_ref().into()));
+    }
+    if session.connection().is_autocommit() {
+        // Whatever was in it is gone, also what seemed to go well.
+        return Err(StoreError::Unavailable("the disk is full or fails".into()));
+    }
+    session.connection().execute_batch("COMMIT").map_err(|cause| {
+        if fault(&cause) == Some(Fault::Full) {
+            let error = session.heard(cause);
+            // It may have ended by itself just now; either way none is left open.
+            let _ = session.connection().execute_batch("ROLLBACK");
+            return error;
+        }
+        session.health().stop(&format!("a commit failed: {cause}"));
+        StoreError::Unsure(cause.to_string().into())
+    })
+}
+
+/// Runs a write that is alone in its transaction so far.
+pub(super) fn in_transaction(
+    link: &Link,
+    work: impl FnOnce() -> Result<(), TxFailed>,
+) -> Result<(), TxFailed> {
+    let result = work();
+    if result.is_err() && guard(link).health().stopped().is_none() {
+        // It may have ended by itself already. Should there be no new one, the commit will say so.
+        let _ = guard(link).connection().execute_batch("ROLLBACK");
+        let _ = begin(link);
+    }
+    result
+}
+
+/// Runs a write behind others.
+pub(super) fn in_savepoint(
+    link: &Link,
+    work: impl FnOnce() -> Result<(), TxFailed>,
+) -> Result<(), TxFailed> {
+    guard(link).execute("SAVEPOINT request", &[])?;
+    let result = work();
+    let end = if result.is_ok() {
+        "RELEASE request"
+    } else {
+        // Both: rolling back alone would leave the savepoint open.
+        "ROLLBACK TO request; RELEASE request"
+    };
+    let ended = guard(link).script(end);
+    if ended.is_err() {
+        // Half of this request might be left inside: nothing of the transaction may be kept.
+        let _ = guard(link).connection().execute_batch("ROLLBACK");
+    }
+    match (result, ended) {
+        (Ok(()), Err(cause)) => Err(cause.into()),
+        (result, _) => result,
+    }
+}

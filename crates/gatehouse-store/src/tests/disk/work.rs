@@ -1,0 +1,162 @@
+//! A short piece of work on a disk that may fail, and what came of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gatehouse_lying_disk::{Disk, Plan};
+use tokio::sync::OnceCell;
+
+use super::super::*;
+use super::after;
+use crate::StoreError;
+use crate::db::{Db, Opener, Pace, Place};
+
+/// Creations, one after the other.
+pub(super) const N_WRITES: usize = 14;
+
+/// What a caller was told of a creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Done,
+    /// Nothing has happened.
+    Refused,
+    /// It may have happened.
+    Unsure,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Orderly,
+    /// The disk failed, and the store stopped.
+    Stopped,
+    /// The store could not even be opened.
+    NotOpened,
+}
+
+/// A store on a disk that may fail.
+pub(super) struct Run {
+    pub(super) disk: &'static Disk,
+    dir: tempfile::TempDir,
+    pub(super) told: Vec<(String, Told)>,
+    pub(super) ended: Ended,
+    store: Option<Store>,
+}
+
+/// A directory with a store that has some accesses, made once.
+async fn template() -> Arc<tempfile::TempDir> {
+    static TEMPLATE: OnceCell<Arc<tempfile::TempDir>> = OnceCell::const_new();
+    let made = TEMPLATE.get_or_init(|| async {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Clock::by_hand(day(0));
+        let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
+        set_up(&store).await;
+        for n in 0..after::N_BEFORE {
+            let username = after::username_before(n);
+            store.create_access(&acme(), new("c1", &username)).await.unwrap().unwrap();
+        }
+        store.close().await;
+        Arc::new(dir)
+    });
+    Arc::clone(made.await)
+}
+
+impl Run {
+    /// Opens a copy of the template on a disk that fails by this plan, and does the work.
+    pub(super) async fn begin(seed: u64, plan: Option<Plan>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("test.db");
+        std::fs::copy(template().await.path().join("test.db"), &database).unwrap();
+        let disk = Disk::new(seed);
+        disk.follow(plan);
+        let store = open(disk, database).await.ok();
+        let ended = if store.is_some() { Ended::Orderly } else { Ended::NotOpened };
+        let mut run = Self { disk, dir, told: Vec::new(), ended, store };
+        run.work("first").await;
+        run
+    }
+
+    /// Creates accesses, and looks at each.
+    async fn work(&mut self, stage: &str) {
+        let Some(store) = &self.store else { return };
+        for n in 0..N_WRITES {
+            let username = format!("{stage}{n:03}");
+            let told = match store.create_access(&acme(), new("c1", &username)).await {
+                Ok(created) => {
+                    created.unwrap();
+                    Told::Done
+                }
+                Err(StoreError::Unsure(_)) => Told::Unsure,
+                Err(_) => Told::Refused,
+            };
+            if told == Told::Done
+                && let Ok(found) =
+                    store.access_by_username(&acme(), &username.parse().unwrap()).await
+            {
+                assert!(found.is_some(), "{username} was answered and can't be read");
+            }
+            self.told.push((username, told));
+        }
+    }
+
+    /// Closes the store, if it can be.
+    pub(super) async fn end(mut self) -> Self {
+        let Some(store) = self.store.take() else { return self };
+        if store.db.health().unwrap().stopped().is_none() {
+            store.close().await;
+        }
+        if store.db.health().unwrap().stopped().is_some() {
+            self.ended = Ended::Stopped;
+            let n_calls = self.disk.calls().len();
+            store.close().await;
+            drop(store);
+            assert_eq!(self.disk.calls().len(), n_calls, "who has stopped touches nothing");
+        }
+        self
+    }
+
+    pub(super) fn n_answered(&self) -> usize {
+        self.told.iter().filter(|(_, told)| *told == Told::Done).count()
+    }
+
+    /// What must hold after whatever happened: on the same disk, which is well again and is written to once more, and on one
+    /// whose power was cut at that moment.
+    pub(super) async fn must_hold(self, place: &str) {
+        let cut = tempfile::tempdir().unwrap();
+        self.disk.after_power_cut(cut.path()).unwrap();
+        after::must_hold(cut.path(), &self.told, &format!("{place}, then a power cut")).await;
+
+        let anew = tempfile::tempdir().unwrap();
+        self.disk.after_reading_anew(anew.path()).unwrap();
+        after::must_hold(anew.path(), &self.told, &format!("{place}, read anew")).await;
+
+        // The system's memory was kept, and lies: what a failed flush has lost is still seen.
+        if self.ended == Ended::Stopped {
+            let mut again = self.again(place).await;
+            again.work("again").await;
+            let again = again.end().await;
+            assert_eq!(again.ended, Ended::Orderly, "{place}");
+            let cut = tempfile::tempdir().unwrap();
+            again.disk.after_power_cut(cut.path()).unwrap();
+            let place = format!("{place}, then again, then a power cut");
+            after::must_hold(cut.path(), &again.told, &place).await;
+            again.disk.forget();
+        }
+    }
+
+    /// Opens the store once more, as the next process does.
+    async fn again(self, place: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = self.disk.for_next_process(dir.path()).unwrap();
+        self.disk.forget();
+        let store = open(disk, dir.path().join("test.db")).await;
+        let store = store.unwrap_or_else(|why| panic!("{place}, then again: {why:?}"));
+        Self { disk, dir, told: self.told, ended: Ended::Orderly, store: Some(store) }
+    }
+}
+
+async fn open(disk: &'static Disk, path: PathBuf) -> Result<Store, StoreError> {
+    let place = Place { path, vfs: Some(disk.name()), pace: Pace::FOR_TESTS };
+    let clock = Clock::by_hand(day(0));
+    Store::with(Db::open_sqlite(place, Opener::Server, clock)?).await
+}

@@ -1,0 +1,32 @@
+//! Ending the process when the disk under the embedded store has failed.
+//!
+//! Nothing may be tidied up then: to close the database in order would write to it, and what is on the disk at that
+//! moment is all that the next start has. So the process ends as it is, once those who waited have their answers.
+
+use std::thread;
+use std::time::Duration;
+
+use gatehouse_server::serve::Server;
+
+use crate::failure::Kind;
+use crate::screen::remark;
+
+/// How long answers may take on their way, and readiness tells why the server is about to end.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// Has the process end when that happens. A thread of its own waits for it: all others may be waiting for the disk.
+pub(crate) fn end_with(server: &Server) -> Result<(), String> {
+    let failure = server.until_disk_fails();
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+    let waiting = thread::Builder::new().name("disk-failure".into()).spawn(move || {
+        let why = runtime.block_on(failure);
+        thread::sleep(LAST_ANSWERS);
+        remark(&format!(
+            "gatehouse: the store stopped, because its disk failed: {why}\n  what to do: look at the disk, mend it or \
+             take another, then start again: what was answered is taken up, and checked first"
+        ));
+        std::process::exit(Kind::Disk as i32);
+    });
+    waiting.map(drop).map_err(|cause| format!("no thread to run on: {cause}"))
+}
