@@ -322,6 +322,14 @@ impl Db {
         }
     }
 
+    /// The file of SQLite's database.
+    pub(crate) fn sqlite_file(&self) -> Option<&Path> {
+        match &self.engine {
+            Engine::Sqlite(db) => Some(db.file()),
+            Engine::Postgres(_) => None,
+        }
+    }
+
     /// Moves SQLite's log into the database and cuts it off; false when readers stood in the way.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         match &self.engine {

@@ -1,8 +1,8 @@
 //! What must not be forgotten.
 //!
 //! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement.
-//! `db` alone knows that there are two drivers; migrations, the bulk statements of `bulk` and the copies of
-//! `transfer` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
+//! `db` alone knows that there are two drivers; migrations, the bulk statements of `bulk`, the copies of
+//! `transfer` and the checks of `integrity` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
 //! key begins with it.
 //!
 //! Reads and writes keep to one shape: lock what decides, read, ask a pure rule of `gatehouse-core`,
@@ -28,6 +28,7 @@ mod error;
 mod execution;
 mod gather;
 mod guard;
+mod integrity;
 mod item;
 mod keyed;
 mod list;
@@ -61,6 +62,7 @@ pub use ended::{Ended, EndedKind};
 pub use ends::Swept;
 pub use error::{Failure, StoreError};
 pub use execution::{Items, Patience, Planned, Stepped, Stretch, Terms};
+pub use integrity::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_quickly};
 pub use item::MadeAccess;
 pub use keyed::{FormerSeal, Keyed, KeyedKind, SealOwner};
 pub use list::Listed;
@@ -96,6 +98,7 @@ pub struct Store {
     db: db::Db,
     gather: gather::Gather,
     usernames: usernames::Usernames,
+    known_damage: integrity::KnownDamage,
 }
 
 impl Store {
@@ -167,7 +170,8 @@ impl Store {
 
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = usernames::Usernames::read(&db).await?;
-        Ok(Self { db, gather: gather::Gather::default(), usernames })
+        let (gather, known_damage) = Default::default();
+        Ok(Self { db, gather, usernames, known_damage })
     }
 
     /// Whether the database answers and takes writes. It tells soon.

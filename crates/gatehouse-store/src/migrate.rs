@@ -154,17 +154,21 @@ fn refuse_unknown(found: i64, needs: i64, known: i64) -> Result<(), StoreError> 
     if needs > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
 }
 
+/// The table that says which steps were taken, as SQLite has it.
+pub(crate) const SQLITE_VERSION_TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY) STRICT";
+
 /// Makes the table that says what is there, in a transaction of its own: of several who make it at the same
 /// moment, PostgreSQL lets one, and the others have it all the same.
 async fn make_table(db: &Db) -> Result<(), StoreError> {
     let made = db.write(Line::Own, async |tx| {
-        let table =
-            "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)";
-        let table = match tx.dialect() {
-            Dialect::Sqlite => format!("{} STRICT", table.replace("BIGINT", "INTEGER")),
-            Dialect::Postgres => table.to_owned(),
-        };
-        tx.script(&table).await
+        tx.script(match tx.dialect() {
+            Dialect::Sqlite => SQLITE_VERSION_TABLE,
+            Dialect::Postgres => {
+                "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)"
+            }
+        })
+        .await
     });
     match made.await {
         Err(StoreError::Taken(_)) => Ok(()),

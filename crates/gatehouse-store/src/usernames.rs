@@ -32,7 +32,7 @@ const KNOWN_SINCE: i64 = 10;
 const SILENT_MILLISECONDS: i64 = 60_000;
 
 /// The index of older programs.
-const FORMER: &str = "access_username";
+pub(crate) const FORMER: &str = "access_username";
 
 /// An index of usernames: its name, and how PostgreSQL builds it while others write.
 struct Index {
@@ -53,6 +53,11 @@ const INDEXES: [Index; 2] = [
                        ON access (tenant, username, number) WHERE status = 'TERMINATED'",
     },
 ];
+
+/// The names of the indexes that take the place of the former one.
+pub(crate) fn index_names() -> impl Iterator<Item = &'static str> {
+    INDEXES.iter().map(|index| index.name)
+}
 
 /// Whether usernames are given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -189,6 +189,11 @@ impl Sqlite {
         written.map_err(|cause| StoreError::Unavailable(cause.into()))
     }
 
+    /// The file of the database.
+    pub(crate) fn file(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads on the calling thread: a seek costs less than handing it to another.
     pub(crate) fn read<T>(
         &self,

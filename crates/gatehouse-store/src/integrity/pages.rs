@@ -1,0 +1,63 @@
+//! Every page: SQLite's own check of trees, rows, indexes and free pages.
+
+use rusqlite::Connection;
+use tokio_util::sync::CancellationToken;
+
+use super::{Damage, FINDINGS_MAX, Integrity, gather, told};
+
+/// Steps of SQLite's between two looks whether the check is to stop; a step is a page, or an instruction for a row.
+const STEPS_BETWEEN_LOOKS: i32 = 1000;
+
+/// The line that begins what is found in a database; it says nothing.
+const HEADING: &str = "*** in database ";
+
+/// The longest finding. SQLite's are short; this keeps a log line a line.
+const FINDING_CHARS_MAX: usize = 300;
+
+pub(super) fn check(
+    connection: &mut Connection,
+    stop: &CancellationToken,
+    damage: &mut Damage,
+) -> Result<(), Integrity> {
+    let stopped = stop.clone();
+    let stops = move || stopped.is_cancelled();
+    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops)).map_err(told)?;
+    if stop.is_cancelled() {
+        return Err(Integrity::Interrupted);
+    }
+    // One failing doesn't keep the other from being tried.
+    for looked in [integrity(connection, damage), foreign_keys(connection, damage)] {
+        if let Err(cause) = looked {
+            gather(told(cause), damage)?;
+        }
+    }
+    Ok(())
+}
+
+fn integrity(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
+    // One more than are told, so that it is known whether there are more.
+    let sql = format!("PRAGMA integrity_check({})", FINDINGS_MAX + 1);
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text: String = row.get(0)?;
+        let findings = text.lines().filter(|it| !it.starts_with(HEADING) && *it != "ok");
+        damage.add_all(findings.map(|it| it.chars().take(FINDING_CHARS_MAX).collect()));
+    }
+    Ok(())
+}
+
+/// No table has foreign keys so far, which this finds out at once.
+fn foreign_keys(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        damage
+            .add(format!("a row of the table {table} belongs to one of {parent} that isn't there"));
+        if damage.has_more() {
+            break;
+        }
+    }
+    Ok(())
+}
