@@ -19,8 +19,8 @@ pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
 #[cfg(test)]
 pub(crate) use sqlite::Pace;
-pub(crate) use sqlite::{Health, LastEnd, Place};
-pub use sqlite::{Opener, Refused, Trouble};
+pub(crate) use sqlite::{Duty, Health, Place, look};
+pub use sqlite::{LastEnd, Opener, Refused, Trouble};
 pub(crate) use work::TxFailed;
 
 use std::path::Path;
@@ -72,11 +72,11 @@ pub(crate) enum Dialect {
 impl Db {
     pub(crate) fn open_sqlite(
         place: impl Into<Place>,
-        opener: Opener,
+        duty: Duty,
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let db = sqlite::Sqlite::open(place.into(), opener, Arc::clone(&meter))?;
+        let db = sqlite::Sqlite::open(place.into(), duty, Arc::clone(&meter))?;
         Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
@@ -301,14 +301,6 @@ impl Db {
         match &self.engine {
             Engine::Sqlite(db) => db.settle(),
             Engine::Postgres(_) => Ok(()),
-        }
-    }
-
-    /// How the last use of SQLite's database ended.
-    pub(crate) fn last_end(&self) -> LastEnd {
-        match &self.engine {
-            Engine::Sqlite(db) => db.last_end().clone(),
-            Engine::Postgres(_) => LastEnd::Clean,
         }
     }
 

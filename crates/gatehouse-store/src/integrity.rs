@@ -19,10 +19,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
 use crate::Store;
+use crate::db::{LastEnd, Opener, Refused};
+use crate::error::StoreError;
 use crate::guard::guard;
 use file::{Header, Log};
 
@@ -37,6 +40,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum Usage {
     /// A server may be writing to it. SQLite may leave an empty log and an index of it beside the file.
     Live,
+    /// This process has it open. Nothing of it is looked at past SQLite: to open the file and close it again would let go
+    /// of every lock that SQLite holds on it.
+    Own,
     /// No process has it open: a backup. Nothing is left beside it, and it may lie where nothing can be written.
     Idle,
 }
@@ -127,9 +133,13 @@ fn check(
     full: Option<&CancellationToken>,
 ) -> Result<Integrity, Integrity> {
     // Before SQLite sees the file: beside an empty one it would delete the log.
-    let header = Header::read(path)?;
+    let header = if usage == Usage::Own { None } else { Some(Header::read(path)?) };
     let mut damage = Damage::default();
-    let mut connection = open(path, usage, &header).map_err(told)?;
+    let mut connection = open(path, usage, header.as_ref()).map_err(told)?;
+    let header = match header {
+        Some(header) => header,
+        None => Header::told_by(&connection).map_err(told)?,
+    };
     match begin(&connection) {
         Ok(n_pages) => damage.add_all(file::compare_length(path, &header, n_pages)),
         Err(cause) => {
@@ -196,11 +206,11 @@ fn told(cause: rusqlite::Error) -> Integrity {
     }
 }
 
-fn open(path: &Path, usage: Usage, header: &Header) -> rusqlite::Result<Connection> {
+fn open(path: &Path, usage: Usage, header: Option<&Header>) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // An immutable database is read without locks, and without the files that the log needs. So its log must be empty.
-    let is_immutable =
-        usage == Usage::Idle && Log::read(path, header).is_ok_and(|it| !it.has_frames);
+    let is_immutable = usage == Usage::Idle
+        && header.is_some_and(|it| Log::read(path, it).is_ok_and(|log| !log.has_frames));
     let connection = if is_immutable {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let path = percent_encode(path.as_os_str().as_bytes(), NON_ALPHANUMERIC);
@@ -211,7 +221,35 @@ fn open(path: &Path, usage: Usage, header: &Header) -> rusqlite::Result<Connecti
     };
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "mmap_size", 0)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
+}
+
+/// Refuses to open a database that is damaged: the quick check tells, and the full one where the disk failed.
+pub(crate) async fn refuse_damaged(
+    path: &Path,
+    last_end: &LastEnd,
+    opener: Opener,
+) -> Result<(), StoreError> {
+    if *last_end == LastEnd::Beginning {
+        return Ok(());
+    }
+    let (path, disk_failed) = (path.to_owned(), matches!(last_end, LastEnd::DiskFailed(_)));
+    let checked = tokio::task::spawn_blocking({
+        let path = path.clone();
+        move || match disk_failed {
+            true => check_fully(&path, Usage::Live, &CancellationToken::new()),
+            false => check_quickly(&path, Usage::Live),
+        }
+    });
+    let checked = checked.await;
+    match checked.unwrap_or_else(|_| Integrity::Unchecked("the check panicked".into())) {
+        Integrity::Damaged(damage) => Err(Refused::Damaged(damage.to_string()).into()),
+        Integrity::Absent(_) if opener == Opener::Returning => Err(Refused::Empty(path).into()),
+        Integrity::Unchecked(why) if disk_failed => Err(StoreError::Unavailable(why.into())),
+        // What stands in the way of looking stands in the way of opening, and is told then.
+        _ => Ok(()),
+    }
 }
 
 /// The damage that an open store is known to have.
@@ -221,7 +259,7 @@ pub(crate) struct KnownDamage(Arc<Mutex<Option<Damage>>>);
 impl Store {
     /// Checks the embedded store in constant time. What is wrong is remembered in [`Store::damage`].
     pub async fn check_quickly(&self) -> Integrity {
-        let outcome = self.check_apart(|path| check_quickly(&path, Usage::Live)).await;
+        let outcome = self.check_apart(|path| check_quickly(&path, Usage::Own)).await;
         if let Integrity::Damaged(damage) = &outcome {
             self.record_damage(damage.clone());
         }
@@ -234,10 +272,13 @@ impl Store {
     /// Requests and writes go on meanwhile, but the log can't begin anew: it grows with what is written.
     pub async fn check_fully(&self, stop: &CancellationToken) -> Integrity {
         let stop = stop.clone();
-        let outcome = self.check_apart(move |path| check_fully(&path, Usage::Live, &stop)).await;
+        let outcome = self.check_apart(move |path| check_fully(&path, Usage::Own, &stop)).await;
         match &outcome {
             Integrity::Damaged(damage) => self.record_damage(damage.clone()),
-            Integrity::Sound => drop(guard(&self.known_damage.0).take()),
+            Integrity::Sound => {
+                guard(&self.known_damage.0).take();
+                self.db.health().inspect(|health| health.found_readable());
+            }
             _ => {}
         }
         outcome

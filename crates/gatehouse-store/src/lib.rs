@@ -56,7 +56,9 @@ pub use changes::ChangeRule;
 pub use clock::Clock;
 pub use contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use creation::{CreateRefused, NewAccess};
-pub use db::{Company, DatabaseUrl, Opener, PATIENCE, Refused, SNAPSHOT_SECONDS_MAX, Trouble};
+pub use db::{
+    Company, DatabaseUrl, LastEnd, Opener, PATIENCE, Refused, SNAPSHOT_SECONDS_MAX, Trouble,
+};
 pub use due::{DueKey, DueKind, Lease, NotRun};
 pub use ended::{Ended, EndedKind};
 pub use ends::Swept;
@@ -99,6 +101,7 @@ pub struct Store {
     gather: gather::Gather,
     usernames: usernames::Usernames,
     known_damage: integrity::KnownDamage,
+    last_end: LastEnd,
 }
 
 impl Store {
@@ -113,7 +116,27 @@ impl Store {
         path: &Path,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        Self::with(db::Db::open_sqlite(path, opener, clock)?).await
+        Self::open_place(path.into(), opener, clock).await
+    }
+
+    async fn open_place(
+        place: db::Place,
+        opener: Opener,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
+        let last_end = db::look(&place.path, opener)?;
+        integrity::refuse_damaged(&place.path, &last_end, opener).await?;
+        let db = db::Db::open_sqlite(place, db::Duty::Keeper, clock)?;
+        if matches!(last_end, LastEnd::DiskFailed(_)) {
+            // All of it has been looked at.
+            db.settle()?;
+        }
+        Ok(Self { last_end, ..Self::with(db).await? })
+    }
+
+    /// How the last use of the embedded store ended.
+    pub fn last_end(&self) -> &LastEnd {
+        &self.last_end
     }
 
     /// Opens the store in a PostgreSQL database and brings its schema up to date.
@@ -135,7 +158,8 @@ impl Store {
         if !path.exists() {
             return Ok(None);
         }
-        Self::attach(db::Db::open_sqlite(path, Opener::Command, clock)?).await
+        db::look(path, Opener::Command)?;
+        Self::attach(db::Db::open_sqlite(path, db::Duty::Guest, clock)?).await
     }
 
     /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.
@@ -171,11 +195,14 @@ impl Store {
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = usernames::Usernames::read(&db).await?;
         let (gather, known_damage) = Default::default();
-        Ok(Self { db, gather, usernames, known_damage })
+        Ok(Self { db, gather, usernames, known_damage, last_end: LastEnd::Clean })
     }
 
     /// Whether the database answers and takes writes. It tells soon.
     pub async fn ping(&self) -> Result<(), StoreError> {
+        if self.damage().is_some() {
+            return Err(StoreError::NotReady(Trouble::Damaged));
+        }
         self.db.ping().await
     }
 

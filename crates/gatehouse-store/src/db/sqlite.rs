@@ -16,9 +16,10 @@ mod writer;
 
 pub(crate) use health::Health;
 pub use health::Trouble;
-pub(crate) use recovery::LastEnd;
-pub use recovery::Refused;
+pub(crate) use recovery::look;
+pub use recovery::{LastEnd, Refused};
 pub(crate) use session::Session;
+pub(crate) use writer::Duty;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ use log::Log;
 pub(crate) use log::Pace;
 use mark::Mark;
 use session::Role;
-use writer::{Duty, Job, Link, Order, Room, Writer, in_savepoint, in_transaction};
+use writer::{Job, Link, Order, Room, Writer, in_savepoint, in_transaction};
 
 /// Writes that may wait for the writer; those after them wait to be let in.
 const QUEUE_MAX: usize = 4096;
@@ -113,16 +114,15 @@ pub(crate) struct Sqlite {
     meter: Arc<StoreMeter>,
     health: Arc<Health>,
     probe_turn: tokio::sync::Mutex<()>,
-    last_end: LastEnd,
 }
 
 impl Sqlite {
+    /// Opens a database that has been [looked at](look).
     pub(crate) fn open(
         place: Place,
-        opener: Opener,
+        duty: Duty,
         meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
-        let last_end = recovery::look(&place.path, opener)?;
         let health = Arc::new(Health::new());
         let mut connection = place.connect(OpenFlags::default())?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -142,7 +142,7 @@ impl Sqlite {
         let writer = Writer {
             link: Arc::new(Mutex::new(session)),
             health: Arc::clone(&health),
-            duty: if opener == Opener::Command { Duty::Guest } else { Duty::Keeper },
+            duty,
             log,
             database: place.path.clone(),
             meter: Arc::clone(&meter),
@@ -152,7 +152,7 @@ impl Sqlite {
             .name("sqlite-writer".into())
             .spawn(move || writer.run(receiver))
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
-        let opened = Self { health, last_end, ..Self::attach(place, meter)? };
+        let opened = Self { health, ..Self::attach(place, meter)? };
         *guard(&opened.queue) = Some(sender);
         *guard(&opened.writer) = Some(writer);
         Ok(opened)
@@ -170,17 +170,11 @@ impl Sqlite {
             meter,
             health: Arc::new(Health::new()),
             probe_turn: tokio::sync::Mutex::default(),
-            last_end: LastEnd::Clean,
         })
     }
 
     pub(crate) fn health(&self) -> &Health {
         &self.health
-    }
-
-    /// How the last use of the database ended.
-    pub(crate) fn last_end(&self) -> &LastEnd {
-        &self.last_end
     }
 
     /// Has the next start know that what was begun here is complete, and was found to be whole.
@@ -191,7 +185,7 @@ impl Sqlite {
 
     /// The file of the database.
     pub(crate) fn file(&self) -> &Path {
-        &self.path
+        &self.place.path
     }
 
     /// Reads on the calling thread: a seek costs less than handing it to another.

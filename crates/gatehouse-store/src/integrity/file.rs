@@ -19,6 +19,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+
 use super::{Damage, Integrity};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -80,6 +82,13 @@ impl Header {
         let mut header = [0; HEADER_BYTES];
         file.read_exact_at(&mut header, 0).map_err(failed)?;
         Self::parse(&header).map_err(|what| damaged(format!("the header of {shown}: {what}")))
+    }
+
+    /// What SQLite has read of it.
+    pub(super) fn told_by(connection: &Connection) -> rusqlite::Result<Self> {
+        let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let page_bytes = number("PRAGMA page_size")?.unsigned_abs();
+        Ok(Self { page_bytes, n_pages: number("PRAGMA page_count")?.unsigned_abs() })
     }
 
     fn parse(header: &[u8; HEADER_BYTES]) -> Result<Self, String> {

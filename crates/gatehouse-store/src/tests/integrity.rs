@@ -260,7 +260,12 @@ async fn every_schema_that_there_was_is_understood() {
     for n_steps in 1..=crate::migrate::STEPS.len() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("test.db");
-        let db = crate::db::Db::open_sqlite(&path, Clock::by_hand(day(0))).unwrap();
+        let db = crate::db::Db::open_sqlite(
+            path.as_path(),
+            crate::db::Duty::Keeper,
+            Clock::by_hand(day(0)),
+        )
+        .unwrap();
         crate::migrate::take(&db, &crate::migrate::STEPS[..n_steps]).await.unwrap();
         db.close().await;
         drop(db);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::StoreError;
-use crate::db::{Db, Line, Opener};
+use crate::db::{Db, Duty, Line};
 
 #[tokio::test]
 async fn opening_again_finds_the_schema_as_it_was_left() {
@@ -93,7 +93,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
     for (kind, db, bytes) in [
         (
             "SQLite",
-            Db::open_sqlite(path.as_path(), Opener::Server, clock.clone()).unwrap(),
+            Db::open_sqlite(path.as_path(), Duty::Keeper, clock.clone()).unwrap(),
             ("x'", ""),
         ),
         ("PostgreSQL", Db::open_postgres(&url, clock.clone()).unwrap(), ("'\\x", "::bytea")),

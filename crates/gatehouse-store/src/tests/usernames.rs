@@ -2,8 +2,8 @@
 //! of an older version are there.
 
 use super::*;
-use crate::Opener;
 use crate::access::{columns, read};
+use crate::db::Duty;
 use crate::db::{Db, Line};
 use crate::migrate::{self, STEPS};
 use crate::{Change, CreateRefused, Replica, Reuse, StoreError};
@@ -366,7 +366,7 @@ async fn an_embedded_store_frees_usernames_when_it_is_opened() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let clock = Clock::by_hand(day(0));
-    let db = Db::open_sqlite(path.as_path(), Opener::Server, clock.clone()).unwrap();
+    let db = Db::open_sqlite(path.as_path(), Duty::Keeper, clock.clone()).unwrap();
     migrate::take(&db, &STEPS[..9]).await.unwrap();
     let before = Store::join_sqlite(&path, clock.clone()).await.unwrap().unwrap();
     set_up(&before).await;

@@ -11,6 +11,7 @@ mod collector;
 mod connector;
 mod crash;
 mod disconnect;
+mod disk;
 mod doctor;
 mod handover;
 mod held;

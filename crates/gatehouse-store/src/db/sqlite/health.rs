@@ -52,7 +52,6 @@ impl fmt::Display for Trouble {
 struct Condition {
     /// Why all writing ended.
     stopped: Option<Arc<str>>,
-    is_damaged: bool,
     is_unreadable: bool,
     is_full: bool,
     /// There is no room to move the log into the database.
@@ -77,7 +76,6 @@ impl Health {
         let now = self.condition.borrow();
         let all = [
             (now.stopped.is_some(), Trouble::Stopped),
-            (now.is_damaged, Trouble::Damaged),
             (now.is_unreadable, Trouble::Unreadable),
             (now.is_full || now.is_log_stuck, Trouble::Full),
         ];
@@ -127,11 +125,11 @@ impl Health {
         }
     }
 
-    /// Comes when a read has failed that no check has followed yet.
+    /// Comes when a read has failed, and no check has found since that all can be read.
     pub(crate) async fn until_unreadable(&self) {
         let mut condition = self.condition.subscribe();
         // The sender is `self`: it is not dropped meanwhile.
-        let _ = condition.wait_for(|now| now.is_unreadable && !now.is_damaged).await;
+        let _ = condition.wait_for(|now| now.is_unreadable).await;
     }
 
     /// There was no room for something.
@@ -171,12 +169,9 @@ impl Health {
         guard(&self.last_write).is_some_and(|at| at.elapsed() < FRESH)
     }
 
-    /// Every page has been looked at.
-    pub(crate) fn checked(&self, is_whole: bool) {
-        self.condition.send_modify(|now| {
-            now.is_damaged = !is_whole;
-            now.is_unreadable &= !is_whole;
-        });
+    /// Every page has been looked at, and is as it should be.
+    pub(crate) fn found_readable(&self) {
+        self.condition.send_if_modified(|now| std::mem::take(&mut now.is_unreadable));
     }
 }
 
@@ -204,10 +199,8 @@ mod tests {
     fn a_check_that_finds_nothing_takes_a_failed_read_back() {
         let health = Health::new();
         health.unreadable("EIO");
-        health.checked(true);
+        assert_eq!(health.trouble(), Some(Trouble::Unreadable));
+        health.found_readable();
         assert_eq!(health.trouble(), None);
-        health.unreadable("EIO");
-        health.checked(false);
-        assert_eq!(health.trouble(), Some(Trouble::Damaged));
     }
 }

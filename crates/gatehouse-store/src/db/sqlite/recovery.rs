@@ -10,11 +10,13 @@ use super::files;
 use super::mark::Mark;
 use crate::error::StoreError;
 
-/// How the last use of a database ended.
+/// How the last use of an embedded store ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LastEnd {
-    /// As it should, or there was none.
+pub enum LastEnd {
+    /// As it should.
     Clean,
+    /// There was none, or it did not come to making all that belongs to a store.
+    Beginning,
     /// The process was ended, or the machine was.
     CutOff,
     /// The disk failed: what the database holds is not known before all of it is looked at.
@@ -35,7 +37,7 @@ pub enum Refused {
     /// The disk failed, and another process still remembers what of the log was moved.
     InUse(u32),
     /// It has been looked at, and is not as it was written.
-    Damaged(Vec<String>),
+    Damaged(String),
 }
 
 /// What to do about a store that is lost.
@@ -72,10 +74,10 @@ impl fmt::Display for Refused {
                 "the disk failed when a server last used the store, and the process {process} has it open: end that one, \
                  then start again"
             ),
-            Self::Damaged(findings) => {
-                write!(f, "the database is damaged: {}", findings.join("; "))?;
-                write!(f, ". Restore a backup with `gatehouse restore --from BACKUP`")
-            }
+            Self::Damaged(what) => write!(
+                f,
+                "the database is damaged: {what}. Restore a backup with `gatehouse restore --from BACKUP`"
+            ),
         }
     }
 }
@@ -96,7 +98,7 @@ pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
 }
 
 /// Looks at what is there, has the file made where it may be, and puts the mark of its next use.
-pub(super) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreError> {
+pub(crate) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreError> {
     refuse_lone_log(database)?;
     let failed = |cause: io::Error| unreadable(database, &cause);
     let mark = Mark::read(database).map_err(failed)?;
@@ -118,12 +120,14 @@ pub(super) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreErro
         return Err(refused.into());
     }
     let last_end = match &mark {
-        None | Some(Mark::Beginning) => LastEnd::Clean,
+        _ if is_new => LastEnd::Beginning,
+        Some(Mark::Beginning) => LastEnd::Beginning,
+        None => LastEnd::Clean,
         Some(Mark::Failed(why)) => LastEnd::DiskFailed(why.clone()),
         Some(Mark::Open) => LastEnd::CutOff,
     };
     let last_end = match last_end {
-        LastEnd::Clean => LastEnd::Clean,
+        LastEnd::Clean | LastEnd::Beginning => last_end,
         // Whoever was cut off may have been about to say that the disk failed.
         unclean => match files::forget_cached(database) {
             Ok(()) => unclean,
@@ -137,7 +141,7 @@ pub(super) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreErro
             return Err(Refused::InUse(process).into());
         }
     } else {
-        let is_beginning = is_new || mark == Some(Mark::Beginning);
+        let is_beginning = last_end == LastEnd::Beginning;
         let next = if is_beginning { Mark::Beginning } else { Mark::Open };
         next.write(database).map_err(failed)?;
     }

@@ -58,7 +58,7 @@ pub(super) enum Order {
 
 /// Who sees to the log, and how the last end is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Duty {
+pub(crate) enum Duty {
     /// The server, which has the database for itself.
     Keeper,
     /// A command beside it that writes a little, and leaves the log to the server.
