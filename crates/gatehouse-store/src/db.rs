@@ -281,6 +281,9 @@ impl Db {
             }
             // What comes of it, the disk's health tells better.
             let _ = self.write(Line::Own, async |tx| tx.touch().await).await;
+            if db.health().trouble() == Some(Trouble::Full) {
+                let _ = db.move_log().await;
+            }
             db.health().trouble().map_or(Ok(()), Err)
         });
         let told = probed.await.unwrap_or(Err(Trouble::Stuck));

@@ -215,6 +215,14 @@ impl Store {
         }
     }
 
+    /// Comes when a read of the embedded store has failed, and no full check has found since that all can be read.
+    pub async fn until_unreadable(&self) {
+        match self.db.health() {
+            Some(health) => health.until_unreadable().await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Has the next start know that all that belongs to a new store is there: its keys, too.
     pub fn settle(&self) -> Result<(), StoreError> {
         self.db.settle()

@@ -15,6 +15,7 @@ mod gaps;
 mod integrity;
 mod keyed;
 mod list;
+mod log;
 mod meter;
 mod replica;
 mod request;

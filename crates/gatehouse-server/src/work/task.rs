@@ -160,13 +160,15 @@ impl TaskWorker {
             }
             Err(Stopped::Interrupted) => Err(Error::Interrupted),
             Err(Stopped::Failed(error)) => {
-                self.lease = None;
                 self.prepared.clear();
-                // Best effort: the lease runs out by itself.
                 if let Some(task) = self.current.take() {
+                    // Best effort: it only decides who is next.
                     let _ = self.app.store.pass_turn(&lease.key.tenant, task).await;
                 }
-                let _ = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
+                let put_off = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
+                // A store that is full or away takes no word of this either. Then nobody else knows that the work is left:
+                // it is gone on with here as soon as the store is back, and not when the lease has run out.
+                self.lease = self.lease.take().filter(|_| put_off.is_err());
                 Err(error)
             }
         }

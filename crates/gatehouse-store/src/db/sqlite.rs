@@ -316,6 +316,14 @@ impl Sqlite {
         })
     }
 
+    /// Moves the log into the database as far as nobody reads it, also where that did not go well before.
+    pub(crate) async fn move_log(&self) -> Result<(), StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let queue = guard(&self.queue).clone().ok_or_else(StoreError::gone)?;
+        queue.send(Order::MoveLog(answer)).await.map_err(|_| StoreError::gone())?;
+        answered.await.map_err(|_| StoreError::gone())?
+    }
+
     /// Moves the log into the database and cuts it off; false when readers stood in the way.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         let (answer, answered) = oneshot::channel();

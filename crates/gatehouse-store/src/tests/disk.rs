@@ -5,6 +5,7 @@
 //! that disks have. Some hundreds of them are tried each time, all with `cargo xtask test --long`.
 
 mod after;
+mod readiness;
 mod work;
 
 use gatehouse_lying_disk::{Call, Failure, Plan};

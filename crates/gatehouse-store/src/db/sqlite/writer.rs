@@ -49,6 +49,8 @@ pub(super) enum Room<'a> {
 pub(super) enum Order {
     /// A write, together with others; a long one only before others.
     Write(Length, Job),
+    /// To move the log into the database.
+    MoveLog(oneshot::Sender<Result<(), StoreError>>),
     /// To move the log into the database and to cut it off: whether that went well.
     TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
     /// To move the log, and to let go of the pages that were read and written: there was much to do, and now there
@@ -83,6 +85,9 @@ impl Writer {
         while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
             match order {
                 Order::Write(_, first) => put_off = self.write(first, &mut queue),
+                Order::MoveLog(answer) => {
+                    let _ = answer.send(self.log.move_at_rest(&guard(&self.link)));
+                }
                 Order::TruncateLog(answer) => {
                     let _ = answer.send(self.log.truncate(&guard(&self.link)));
                 }
@@ -158,6 +163,7 @@ impl Writer {
         for order in put_off.into_iter().chain(std::iter::from_fn(|| queue.blocking_recv())) {
             match order {
                 Order::Write(_, job) => job(Err(&error))(Ok(())),
+                Order::MoveLog(answer) => drop(answer.send(Err(error.repeated()))),
                 Order::TruncateLog(answer) => drop(answer.send(Err(error.repeated()))),
                 Order::Rest => {}
             }

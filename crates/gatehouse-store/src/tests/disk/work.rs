@@ -37,7 +37,8 @@ pub(super) enum Ended {
 /// A store on a disk that may fail.
 pub(super) struct Run {
     pub(super) disk: &'static Disk,
-    dir: tempfile::TempDir,
+    /// Where its files are, as long as it runs.
+    _dir: tempfile::TempDir,
     pub(super) told: Vec<(String, Told)>,
     pub(super) ended: Ended,
     store: Option<Store>,
@@ -71,32 +72,54 @@ impl Run {
         disk.follow(plan);
         let store = open(disk, database).await.ok();
         let ended = if store.is_some() { Ended::Orderly } else { Ended::NotOpened };
-        let mut run = Self { disk, dir, told: Vec::new(), ended, store };
+        let mut run = Self { disk, _dir: dir, told: Vec::new(), ended, store };
         run.work("first").await;
         run
     }
 
     /// Creates accesses, and looks at each.
     async fn work(&mut self, stage: &str) {
-        let Some(store) = &self.store else { return };
+        let Some(store) = self.store.clone() else { return };
         for n in 0..N_WRITES {
             let username = format!("{stage}{n:03}");
-            let told = match store.create_access(&acme(), new("c1", &username)).await {
-                Ok(created) => {
-                    created.unwrap();
-                    Told::Done
-                }
-                Err(StoreError::Unsure(_)) => Told::Unsure,
-                Err(_) => Told::Refused,
-            };
-            if told == Told::Done
+            if self.create(&username).await.is_ok()
                 && let Ok(found) =
                     store.access_by_username(&acme(), &username.parse().unwrap()).await
             {
                 assert!(found.is_some(), "{username} was answered and can't be read");
             }
-            self.told.push((username, told));
         }
+    }
+
+    /// Creates an access, and remembers what was told of it.
+    pub(super) async fn create(&mut self, username: &str) -> Result<(), StoreError> {
+        let created = self.store().create_access(&acme(), new("c1", username)).await;
+        self.remember(username, created.map(|created| drop(created.unwrap())))
+    }
+
+    /// Remembers what was told of a creation.
+    pub(super) fn remember(
+        &mut self,
+        username: &str,
+        created: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let told = match &created {
+            Ok(()) => Told::Done,
+            Err(StoreError::Unsure(_)) => Told::Unsure,
+            Err(_) => Told::Refused,
+        };
+        self.told.push((username.to_owned(), told));
+        created
+    }
+
+    /// Waits until the writer has nothing left to do, also with its log.
+    pub(super) async fn be_still(&self) {
+        assert!(self.store().scrub().await.unwrap(), "nobody reads");
+    }
+
+    /// The store, while it is open.
+    pub(super) fn store(&self) -> &Store {
+        self.store.as_ref().expect("it could be opened")
     }
 
     /// Closes the store, if it can be.
@@ -151,7 +174,7 @@ impl Run {
         self.disk.forget();
         let store = open(disk, dir.path().join("test.db")).await;
         let store = store.unwrap_or_else(|why| panic!("{place}, then again: {why:?}"));
-        Self { disk, dir, told: self.told, ended: Ended::Orderly, store: Some(store) }
+        Self { disk, _dir: dir, told: self.told, ended: Ended::Orderly, store: Some(store) }
     }
 }
 
