@@ -31,8 +31,8 @@ use tokio::sync::Notify;
 
 use self::guesses::Guesses;
 use crate::auth::EndedTrust;
-use crate::config::{FAILED_CHECKS, Tasks};
-use crate::work::WorkMeter;
+use crate::config::{Config, FAILED_CHECKS, Tasks};
+use crate::work::{Backups, Checks, WorkMeter};
 
 /// Everything that the service works with. Cheap to clone.
 #[derive(Clone)]
@@ -57,6 +57,10 @@ pub struct App {
     pub(crate) wake: Arc<Notify>,
     /// What has been done while nobody waited.
     pub(crate) meter: Arc<WorkMeter>,
+    /// Backups of the embedded store, where the settings ask for them.
+    pub(crate) backups: Option<Arc<Backups>>,
+    /// Checks of the embedded store, where the settings ask for them.
+    pub(crate) checks: Option<Arc<Checks>>,
 }
 
 impl App {
@@ -72,7 +76,29 @@ impl App {
         let slice = platforms.slice().clone();
         let guesses = Arc::new(Guesses::new(FAILED_CHECKS, slice.clone()));
         let ended = EndedTrust::default();
-        Self { store, vault, clock, tasks, platforms, slice, ended, guesses, wake, meter }
+        Self {
+            store,
+            vault,
+            clock,
+            tasks,
+            platforms,
+            slice,
+            ended,
+            guesses,
+            wake,
+            meter,
+            backups: None,
+            checks: None,
+        }
+    }
+
+    /// Has the server back its store up and check it, as the settings say.
+    pub fn with_store_care(mut self, config: &Config) -> Self {
+        let backups = config.backup.schedule();
+        self.backups = backups.map(|it| Arc::new(Backups::new(it, config.data_dir.clone())));
+        let interval = config.store.check_interval;
+        self.checks = interval.map(|it| Arc::new(Checks::new(it.get())));
+        self
     }
 
     /// Sets how many failed checks of a secret are free; 0 switches the limit off.

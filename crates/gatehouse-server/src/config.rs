@@ -5,17 +5,21 @@
 //! against it.
 
 mod auth;
+mod backup;
 mod duration;
 mod limits;
 mod load;
 mod platforms;
+mod store;
 mod tasks;
 
 pub use auth::{Auth, Issuer, IssuerUrl};
+pub use backup::{Backup, BackupSchedule};
 pub use duration::{BadDuration, Duration};
 pub use limits::{BODY_BYTES_MAX, FAILED_CHECKS, Limits};
 pub use load::{BadConfig, SETTINGS};
 pub use platforms::Platforms;
+pub use store::StoreCare;
 pub use tasks::Tasks;
 
 use std::net::SocketAddr;
@@ -24,6 +28,9 @@ use std::path::PathBuf;
 use gatehouse_store::DatabaseUrl;
 use gatehouse_vault::MasterKeys;
 use serde::{Deserialize, Serialize};
+
+/// The file of the embedded store, in the data directory and in backups.
+pub(crate) const DATABASE_FILE: &str = "gatehouse.db";
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -62,6 +69,12 @@ pub struct Config {
     pub tasks: Tasks,
     /// How external platforms are asked.
     pub platforms: Platforms,
+    /// How the embedded store is looked after.
+    #[serde(skip_serializing_if = "StoreCare::is_unset")]
+    pub store: StoreCare,
+    /// When the server backs the embedded store up, and where to.
+    #[serde(skip_serializing_if = "Backup::is_unset")]
+    pub backup: Backup,
     /// What is written down about the work.
     pub log: Log,
     /// Where traces of the work go.
@@ -159,6 +172,8 @@ impl Default for Config {
             limits: Limits::default(),
             tasks: Tasks::default(),
             platforms: Platforms::default(),
+            store: StoreCare::default(),
+            backup: Backup::default(),
             log: Log::default(),
             traces: Traces::default(),
             master_key: None,
@@ -186,7 +201,7 @@ impl Config {
 
     /// The file of the embedded store.
     pub fn database_file(&self) -> PathBuf {
-        self.data_dir.join("gatehouse.db")
+        self.data_dir.join(DATABASE_FILE)
     }
 
     /// Checks what no single setting can tell by itself.
@@ -194,6 +209,8 @@ impl Config {
         self.limits.check()?;
         self.tasks.check()?;
         self.platforms.check()?;
+        self.store.check()?;
+        self.backup.check()?;
         if self.data_dir.as_os_str().is_empty() {
             return Err("data_dir must not be empty; `.` is the present directory".into());
         }
@@ -224,6 +241,9 @@ impl Config {
                  `{url}` doesn't"
             ));
         }
+        let is_postgres = self.database_url.is_some();
+        self.store.check_whole(is_postgres)?;
+        self.backup.check_whole(&self.data_dir, is_postgres)?;
         match (&self.tls.certificate, &self.tls.key) {
             (Some(_), None) => {
                 Err("tls.certificate is set and tls.key is not: TLS needs both".into())

@@ -18,10 +18,19 @@ use std::sync::Arc;
 use gatehouse_store::{Clock, Store, StoreError};
 use gatehouse_vault::{KeyFileError, MasterKey, MasterKeys, TokenKeys, TooManyTokenKeys, Vault};
 
+use crate::backup::is_key;
 use crate::config::Config;
 
 const MASTER_FILE: &str = "master.key";
 const TOKEN_FILE: &str = "token.key";
+
+/// The files of keys that lie beside an embedded store.
+pub(crate) const FILES: [&str; 2] = [MASTER_FILE, TOKEN_FILE];
+
+/// Whether the master key lies in this directory.
+pub(crate) fn lies_in(dir: &Path) -> bool {
+    dir.join(MASTER_FILE).is_file()
+}
 
 /// The keys of a server.
 pub struct Keys {
@@ -213,6 +222,14 @@ pub async fn kept_master_keys(
         (Some(given), Some(kept)) => kept.check(given).map(|()| keys),
         (_, None) => Ok(keys),
     }
+}
+
+/// The files of keys in the data directory of an embedded store. Where there are any, a store was made.
+pub fn beside(config: &Config) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&config.data_dir).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|it| it.path()).filter(|it| is_key(it)).collect();
+    paths.sort();
+    paths
 }
 
 /// The files of keys that others than their owner can read.

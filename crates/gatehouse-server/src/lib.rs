@@ -2,10 +2,11 @@
 //!
 //! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`work`] does what is
 //! due; [`config`] is what an operator may set; [`serve`] starts all of it and stops it again;
-//! [`transfer`] moves it to PostgreSQL.
+//! [`transfer`] moves it to PostgreSQL; [`backup`] copies it, and [`restore`] puts a copy in its place.
 
 pub mod app;
 pub mod auth;
+pub mod backup;
 pub mod config;
 pub mod estate;
 pub mod http;
@@ -13,6 +14,7 @@ pub mod keys;
 pub mod metrics;
 mod rate;
 pub mod reader;
+pub mod restore;
 pub mod serve;
 pub mod trace;
 pub mod transfer;

@@ -55,6 +55,8 @@ impl Metrics {
         collectors.extend(metrics.connections.collectors());
         collectors.extend(auth.meter().collectors());
         collectors.extend(app.meter.collectors());
+        collectors.extend(app.backups.iter().flat_map(|it| it.collectors()));
+        collectors.extend(app.checks.iter().flat_map(|it| it.collectors()));
         for collector in collectors {
             metrics.registry.register(collector).expect(SOUND);
         }

@@ -46,6 +46,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
+use crate::restore::{Unfinished, refuse_unfinished};
 use crate::transfer::{Left, refuse_left};
 use crate::work::{Presence, Workers};
 use listener::{Listener, Setup};
@@ -79,6 +80,9 @@ pub enum StartError {
     /// The store is elsewhere now.
     #[error(transparent)]
     Left(#[from] Left),
+    /// A restore was cut off.
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
     /// The database says no.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
@@ -171,7 +175,8 @@ impl Server {
             let keys = keys::open(config, &store, given).await?;
             store.settle()?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
-                .with_failed_checks(config.limits.failed_checks);
+                .with_failed_checks(config.limits.failed_checks)
+                .with_store_care(config);
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }
@@ -311,6 +316,7 @@ pub async fn open_store(
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_left(config)?;
+    refuse_unfinished(config)?;
     let opener = match (start_empty, keys::are_beside_store(config)) {
         (true, _) => Opener::Anew,
         (false, true) => Opener::Returning,

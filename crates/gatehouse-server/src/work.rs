@@ -1,10 +1,12 @@
-//! Work in the background: batches, ends of accesses, deletion of what has had its time, the server's signs of life, and
-//! the release of usernames after an upgrade.
+//! Work in the background: batches, ends of accesses, deletion of what has had its time, the server's signs of life, the
+//! release of usernames after an upgrade, and backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that takes up what is due, does little of it, all of that or nothing, and
 //! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps
 //! one by one, a server in loops.
 
+mod backup;
+mod check;
 pub mod lifecycle;
 mod meter;
 mod pace;
@@ -13,6 +15,8 @@ pub mod retention;
 pub mod task;
 mod usernames;
 
+pub(crate) use backup::Backups;
+pub(crate) use check::Checks;
 pub(crate) use meter::WorkMeter;
 pub(crate) use replica::Presence;
 
@@ -28,6 +32,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Error};
 use task::{Taken, TaskWorker};
+
+/// Why making a metric can't fail.
+const SOUND: &str = "names, labels and buckets are written soundly here";
 
 /// How often it is looked whether something has become due: others may have left it.
 const LULL: Duration = Duration::from_secs(1);
@@ -62,6 +69,14 @@ impl Workers {
             loops.spawn(presence.keep(stopping.clone()));
         }
         loops.spawn(usernames::free(app.store.clone(), stopping.clone()));
+        if let Some(backups) = app.backups.clone() {
+            let (app, stopping) = (app.clone(), stopping.clone());
+            loops.spawn(async move { backups.keep(&app, &stopping).await });
+        }
+        if let Some(checks) = app.checks.clone() {
+            let (app, stopping) = (app.clone(), stopping.clone());
+            loops.spawn(async move { checks.keep(&app, &stopping).await });
+        }
         loops.close();
         Self { loops, stopping }
     }

@@ -307,16 +307,6 @@ impl Db {
         }
     }
 
-    /// Copies all of SQLite's database into an empty file.
-    pub(crate) async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
-        match &self.engine {
-            Engine::Sqlite(db) => db.copy_to(file).await,
-            Engine::Postgres(_) => {
-                Err(StoreError::Address("a PostgreSQL database is saved with pg_dump".into()))
-            }
-        }
-    }
-
     /// The file of SQLite's database.
     pub(crate) fn sqlite_file(&self) -> Option<&Path> {
         match &self.engine {

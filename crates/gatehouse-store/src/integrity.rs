@@ -207,18 +207,23 @@ fn told(cause: rusqlite::Error) -> Integrity {
 }
 
 fn open(path: &Path, usage: Usage, header: Option<&Header>) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // An immutable database is read without locks, and without the files that the log needs. So its log must be empty.
     let is_immutable = usage == Usage::Idle
         && header.is_some_and(|it| Log::read(path, it).is_ok_and(|log| !log.has_frames));
-    let connection = if is_immutable {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let path = percent_encode(path.as_os_str().as_bytes(), NON_ALPHANUMERIC);
-        let uri = format!("file:{path}?immutable=1");
-        Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?
-    } else {
-        Connection::open_with_flags(path, flags)?
-    };
+    if !is_immutable {
+        return open_unmapped(path);
+    }
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = percent_encode(path.as_os_str().as_bytes(), NON_ALPHANUMERIC);
+    open_unmapped(Path::new(&format!("file:{path}?immutable=1")))
+}
+
+/// Opens a connection that only reads, and maps nothing into memory.
+pub(crate) fn open_unmapped(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "mmap_size", 0)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -260,9 +265,7 @@ impl Store {
     /// Checks the embedded store in constant time. What is wrong is remembered in [`Store::damage`].
     pub async fn check_quickly(&self) -> Integrity {
         let outcome = self.check_apart(|path| check_quickly(&path, Usage::Own)).await;
-        if let Integrity::Damaged(damage) = &outcome {
-            self.record_damage(damage.clone());
-        }
+        self.remember(&outcome);
         outcome
     }
 
@@ -273,13 +276,10 @@ impl Store {
     pub async fn check_fully(&self, stop: &CancellationToken) -> Integrity {
         let stop = stop.clone();
         let outcome = self.check_apart(move |path| check_fully(&path, Usage::Own, &stop)).await;
-        match &outcome {
-            Integrity::Damaged(damage) => self.record_damage(damage.clone()),
-            Integrity::Sound => {
-                guard(&self.known_damage.0).take();
-                self.db.health().inspect(|health| health.found_readable());
-            }
-            _ => {}
+        self.remember(&outcome);
+        if outcome == Integrity::Sound {
+            guard(&self.known_damage.0).take();
+            self.db.health().inspect(|health| health.found_readable());
         }
         outcome
     }
@@ -292,6 +292,15 @@ impl Store {
     /// Records that the store is damaged.
     pub fn record_damage(&self, damage: Damage) {
         *guard(&self.known_damage.0) = Some(damage);
+    }
+
+    /// Remembers damage. A store that is open and isn't there is damaged.
+    fn remember(&self, outcome: &Integrity) {
+        match outcome {
+            Integrity::Damaged(damage) => self.record_damage(damage.clone()),
+            Integrity::Absent(what) => self.record_damage(Damage::new(what)),
+            _ => {}
+        }
     }
 
     /// Runs a check on a thread where it may take long.

@@ -2,7 +2,7 @@
 //!
 //! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement.
 //! `db` alone knows that there are two drivers; migrations, the bulk statements of `bulk`, the copies of
-//! `transfer` and the checks of `integrity` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
+//! `transfer`, `copy` and the checks of `integrity` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
 //! key begins with it.
 //!
 //! Reads and writes keep to one shape: lock what decides, read, ask a pure rule of `gatehouse-core`,
@@ -16,6 +16,7 @@ mod changes;
 mod client;
 mod clock;
 mod contract;
+mod copy;
 mod count;
 mod counter;
 mod creation;
@@ -232,11 +233,6 @@ impl Store {
     pub async fn encryption(&self) -> Result<Option<String>, StoreError> {
         let sql = "SELECT MAX(version) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
         Ok(self.db.row(sql, &[], |row| row.optional_text(0)).await?.flatten())
-    }
-
-    /// Copies the embedded store, as it is at one moment, into this file, which is empty.
-    pub async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
-        self.db.copy_to(file).await
     }
 
     /// What time it is for the store, by which it decides what is due.

@@ -1,5 +1,7 @@
 //! `gatehouse doctor`: looks at settings, keys, store, clock and issuers, changes nothing, and says what to do.
 
+mod embedded;
+
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,6 +11,7 @@ use gatehouse_server::app::{App, Error};
 use gatehouse_server::auth::{Examined, Issuer};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
+use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_server::transfer::refuse_left;
 use gatehouse_store::{Clock, DatabaseUrl, Replica, Reuse, SeenReplica, Store, StoreError};
@@ -18,8 +21,8 @@ use crate::serve::Settings;
 /// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Also count every access anew and compare with what is written down, and open every account; takes a
-    /// while
+    /// Also check every page of the embedded store, count every access anew and compare with what is written
+    /// down, and open every account; takes a while
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
@@ -90,7 +93,13 @@ impl Doctor {
         if let Err(why) = refuse_left(config) {
             findings.wrong(&why.to_string());
         }
+        if let Err(why) = refuse_unfinished(config) {
+            findings.wrong(&why.to_string());
+        }
         let place = place(config);
+        if config.database_url.is_none() && !embedded::examine(config, self.deep, findings) {
+            return;
+        }
         let store = match &config.database_url {
             Some(url) => Store::attach_postgres(url, clock.clone()).await,
             None => Store::attach_sqlite(&config.database_file(), clock.clone()).await,

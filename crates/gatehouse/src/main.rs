@@ -30,6 +30,7 @@ mod private_file;
 mod product;
 mod profile;
 mod question;
+mod restore;
 mod row_faults;
 mod screen;
 mod secret;
@@ -75,6 +76,7 @@ enum Command {
     Client(client::ClientCommand),
     Apply(apply::Apply),
     Backup(backup::Backup),
+    Restore(restore::Restore),
     Doctor(doctor::Doctor),
     Migrate(migrate::Migrate),
     Key(key::KeyCommand),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Client(client) => client.run().map_err(Failure::from),
         Command::Apply(apply) => apply.run(),
         Command::Backup(backup) => backup.run().map_err(Failure::from),
+        Command::Restore(restore) => restore.run().map_err(Failure::from),
         Command::Doctor(doctor) => doctor.run().map_err(Failure::from),
         Command::Migrate(migrate) => migrate.run().map_err(Failure::from),
         Command::Key(key) => key.run().map_err(Failure::from),

@@ -185,7 +185,10 @@ fn the_example_file_is_true() {
         uncommented.push('\n');
     }
     let table: toml::Table = toml::from_str(&uncommented).unwrap();
-    load(Some(&uncommented), &[]).unwrap();
+    // Some settings are for the embedded store alone.
+    let is_embedded = |line: &&str| !line.starts_with("database_url");
+    let embedded: Vec<&str> = uncommented.lines().filter(is_embedded).collect();
+    load(Some(&embedded.join("\n")), &[]).unwrap();
     let defaults: toml::Table = toml::from_str(&Config::default().show()).unwrap();
     for (setting, _) in SETTINGS {
         let find = |table: &toml::Table| match setting.split_once('.') {
@@ -202,6 +205,31 @@ fn the_example_file_is_true() {
     let n_settings: usize =
         table.values().map(|it| it.as_table().map_or(1, toml::Table::len)).sum();
     assert_eq!(n_settings, SETTINGS.len(), "the example has settings that don't exist");
+}
+
+#[test]
+fn backups_and_checks_are_for_the_embedded_store() {
+    let schedule = |file: &str| load(Some(file), &[]).map(|it| it.backup.schedule());
+    assert!(schedule("").unwrap().is_none());
+    let default = schedule("backup.to = 'b'").unwrap().unwrap();
+    assert_eq!((default.every.as_secs(), default.keep), (24 * 3600, 7));
+    let set = schedule("[backup]\nto = 'b'\nevery = '6h'\nkeep = 3").unwrap().unwrap();
+    assert_eq!((set.every.as_secs(), set.keep), (6 * 3600, 3));
+    let postgres = "database_url = 'postgres://ann@db/x'\n";
+    for (file, said) in [
+        ("backup.every = '6h'".to_owned(), "backup.to is not"),
+        ("backup.keep = 3".to_owned(), "backup.to is not"),
+        ("backup.to = './gatehouse-data/'".to_owned(), "the data directory itself"),
+        ("backup.to = ''".to_owned(), "must not be empty"),
+        ("[backup]\nto = 'b'\nkeep = 0".to_owned(), "1 to 10000"),
+        ("[backup]\nto = 'b'\nevery = '0s'".to_owned(), "1s to 365d, not 0s"),
+        ("store.check_interval = '366d'".to_owned(), "1s to 365d, not 366d"),
+        (format!("{postgres}backup.to = 'b'"), "pg_dump"),
+        (format!("{postgres}store.check_interval = '1d'"), "amcheck"),
+    ] {
+        let why = load(Some(&file), &[]).unwrap_err();
+        assert!(why.contains(said), "{file}: {why}");
+    }
 }
 
 #[test]

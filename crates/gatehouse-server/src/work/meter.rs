@@ -5,6 +5,8 @@ use gatehouse_store::DueKind;
 use prometheus::core::Collector;
 use prometheus::{GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts};
 
+use super::SOUND;
+
 /// Around what a stretch of a batch takes, in seconds.
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
@@ -108,5 +110,3 @@ impl WorkMeter {
         ]
     }
 }
-
-const SOUND: &str = "names, labels and buckets are written soundly here";

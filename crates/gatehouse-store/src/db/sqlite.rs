@@ -260,18 +260,6 @@ impl Sqlite {
         })
     }
 
-    /// Copies the whole database, as it is at one moment, into an empty file.
-    pub(crate) async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
-        let (session, file) = (self.open_reader()?, file.to_owned());
-        let copied = tokio::task::spawn_blocking(move || {
-            let file = file.to_str().ok_or_else(|| {
-                StoreError::Address("the name of the copy must be UTF-8".to_owned())
-            })?;
-            session.execute("VACUUM INTO ?1", &[file.into()]).map(drop)
-        });
-        copied.await.map_err(|_| StoreError::Unexpected("a copy panicked".into()))?
-    }
-
     /// Runs a write. A long one begins a transaction: nobody who has written waits for it.
     pub(crate) fn write<'a>(
         &'a self,

@@ -77,7 +77,7 @@ async fn a_store_is_sound_while_it_is_open_and_when_it_is_closed() {
         );
         assert_eq!(fully(&path), Integrity::Sound, "also in the eyes of another process");
         let copy = dir.path().join("copy");
-        case.store.copy_to(&copy).await.unwrap();
+        case.store.copy_to(&copy, &CancellationToken::new()).await.unwrap();
         case.store.close().await;
         drop(case.store);
         for path in [path, copy] {

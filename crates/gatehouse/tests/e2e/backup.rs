@@ -1,5 +1,6 @@
 //! The commands of docs/operating.md that save and restore a store, run as they stand there.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -72,7 +73,8 @@ async fn an_embedded_store_is_saved_while_it_is_used_and_restored() {
     let server = place.serve_set(&ADDRESS);
     fill(&server).await;
     let before = seen(&server).await;
-    run(&place, "back up sqlite", &[]);
+    let output = run(&place, "back up sqlite", &[]);
+    assert!(said(&output).contains("checked every page of the copy"), "{}", said(&output));
     let (status, _) =
         server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
     assert_eq!(status, 201, "it goes on, and this one is not in the copy");
@@ -90,10 +92,147 @@ async fn an_embedded_store_is_saved_while_it_is_used_and_restored() {
     let wanted = ["gatehouse.db", "master.key", "token.key"].map(|name| (name.to_owned(), 0o600));
     assert_eq!(files, wanted);
 
-    run(&place, "restore sqlite", &[]);
+    let output = run(&place, "restore sqlite", &[]);
+    assert!(said(&output).contains("what was there before is in"), "{}", said(&output));
     let server = place.serve_set(&ADDRESS);
     assert_eq!(seen(&server).await, before);
     assert_eq!(check(&server).await, 200);
+}
+
+#[tokio::test]
+async fn a_damaged_store_is_restored_and_a_damaged_backup_is_not() {
+    let place = Place::sqlite();
+    let server = place.serve_set(&ADDRESS);
+    fill(&server).await;
+    let before = seen(&server).await;
+    assert!(place.run(&["backup", "--to", "good"]).status.success());
+    let refused = place.run(&["restore", "--from", "good"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said(&refused).contains("another gatehouse uses the data directory"));
+    server.terminate();
+    assert!(server.wait().success());
+
+    let database = place.path("gatehouse-data/gatehouse.db");
+    let whole = std::fs::read(&database).unwrap();
+    let half = &whole[..whole.len() / 2];
+    std::fs::write(&database, half).unwrap();
+    let refused = place.run(&["backup", "--to", "bad"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(!place.path("bad").exists(), "nothing is left of it");
+
+    std::fs::create_dir(place.path("broken")).unwrap();
+    std::fs::write(place.path("broken/gatehouse.db"), half).unwrap();
+    for (from, words) in [
+        ("broken", "a part of it is missing"),
+        ("nowhere", "there is no directory nowhere"),
+        (".", "is no backup"),
+        ("gatehouse-data", "is the data directory itself"),
+    ] {
+        let refused = place.run(&["restore", "--from", from]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(said(&refused).contains(words), "{}", said(&refused));
+        assert_eq!(std::fs::read(&database).unwrap(), half, "nothing changes");
+    }
+    let postgres = ["restore", "--from", "good", "--database-url", "postgres://u:s3cret@db/x"];
+    assert!(said(&place.run(&postgres)).contains("pg_restore"));
+
+    let restored = place.run(&["restore", "--from", "good"]);
+    assert!(restored.status.success(), "{}", said(&restored));
+    let server = place.serve_set(&ADDRESS);
+    assert_eq!(seen(&server).await, before);
+    assert_eq!(check(&server).await, 200);
+    let entries = std::fs::read_dir(place.path("gatehouse-data")).unwrap().flatten();
+    let replaced = entries.map(|it| it.path()).find(|it| it.is_dir()).unwrap();
+    assert_eq!(std::fs::read(replaced.join("gatehouse.db")).unwrap(), half, "it is kept");
+}
+
+/// The figures of a server whose names begin so.
+async fn figures(server: &Server, name: &str) -> BTreeMap<String, f64> {
+    let text = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
+    let lines = text.lines().filter(|line| line.starts_with(name));
+    let read = |line: &str| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    };
+    lines.map(read).collect()
+}
+
+#[tokio::test]
+async fn a_server_makes_backups_and_checks_of_its_own() {
+    let place = Place::sqlite();
+    let settings = [
+        ("BACKUP__TO", "backups"),
+        ("BACKUP__EVERY", "1s"),
+        ("BACKUP__KEEP", "2"),
+        ("STORE__CHECK_INTERVAL", "1s"),
+        ADDRESS[0],
+    ];
+    let server = place.serve_set(&settings);
+    fill(&server).await;
+    let before = seen(&server).await;
+    let made = |n: f64| {
+        move |it: &BTreeMap<String, f64>| it["gatehouse_backups_total{outcome=\"ok\"}"] >= n
+    };
+    let n_now =
+        figures(&server, "gatehouse_backup").await["gatehouse_backups_total{outcome=\"ok\"}"];
+    until_figures(&server, "gatehouse_backup", made(n_now + 3.0)).await;
+    let shown = figures(&server, "gatehouse_backup").await;
+    assert_eq!(shown["gatehouse_backup_last_failed"], 0.0);
+    assert_eq!(shown["gatehouse_backups_total{outcome=\"failed\"}"], 0.0);
+    assert!(shown["gatehouse_backup_last_success_timestamp_seconds"] > 1.7e9);
+    assert!(shown["gatehouse_backup_size_bytes"] > 4096.0);
+    assert!(shown["gatehouse_backup_duration_seconds"] > 0.0);
+    let is_sound =
+        |it: &BTreeMap<String, f64>| it["gatehouse_store_checks_total{outcome=\"sound\"}"] >= 1.0;
+    until_figures(&server, "gatehouse_store_check", is_sound).await;
+    let shown = figures(&server, "gatehouse_store_check").await;
+    assert_eq!(shown["gatehouse_store_check_damaged"], 0.0);
+    assert!(shown["gatehouse_store_check_timestamp_seconds"] > 1.7e9);
+    server.terminate();
+    assert!(server.wait().success());
+
+    let entries = std::fs::read_dir(place.path("backups")).unwrap().flatten();
+    let mut backups: Vec<_> = entries.map(|it| it.path()).collect();
+    backups.sort();
+    assert_eq!(backups.len(), 2, "{backups:?}");
+    let newest = backups.pop().unwrap();
+    let restored = place.run(&["restore", "--from", newest.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", said(&restored));
+    let server = place.serve_set(&ADDRESS);
+    assert_eq!(seen(&server).await, before);
+    assert!(!place.log().contains("ERROR"), "{}", place.log());
+}
+
+/// Waits until the figures of a server are so.
+async fn until_figures(
+    server: &Server,
+    name: &str,
+    are_so: impl Fn(&BTreeMap<String, f64>) -> bool,
+) {
+    let began = std::time::Instant::now();
+    while !are_so(&figures(server, name).await) {
+        assert!(began.elapsed() < WAIT_LIMIT, "waited in vain");
+    }
+}
+
+#[test]
+fn a_schedule_needs_an_embedded_store_and_a_place() {
+    let place = Place::sqlite();
+    for (settings, words) in [
+        (&[("GATEHOUSE_BACKUP__EVERY", "1h")][..], "backup.to is not"),
+        (
+            &[
+                ("GATEHOUSE_BACKUP__TO", "backups"),
+                ("GATEHOUSE_DATABASE_URL", "postgres://u:s3cret@db/x"),
+            ],
+            "pg_dump",
+        ),
+    ] {
+        let output = place.command(&["serve"]).envs(settings.iter().copied()).output().unwrap();
+        let shown = said(&output);
+        assert!(output.status.code() == Some(1) && shown.contains(words), "{shown}");
+        assert!(!shown.contains("s3cret") && !place.path("backups").exists());
+    }
 }
 
 #[tokio::test]

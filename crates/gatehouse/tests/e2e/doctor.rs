@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::process::*;
 use reqwest::Method;
 
@@ -61,7 +64,8 @@ async fn a_doctor_notices_a_clock_that_is_behind_its_own_store() {
         let healthy = said(&place.run(&["doctor"]));
         assert!(healthy.contains("the clock agrees"), "{healthy}");
         drop(server);
-        let sql = "UPDATE counter SET latest_at = latest_at + 3600000";
+        let sql = "UPDATE counter SET latest_at = latest_at + 3600000; \
+                   UPDATE access SET created_at = created_at + 3600000";
         match &place.database_url {
             Some(url) => gatehouse_testing::execute(url, sql).await,
             None => {
@@ -109,6 +113,61 @@ fn a_doctor_says_what_to_do_about_a_damaged_store() {
         "{}",
         said(&output)
     );
+}
+
+/// The files of the data directory with what is in them, without the empty log that a look may leave.
+fn files(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = std::fs::read_dir(place.path("gatehouse-data")).unwrap().flatten();
+    let files = entries.map(|it| (it.path(), std::fs::read(it.path()).unwrap_or_default()));
+    let is_left = |path: &PathBuf, bytes: &[u8]| {
+        path.ends_with("gatehouse.db-shm") || path.ends_with("gatehouse.db-wal") && bytes.is_empty()
+    };
+    files.filter(|(path, bytes)| !is_left(path, bytes)).collect()
+}
+
+#[tokio::test]
+async fn a_doctor_finds_every_kind_of_damage_and_changes_nothing() {
+    let place = Place::sqlite();
+    let server = place.serve();
+    for nth in 0..50 {
+        let body = format!(r#"{{"contractId": "payg", "username": "device-{nth}"}}"#);
+        assert_eq!(server.json(Method::POST, "/acme/access", Some(&body)).await.0, 201);
+    }
+    server.terminate();
+    assert!(server.wait().success());
+    let healthy = place.run(&["doctor", "--deep"]);
+    assert!(healthy.status.success(), "{}", said(&healthy));
+    assert!(said(&healthy).contains("gatehouse.db is sound"), "{}", said(&healthy));
+
+    let database = place.path("gatehouse-data/gatehouse.db");
+    let whole = std::fs::read(&database).unwrap();
+    let mut flipped = whole.clone();
+    // The number of cells in every page but the first: rows are gone from all of them.
+    for page in flipped.chunks_mut(4096).skip(1) {
+        page[4] ^= 1;
+    }
+    for (bytes, words, is_quick) in [
+        (Some(&whole[..whole.len() / 2]), "a part of it is missing", true),
+        (Some(&vec![0; whole.len()]), "there are zeros", true),
+        (Some(&flipped), "finding", false),
+        (Some(b""), "is empty, but there are keys beside it", true),
+        (None, "there is no file", true),
+    ] {
+        match bytes {
+            Some(bytes) => std::fs::write(&database, bytes).unwrap(),
+            None => std::fs::remove_file(&database).unwrap(),
+        }
+        let before = files(&place);
+        for (arguments, finds) in [(&["doctor"][..], is_quick), (&["doctor", "--deep"], true)] {
+            let output = place.run(arguments);
+            let shown = said(&output);
+            assert!(!shown.contains("panicked"), "{shown}");
+            assert!(!finds || output.status.code() == Some(1), "{words}: {shown}");
+            assert!(!finds || shown.contains(words), "{words}: {shown}");
+            assert!(!finds || shown.contains("`gatehouse restore --from BACKUP`"), "{shown}");
+            assert_eq!(files(&place), before, "{words}: nothing changes");
+        }
+    }
 }
 
 /// A wrong counter can't come about by itself, so it is put there by hand.

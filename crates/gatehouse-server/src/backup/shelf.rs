@@ -1,0 +1,106 @@
+//! A directory of backups, each named by its time in UTC: which there are, when the next is due, and which can go.
+//!
+//! The directory alone says so, not the server's memory: a server that was restarted goes on as if it had not been.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gatehouse_core::Timestamp;
+
+use super::{BackupError, make_directory, of, remove};
+use crate::config::DATABASE_FILE;
+
+/// A backup by its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) time: Timestamp,
+    pub(crate) path: PathBuf,
+}
+
+/// A directory of backups.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelf(PathBuf);
+
+impl Shelf {
+    pub(crate) fn new(directory: &Path) -> Self {
+        Self(directory.to_owned())
+    }
+
+    /// Where a backup of this time goes. The directory is made where it isn't there yet.
+    pub(crate) fn place_for(&self, time: Timestamp) -> Result<PathBuf, BackupError> {
+        make_directory(&self.0)?;
+        Ok(self.0.join(name_of(time)))
+    }
+
+    /// The backups that were made and checked, the oldest first. A directory that isn't there has none.
+    pub(crate) fn backups(&self) -> Result<Vec<Kept>, BackupError> {
+        let (mut backups, _) = self.look()?;
+        backups.sort_by_key(|it| it.time);
+        Ok(backups)
+    }
+
+    /// How long it is until the next backup is due. One that lies in the future doesn't count: the clock was set back.
+    pub(crate) fn due_in(&self, now: Timestamp, every: Duration) -> Result<Duration, BackupError> {
+        let backups = self.backups()?;
+        let newest = backups.iter().rev().find(|it| it.time <= now);
+        let age = newest.map(|it| now.as_millisecond() - it.time.as_millisecond());
+        let age = age.map(|it| Duration::from_millis(it.unsigned_abs()));
+        Ok(age.map_or(Duration::ZERO, |age| every.saturating_sub(age)))
+    }
+
+    /// Removes the oldest backups beyond `keep`, but never the one that was `made` last, which is older than others where
+    /// the clock was set back. Tells what could not be removed.
+    pub(crate) fn remove_old(&self, keep: u64, made: &Path) -> Result<Vec<PathBuf>, BackupError> {
+        let others = self.backups()?.into_iter().map(|it| it.path).filter(|path| path != made);
+        let others: Vec<_> = others.collect();
+        let keep_others = usize::try_from(keep).unwrap_or(usize::MAX).saturating_sub(1);
+        let n_old = others.len().saturating_sub(keep_others);
+        Ok(others.into_iter().take(n_old).filter(|path| !remove(path, true)).collect())
+    }
+
+    /// Removes what is left of backups that were cut off; tells what could not be removed.
+    pub(crate) fn remove_unfinished(&self) -> Result<Vec<PathBuf>, BackupError> {
+        let (_, unfinished) = self.look()?;
+        Ok(unfinished.into_iter().filter(|path| !remove(path, true)).collect())
+    }
+
+    /// Whole backups, and directories of some that were cut off.
+    fn look(&self) -> Result<(Vec<Kept>, Vec<PathBuf>), BackupError> {
+        let (mut whole, mut unfinished) = (Vec::new(), Vec::new());
+        let entries = match fs::read_dir(&self.0) {
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                return Ok((whole, unfinished));
+            }
+            other => other.map_err(of(&self.0))?,
+        };
+        for entry in entries {
+            let path = entry.map_err(of(&self.0))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            match time_of(&name) {
+                Some(time) if path.join(DATABASE_FILE).is_file() => whole.push(Kept { time, path }),
+                Some(_) if path.is_dir() => unfinished.push(path),
+                _ => {}
+            }
+        }
+        Ok((whole, unfinished))
+    }
+}
+
+/// The time as a name that sorts by it, and that every file system takes: `20261117T093000Z`.
+pub(crate) fn name_of(time: Timestamp) -> String {
+    let shown = time.to_string();
+    let seconds = shown.split('.').next().unwrap_or_default();
+    format!("{}Z", seconds.replace(['-', ':'], ""))
+}
+
+fn time_of(name: &str) -> Option<Timestamp> {
+    let is_digits = |it: &str| it.bytes().all(|byte| byte.is_ascii_digit());
+    let (date, time) = name.strip_suffix('Z')?.split_once('T')?;
+    if date.len() != 8 || time.len() != 6 || !is_digits(date) || !is_digits(time) {
+        return None;
+    }
+    let (year, month, day) = (&date[..4], &date[4..6], &date[6..]);
+    let (hour, minute, second) = (&time[..2], &time[2..4], &time[4..]);
+    format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z").parse().ok()
+}

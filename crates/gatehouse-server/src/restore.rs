@@ -1,0 +1,207 @@
+//! Putting a backup in the place of the embedded store.
+//!
+//! The backup is checked, then copied into the data directory beside the store (`swap`), and the copy is opened with its
+//! master key. Only then the store that was there is moved aside, and the copy takes its place. Nothing of the old store is
+//! deleted. Cut off before that, the old store is as it was; cut off later, no server starts until the restore is run again
+//! and finished.
+
+mod swap;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use futures_util::future::BoxFuture;
+use gatehouse_store::{Clock, Damage, Integrity, Store, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::backup::shelf::name_of;
+use crate::backup::{BackupError, check, make_directory, shelf::Shelf};
+use crate::config::{Config, DATABASE_FILE};
+use crate::keys::{self, KeysError};
+use crate::serve::hold;
+use crate::transfer::{Left, refuse_left};
+use swap::{Plan, Swap};
+
+/// Why a backup was not restored. It says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The settings name PostgreSQL.
+    #[error(
+        "this restores the embedded store, and the settings name a PostgreSQL database: restore that with \
+         pg_restore, as docs/operating.md says"
+    )]
+    Postgres,
+    /// The backup isn't there.
+    #[error("there is no directory {}: give the directory of a backup", .0.display())]
+    NoDirectory(PathBuf),
+    /// The directory is something else.
+    #[error("{} is no backup, because there is no {DATABASE_FILE} in it{hint}", path.display())]
+    NoBackup {
+        /// Which.
+        path: PathBuf,
+        /// What it may be instead.
+        hint: String,
+    },
+    /// The backup is what it would replace.
+    #[error(
+        "{} is the data directory itself: give the directory of a backup with --from, and the data \
+         directory with --data-dir",
+        .0.display()
+    )]
+    Itself(PathBuf),
+    /// The store is elsewhere now.
+    #[error(transparent)]
+    Left(#[from] Left),
+    /// A server would go on writing to the files that are moved.
+    #[error("another gatehouse uses the data directory {}: stop it, then restore", .0.display())]
+    InUse(PathBuf),
+    /// The backup isn't whole.
+    #[error("{} is damaged, so nothing was changed; try an older backup. Found: {damage}", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What was found.
+        damage: Damage,
+    },
+    /// The backup can't be looked at.
+    #[error("{} could not be checked, so nothing was changed: {why}", path.display())]
+    Unchecked {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The backup can't be used by this program.
+    #[error("the backup can't be used, so nothing was changed: {}", .0.explained())]
+    Store(#[from] StoreError),
+    /// The master key is another.
+    #[error("the backup can't be used without its master key, so nothing was changed: {0}")]
+    Keys(#[from] KeysError),
+    /// A file can't be read or written.
+    #[error(transparent)]
+    File(#[from] BackupError),
+}
+
+/// A restore that was cut off.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a restore into this data directory was cut off, as {} shows: finish it with `gatehouse restore --from \
+     BACKUP`, with the same backup",
+    .0.display()
+)]
+pub struct Unfinished(PathBuf);
+
+/// A backup that was restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Where the store is that was there before, if there was one.
+    pub replaced: Option<PathBuf>,
+    /// Whether this finished an earlier restore of the same backup.
+    pub is_continued: bool,
+}
+
+/// Refuses settings whose data directory a restore has left half-way.
+pub fn refuse_unfinished(config: &Config) -> Result<(), Unfinished> {
+    if config.database_url.is_some() {
+        return Ok(());
+    }
+    swap::unfinished(&config.data_dir).map_or(Ok(()), |path| Err(Unfinished(path)))
+}
+
+/// Checks the backup in `from` and puts it in the place of the store in the settings' data directory.
+pub fn restore<'a>(
+    config: &'a Config,
+    from: &'a Path,
+    clock: Clock,
+) -> BoxFuture<'a, Result<Restored, RestoreError>> {
+    Box::pin(async move {
+        if config.database_url.is_some() {
+            return Err(RestoreError::Postgres);
+        }
+        refuse_left(config)?;
+        let data_dir = &config.data_dir;
+        let from = recognised(from, data_dir)?;
+        checked(&from.join(DATABASE_FILE)).await?;
+        make_directory(data_dir)?;
+        let held =
+            hold(data_dir).map_err(|cause| BackupError::File { path: data_dir.clone(), cause })?;
+        let _lock = held.ok_or_else(|| RestoreError::InUse(data_dir.clone()))?;
+        let mut go_on = || Ok(());
+        let mut swap = Swap::new(data_dir, &mut go_on);
+        if let Some(plan) = swap.finish()?
+            && plan.from == from
+        {
+            return Ok(restored(data_dir, &plan, true));
+        }
+        let staging = swap.copy(&from)?;
+        if let Err(why) = fits(config, &staging, clock.clone()).await {
+            swap.give_up();
+            return Err(why);
+        }
+        let plan = swap.commit(&from, &name_of(clock.now()))?;
+        Ok(restored(data_dir, &plan, false))
+    })
+}
+
+fn restored(data_dir: &Path, plan: &Plan, is_continued: bool) -> Restored {
+    let replaced = Some(data_dir.join(&plan.replaced)).filter(|it| it.is_dir());
+    Restored { replaced, is_continued }
+}
+
+/// The whole path of a backup, if it looks like one.
+fn recognised(from: &Path, data_dir: &Path) -> Result<PathBuf, RestoreError> {
+    let failed = |cause: io::Error| match cause.kind() {
+        io::ErrorKind::NotFound => RestoreError::NoDirectory(from.to_owned()),
+        _ => BackupError::File { path: from.to_owned(), cause }.into(),
+    };
+    let whole = from.canonicalize().map_err(failed)?;
+    if !whole.is_dir() {
+        return Err(RestoreError::NoDirectory(from.to_owned()));
+    }
+    if data_dir.canonicalize().is_ok_and(|it| it == whole) {
+        return Err(RestoreError::Itself(from.to_owned()));
+    }
+    if whole.join(DATABASE_FILE).is_file() {
+        return Ok(whole);
+    }
+    let backups = Shelf::new(&whole).backups()?;
+    let hint = backups
+        .last()
+        .map(|newest| format!(": it holds backups, the newest of them {}", newest.path.display()));
+    Err(RestoreError::NoBackup { path: from.to_owned(), hint: hint.unwrap_or_default() })
+}
+
+/// Refuses a backup with a page that is damaged.
+async fn checked(file: &Path) -> Result<(), RestoreError> {
+    let path = file.to_owned();
+    match check(file, &CancellationToken::new()).await {
+        Integrity::Sound => Ok(()),
+        Integrity::Damaged(damage) => Err(RestoreError::Damaged { path, damage }),
+        Integrity::Absent(what) => Err(RestoreError::Damaged { path, damage: Damage::new(what) }),
+        Integrity::Unchecked(why) => Err(RestoreError::Unchecked { path, why }),
+        Integrity::Interrupted | Integrity::NotApplicable => {
+            Err(RestoreError::Unchecked { path, why: "the check was stopped".into() })
+        }
+    }
+}
+
+/// Whether a server of this program can use the copy, and has the master keys that it was written with: those of the
+/// settings, those in the backup, or those that lie in the data directory already.
+async fn fits(config: &Config, staging: &Path, clock: Clock) -> Result<(), RestoreError> {
+    let file = staging.join(DATABASE_FILE);
+    let store = Store::attach_sqlite(&file, clock).await?.ok_or_else(|| {
+        let damage = Damage::new("there is no store in it");
+        RestoreError::Damaged { path: file.clone(), damage }
+    })?;
+    let key_dir = match keys::lies_in(staging) {
+        true => staging.to_owned(),
+        false => config.data_dir.clone(),
+    };
+    let beside = Config { data_dir: key_dir, ..config.clone() };
+    let fits = keys::kept_master_keys(&beside, &store).await.map(drop);
+    store.close().await;
+    Ok(fits?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use super::*;
+use crate::work::tests::{apps, at};
+
+/// A service on the embedded store, its directory, and backups every hour of which two are kept.
+async fn set_up(test: &str) -> (App, tempfile::TempDir, Backups) {
+    let (_, app, dir) = apps(test).await.swap_remove(0);
+    let dir = dir.unwrap();
+    std::fs::write(dir.path().join("master.key"), "a key").unwrap();
+    let backups = backups(dir.path());
+    (app, dir, backups)
+}
+
+fn backups(dir: &std::path::Path) -> Backups {
+    let every = Duration::from_secs(3600);
+    let schedule = BackupSchedule { to: dir.join("backups"), every, keep: 2 };
+    Backups::new(schedule, dir.to_owned())
+}
+
+fn names(dir: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir.join("backups")).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
+    let (app, dir, backups) = set_up("backups_are_made").await;
+    let go_on = CancellationToken::new();
+    let step = async |backups: &Backups| backups.step(&app, &go_on, &mut None).await;
+    app.clock.set(at("2026-11-17T09:30:00Z"));
+    assert_eq!(step(&backups).await, Duration::from_secs(3600));
+    assert_eq!(names(dir.path()), ["20261117T093000Z"]);
+    let made = dir.path().join("backups/20261117T093000Z");
+    assert_eq!(std::fs::read_dir(&made).unwrap().count(), 2, "the store and the key");
+    assert_eq!(backups.meter.last_success.get(), 1_794_907_800.0);
+    assert!(backups.meter.bytes.get() > 4096 && backups.meter.duration.get() > 0.0);
+
+    // The directory decides, also after a restart.
+    let again = self::backups(dir.path());
+    assert_eq!(again.meter.last_success.get(), 1_794_907_800.0);
+    app.clock.set(at("2026-11-17T10:29:00Z"));
+    assert_eq!(step(&again).await, Duration::from_secs(60));
+    for time in ["2026-11-17T10:30:00Z", "2026-11-17T11:30:01Z"] {
+        app.clock.set(at(time));
+        step(&again).await;
+    }
+    assert_eq!(names(dir.path()), ["20261117T103000Z", "20261117T113001Z"]);
+    assert_eq!(again.meter.total.with_label_values(&["ok"]).get(), 2);
+
+    // A clock that was set back doesn't keep backups from being made, nor has them made all the time.
+    app.clock.set(at("2026-11-01T00:00:00Z"));
+    step(&again).await;
+    assert_eq!(names(dir.path()), ["20261101T000000Z", "20261117T113001Z"]);
+    app.clock.set(at("2026-11-01T00:59:00Z"));
+    assert_eq!(step(&again).await, Duration::from_secs(60));
+}
+
+#[tokio::test]
+async fn a_backup_that_fails_is_told_and_made_later() {
+    let (app, dir, backups) = set_up("a_backup_that_fails").await;
+    let (go_on, mut failed_at) = (CancellationToken::new(), None);
+    std::fs::write(dir.path().join("backups"), "in the way").unwrap();
+    let wait = backups.step(&app, &go_on, &mut failed_at).await;
+    assert_eq!((wait, backups.meter.last_failed.get()), (Duration::from_secs(3600), 1));
+    assert_eq!(backups.meter.total.with_label_values(&["failed"]).get(), 1);
+    std::fs::remove_file(dir.path().join("backups")).unwrap();
+    let wait = backups.step(&app, &go_on, &mut failed_at).await;
+    assert!(!wait.is_zero() && !dir.path().join("backups").exists(), "not at once");
+    backups.step(&app, &go_on, &mut None).await;
+    assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 0));
+}
+
+#[tokio::test]
+async fn what_was_cut_off_is_no_backup_and_goes() {
+    let (app, dir, backups) = set_up("what_was_cut_off").await;
+    app.clock.set(at("2026-11-17T09:30:00Z"));
+    let stopped = CancellationToken::new();
+    stopped.cancel();
+    backups.step(&app, &stopped, &mut None).await;
+    assert_eq!(names(dir.path()), Vec::<String>::new(), "the server stops, and nothing is left");
+    assert_eq!(backups.meter.last_failed.get(), 0, "that is no failure");
+
+    // As a loss of power leaves them; the others are not ours.
+    let shelf = dir.path().join("backups");
+    for (name, file) in [
+        ("20261117T093000Z", "unfinished"),
+        ("20261117T080000Z", "master.key"),
+        ("20261117T070000Z", "notes.txt"),
+        ("my-own", "unfinished"),
+    ] {
+        std::fs::create_dir(shelf.join(name)).unwrap();
+        std::fs::write(shelf.join(name).join(file), "x").unwrap();
+    }
+    backups.step(&app, &CancellationToken::new(), &mut None).await;
+    assert_eq!(names(dir.path()), ["20261117T070000Z", "20261117T093000Z", "my-own"]);
+    assert!(shelf.join("20261117T093000Z/gatehouse.db").is_file());
+}
+
+#[tokio::test]
+async fn a_damaged_store_gives_no_backup_and_takes_none_away() {
+    let (app, dir, backups) = set_up("a_damaged_store_gives_no_backup").await;
+    app.clock.set(at("2026-11-17T09:30:00Z"));
+    let go_on = CancellationToken::new();
+    backups.step(&app, &go_on, &mut None).await;
+    let harm = "UPDATE counter SET total = 7 WHERE kind = 'tenant'";
+    let database = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
+    database.execute_batch(harm).unwrap();
+    app.clock.set(at("2026-11-17T10:30:00Z"));
+    backups.step(&app, &go_on, &mut None).await;
+    assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 1));
+    assert_eq!(backups.meter.last_success.get(), 1_794_907_800.0, "the last good one");
+}

@@ -1,0 +1,102 @@
+//! Checks of the embedded store while the server serves: every page, every so often.
+
+use std::time::{Duration, Instant};
+
+use gatehouse_store::Integrity;
+use prometheus::core::Collector;
+use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
+use tokio_util::sync::CancellationToken;
+
+use super::SOUND;
+use crate::app::App;
+
+/// Longest wait before the first check: a server that is restarted often is checked all the same.
+const FIRST_MAX: Duration = Duration::from_secs(60);
+
+/// The checks of a server.
+pub(crate) struct Checks {
+    every: Duration,
+    total: IntCounterVec,
+    last: Gauge,
+    damaged: IntGauge,
+    duration: Gauge,
+}
+
+impl Checks {
+    pub(crate) fn new(every: Duration) -> Self {
+        let total = Opts::new("gatehouse_store_checks_total", "Checks of every page of the store");
+        let total = IntCounterVec::new(total, &["outcome"]).expect(SOUND);
+        for outcome in ["sound", "damaged", "failed"] {
+            total.with_label_values(&[outcome]);
+        }
+        let gauge = |name, help| Gauge::new(name, help).expect(SOUND);
+        let last = gauge(
+            "gatehouse_store_check_timestamp_seconds",
+            "When the last check of every page of the store ended; 0 before the first",
+        );
+        let damaged = "gatehouse_store_check_damaged";
+        let damaged = IntGauge::new(damaged, "1 where the last check has found damage");
+        let duration =
+            gauge("gatehouse_store_check_duration_seconds", "How long the last check took");
+        Self { every, total, last, damaged: damaged.expect(SOUND), duration }
+    }
+
+    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
+        vec![
+            Box::new(self.total.clone()),
+            Box::new(self.last.clone()),
+            Box::new(self.damaged.clone()),
+            Box::new(self.duration.clone()),
+        ]
+    }
+
+    /// Checks the store again and again, until the server stops.
+    pub(super) async fn keep(&self, app: &App, stopping: &CancellationToken) {
+        let mut wait = self.every.min(FIRST_MAX);
+        loop {
+            tokio::select! {
+                () = stopping.cancelled() => return,
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.check_one(app, stopping).await;
+            wait = self.every;
+        }
+    }
+
+    async fn check_one(&self, app: &App, stopping: &CancellationToken) {
+        let began = Instant::now();
+        let outcome = app.store.check_fully(stopping).await;
+        let seconds = began.elapsed().as_secs_f64();
+        let word = match &outcome {
+            Integrity::Sound => {
+                tracing::info!(seconds, "every page of the store was checked and is sound");
+                "sound"
+            }
+            Integrity::Damaged(damage) => {
+                tracing::error!(
+                    seconds, found = %damage,
+                    "the store is damaged: stop the server and restore a backup with `gatehouse restore --from BACKUP`"
+                );
+                "damaged"
+            }
+            Integrity::Absent(what) => {
+                tracing::error!(%what, "the store is gone: restore a backup with `gatehouse restore --from BACKUP`");
+                "damaged"
+            }
+            Integrity::Unchecked(why) => {
+                tracing::warn!(%why, "the store could not be checked; it is tried again");
+                "failed"
+            }
+            Integrity::Interrupted | Integrity::NotApplicable => return,
+        };
+        self.total.with_label_values(&[word]).inc();
+        if word != "failed" {
+            self.damaged.set((word == "damaged").into());
+            self.duration.set(seconds);
+            self.last.set(app.now().as_second() as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
