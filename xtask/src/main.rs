@@ -125,7 +125,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
-    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
+    // Those that only a part of all machines can run, and that say so.
+    let with_ignored: &[&str] = if long { &["--", "--include-ignored"] } else { &[] };
+    let of_programs = [&rust_tests[..], &["--test", "e2e"], with_ignored].concat();
     let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
     let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();

@@ -1,6 +1,6 @@
 //! What a disk has of one file, beside what everyone sees of it.
 
-use crate::seeded::Seeded;
+use gatehouse_testing::Dice;
 
 /// As much as a disk writes whole or not at all.
 const SECTOR: usize = 512;
@@ -38,24 +38,24 @@ impl Image {
     }
 
     /// Of what was done some is on the disk, and the rest never will be.
-    pub(crate) fn fail_to_flush(&mut self, seeded: &mut Seeded) {
+    pub(crate) fn fail_to_flush(&mut self, dice: &mut Dice) {
         let durable = self.durable.get_or_insert_default();
         for change in self.pending.drain(..) {
-            if seeded.once_in(2) {
+            if dice.roll(2) == 0 {
                 change.apply_to(durable);
             }
         }
     }
 
     /// The file after a power cut: some of what was not flushed is there, torn or whole, whatever came before it.
-    pub(crate) fn after_power_cut(&self, seeded: &mut Seeded) -> Option<Vec<u8>> {
-        let is_there = self.durable.is_some() || (!self.pending.is_empty() && seeded.once_in(2));
+    pub(crate) fn after_power_cut(&self, dice: &mut Dice) -> Option<Vec<u8>> {
+        let is_there = self.durable.is_some() || (!self.pending.is_empty() && dice.roll(2) == 0);
         let mut found = is_there.then(|| self.durable.clone().unwrap_or_default())?;
         for change in &self.pending {
-            match seeded.below(3) {
+            match dice.roll(3) {
                 0 => {}
                 1 => change.apply_to(&mut found),
-                _ => change.apply_torn(&mut found, seeded),
+                _ => change.apply_torn(&mut found, dice),
             }
         }
         Some(found)
@@ -80,13 +80,13 @@ impl Change {
     }
 
     /// Some of its sectors happen.
-    fn apply_torn(&self, file: &mut Vec<u8>, seeded: &mut Seeded) {
+    fn apply_torn(&self, file: &mut Vec<u8>, dice: &mut Dice) {
         let Self::Write { offset, bytes } = self else { return };
         let (mut at, end) = (*offset, offset + bytes.len());
         while at < end {
             // Sectors are those of the disk, not of the write.
             let next = ((at / SECTOR + 1) * SECTOR).min(end);
-            if seeded.once_in(2) {
+            if dice.roll(2) == 0 {
                 put(file, at, &bytes[at - offset..next - offset]);
             }
             at = next;
@@ -116,8 +116,8 @@ mod tests {
         image.change(write(0, b"abc"));
         image.flush();
         image.change(write(3, b"def"));
-        let mut seeded = Seeded::new(1);
-        let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut seeded)).collect();
+        let mut dice = Dice(1);
+        let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut dice)).collect();
         assert_eq!(found.len(), 50, "the file is there");
         assert!(found.iter().all(|file| file.starts_with(b"abc")));
         assert!(
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn a_flush_that_fails_loses_what_a_later_one_does_not_bring_back() {
-        let mut seeded = Seeded::new(2);
+        let mut dice = Dice(2);
         let lost = (0..50).filter(|_| {
             let mut image = Image::of(Some(b"old".to_vec()));
             image.change(write(0, b"new"));
-            image.fail_to_flush(&mut seeded);
+            image.fail_to_flush(&mut dice);
             image.flush();
             image.after_reading_anew().is_some_and(|file| file == b"old")
         });
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn a_write_is_torn_where_sectors_end() {
-        let (image, mut seeded) = (vec![0; 3 * SECTOR], Seeded::new(3));
+        let (image, mut dice) = (vec![0; 3 * SECTOR], Dice(3));
         let change = write(100, &vec![1; 2 * SECTOR]);
         for _ in 0..50 {
             let mut torn = image.clone();
-            change.apply_torn(&mut torn, &mut seeded);
+            change.apply_torn(&mut torn, &mut dice);
             for sector in torn.chunks(SECTOR) {
                 let n_ones = sector.iter().filter(|byte| **byte == 1).count();
                 assert!([0, 100, SECTOR - 100, SECTOR].contains(&n_ones), "{n_ones}");

@@ -12,16 +12,15 @@
 
 mod image;
 mod plan;
-mod seeded;
 mod vfs;
 
 pub use plan::{Call, Failure, Plan};
-pub use seeded::Seeded;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gatehouse_testing::Dice;
 use image::Image;
 
 /// A disk. It lives as long as the process, because SQLite may ask for it at any time.
@@ -33,7 +32,7 @@ pub struct Disk {
 pub(crate) struct State {
     pub(crate) files: BTreeMap<PathBuf, Image>,
     plan: Option<Plan>,
-    seeded: Seeded,
+    dice: Dice,
     /// Every call so far, in order.
     calls: Vec<Call>,
     /// Whether the plan's call has come.
@@ -64,13 +63,13 @@ impl State {
         Fate::Fails(plan.failure)
     }
 
-    pub(crate) fn seeded(&mut self) -> &mut Seeded {
-        &mut self.seeded
+    pub(crate) fn dice(&mut self) -> &mut Dice {
+        &mut self.dice
     }
 
     /// The files, and what chance decides about them.
-    pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut Seeded)> {
-        Some((self.files.get_mut(path)?, &mut self.seeded))
+    pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut Dice)> {
+        Some((self.files.get_mut(path)?, &mut self.dice))
     }
 }
 
@@ -80,7 +79,7 @@ impl Disk {
         let state = State {
             files: BTreeMap::new(),
             plan: None,
-            seeded: Seeded::new(seed),
+            dice: Dice(seed),
             calls: Vec::new(),
             has_failed: false,
             is_off: false,
@@ -117,7 +116,7 @@ impl Disk {
     /// Writes the files as somebody finds them who cuts the power now, in another directory: what was flushed, and of all
     /// else a part that chance decides.
     pub fn after_power_cut(&self, directory: &Path) -> std::io::Result<()> {
-        self.write_out(directory, |image, seeded| image.after_power_cut(seeded))
+        self.write_out(directory, |image, dice| image.after_power_cut(dice))
     }
 
     /// Writes the files as somebody finds them whose system has had time to write, and has forgotten what it kept in
@@ -129,12 +128,12 @@ impl Disk {
     fn write_out(
         &self,
         directory: &Path,
-        found: impl Fn(&Image, &mut Seeded) -> Option<Vec<u8>>,
+        found: impl Fn(&Image, &mut Dice) -> Option<Vec<u8>>,
     ) -> std::io::Result<()> {
         let mut state = self.state();
-        let State { files, seeded, .. } = &mut *state;
+        let State { files, dice, .. } = &mut *state;
         for (path, image) in files {
-            if let (Some(name), Some(bytes)) = (path.file_name(), found(image, seeded)) {
+            if let (Some(name), Some(bytes)) = (path.file_name(), found(image, dice)) {
                 std::fs::write(directory.join(name), bytes)?;
             }
         }
@@ -144,7 +143,7 @@ impl Disk {
     /// The same disk as the next process finds it, well again, with its files in another directory: what the system keeps
     /// in memory is kept, also what a failed flush has lost.
     pub fn for_next_process(&self, directory: &Path) -> std::io::Result<&'static Self> {
-        let next = Self::new(self.state().seeded.draw());
+        let next = Self::new(self.state().dice.roll(u64::MAX));
         for (path, image) in &self.state().files {
             let Some(name) = path.file_name() else { continue };
             let there = directory.join(name);

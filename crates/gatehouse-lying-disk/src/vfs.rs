@@ -228,7 +228,7 @@ unsafe extern "C" fn write(
             Fate::Done => (n_bytes, SQLITE_OK),
             Fate::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
             Fate::Fails(failure) => {
-                let n_written = state.seeded().below(n_bytes as usize) as c_int;
+                let n_written = state.dice().roll(n_bytes as u64) as c_int;
                 (n_written, code(failure, SQLITE_IOERR_WRITE))
             }
         };
@@ -270,7 +270,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
     let Some(path) = &it.path else { return SQLITE_OK };
     let mut state = it.disk.state();
     let fate = state.meet(Call::Flush);
-    let Some((image, seeded)) = state.file(path) else { return SQLITE_OK };
+    let Some((image, dice)) = state.file(path) else { return SQLITE_OK };
     match fate {
         Fate::Done => {
             image.flush();
@@ -279,7 +279,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
         Fate::Fails(Failure::PowerCut) => SQLITE_IOERR_FSYNC,
         // Whatever the reason, SQLite's Unix way tells the same.
         Fate::Fails(Failure::Io | Failure::Full) => {
-            image.fail_to_flush(seeded);
+            image.fail_to_flush(dice);
             SQLITE_IOERR_FSYNC
         }
     }

@@ -59,7 +59,7 @@ pub struct App {
     pub(crate) meter: Arc<WorkMeter>,
     /// Backups of the embedded store, where the settings ask for them.
     pub(crate) backups: Option<Arc<Backups>>,
-    /// Checks of the embedded store, where the settings ask for them.
+    /// Checks of the embedded store, where the server runs on it.
     pub(crate) checks: Option<Arc<Checks>>,
 }
 
@@ -96,8 +96,8 @@ impl App {
     pub fn with_store_care(mut self, config: &Config) -> Self {
         let backups = config.backup.schedule();
         self.backups = backups.map(|it| Arc::new(Backups::new(it, config.data_dir.clone())));
-        let interval = config.store.check_interval;
-        self.checks = interval.map(|it| Arc::new(Checks::new(it.get())));
+        let interval = config.store.check_interval.map(|it| it.get());
+        self.checks = (!self.store.is_shared()).then(|| Arc::new(Checks::new(interval)));
         self
     }
 

@@ -9,7 +9,7 @@ use crate::serve::open_store;
 /// A data directory with a store in it that knows this tenant, and its keys.
 async fn estate(dir: &Path, tenant: &str) -> Config {
     let config = Config { data_dir: dir.to_owned(), ..Config::default() };
-    let (store, _lock) = open_store(&config, Clock::machine()).await.unwrap();
+    let (store, _lock) = open_store(&config, Clock::machine(), false).await.unwrap();
     keys::open(&config, &store, None).await.unwrap();
     let time_zone = "UTC".parse().unwrap();
     let tenant = Tenant {
@@ -37,7 +37,7 @@ async fn backup(place: &Path, tenant: &str) -> PathBuf {
 
 /// The tenants of the store in a data directory, opened as a server does.
 async fn tenants(config: &Config) -> Result<Vec<String>, crate::serve::StartError> {
-    let (store, _lock) = open_store(config, Clock::machine()).await?;
+    let (store, _lock) = open_store(config, Clock::machine(), false).await?;
     keys::open(config, &store, None).await?;
     let tenants = store.every_tenant().await?;
     store.close().await;

@@ -1,8 +1,9 @@
-//! Checks of the embedded store while the server serves: every page, every so often.
+//! Checks of the embedded store while the server serves: every page, after an end that was not clean, after a read that
+//! failed, and every so often where the settings say so.
 
 use std::time::{Duration, Instant};
 
-use gatehouse_store::Integrity;
+use gatehouse_store::{Integrity, LastEnd};
 use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ const FIRST_MAX: Duration = Duration::from_secs(60);
 
 /// The checks of a server.
 pub(crate) struct Checks {
-    every: Duration,
+    every: Option<Duration>,
     total: IntCounterVec,
     last: Gauge,
     damaged: IntGauge,
@@ -23,7 +24,7 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    pub(crate) fn new(every: Duration) -> Self {
+    pub(crate) fn new(every: Option<Duration>) -> Self {
         let total = Opts::new("gatehouse_store_checks_total", "Checks of every page of the store");
         let total = IntCounterVec::new(total, &["outcome"]).expect(SOUND);
         for outcome in ["sound", "damaged", "failed"] {
@@ -50,13 +51,28 @@ impl Checks {
         ]
     }
 
-    /// Checks the store again and again, until the server stops.
+    /// Checks the store whenever there is a reason to, until the server stops.
     pub(super) async fn keep(&self, app: &App, stopping: &CancellationToken) {
-        let mut wait = self.every.min(FIRST_MAX);
+        let mut wait = match app.store.last_end() {
+            LastEnd::CutOff => Some(Duration::ZERO),
+            // Whatever there was to look at, the start has.
+            LastEnd::Clean | LastEnd::Beginning | LastEnd::DiskFailed(_) => {
+                self.every.map(|every| every.min(FIRST_MAX))
+            }
+        };
         loop {
+            let its_time = async {
+                match wait {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => std::future::pending().await,
+                }
+            };
+            // Where it is known to be damaged, another look at once tells nothing new.
+            let is_damaged = app.store.damage().is_some();
             tokio::select! {
                 () = stopping.cancelled() => return,
-                () = tokio::time::sleep(wait) => {}
+                () = its_time => {}
+                () = app.store.until_unreadable(), if !is_damaged => {}
             }
             self.check_one(app, stopping).await;
             wait = self.every;

@@ -1,5 +1,7 @@
 //! A disk that fails under a running server, and what a server makes of a store that is damaged or gone.
 
+mod failing;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -44,7 +46,7 @@ struct Told {
 /// Creates accesses, eight at a time, until the server is gone.
 async fn create_until_it_ends(server: &Server) -> Told {
     let mut told = Told::default();
-    for round in 0.. {
+    for round in 0..100_000 {
         let creations = (0..8).map(|n| async move {
             let username = format!("d{round}-{n}");
             let body = format!(r#"{{"contractId": "payg", "username": "{username}"}}"#);
@@ -75,10 +77,10 @@ async fn create_until_it_ends(server: &Server) -> Told {
             }
         }
         if !is_there {
-            break;
+            return told;
         }
     }
-    told
+    panic!("the disk has never failed");
 }
 
 #[tokio::test]
@@ -101,18 +103,23 @@ async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
     assert!(!output.status.success() && said(&output).contains("the disk failed"), "{output:?}");
 
     let server = place.serve();
-    for (username, must_be_there) in
-        told.done.iter().map(|it| (it, true)).chain(told.refused.iter().map(|it| (it, false)))
-    {
+    must_hold(&server, &told).await;
+    server.terminate();
+    assert!(server.wait().success());
+    let output = place.run(&["doctor", "--deep"]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// What was answered is there, and what was refused is not.
+async fn must_hold(server: &Server, told: &Told) {
+    let (done, refused) = (&told.done, &told.refused);
+    let all = done.iter().map(|it| (it, true)).chain(refused.iter().map(|it| (it, false)));
+    for (username, must_be_there) in all {
         let path = format!("/acme/access?username={username}");
         let (status, found) = server.json(Method::GET, &path, None).await;
         assert!(status == 200 || status == 206, "{status}: {found}");
         assert_eq!(found.as_array().unwrap().len(), usize::from(must_be_there), "{username}");
     }
-    server.terminate();
-    assert!(server.wait().success());
-    let output = place.run(&["doctor", "--deep"]);
-    assert!(output.status.success(), "{}", said(&output));
 }
 
 /// A place whose server has been used and has ended, with an access in its store.
@@ -221,4 +228,44 @@ async fn a_first_start_that_was_cut_off_goes_on() {
     fs::remove_file(database(&place)).unwrap();
     let _ = fs::remove_file(data.join("gatehouse.db-wal"));
     refused(&place);
+}
+
+/// A figure of the server's, once it isn't 0 any more.
+async fn figure(server: &Server, name: &str) -> String {
+    loop {
+        let shown = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
+        let line = shown.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        if !matches!(line.trim(), "" | "0") {
+            return line.trim().to_owned();
+        }
+        assert!(server.ask(Method::GET, "/-/live", None).await.status().is_success());
+    }
+}
+
+#[tokio::test]
+async fn after_a_kill_every_page_is_looked_at_while_the_server_serves() {
+    let place = used().await;
+    place.serve().kill();
+    let server = place.serve();
+    let name = r#"gatehouse_store_checks_total{outcome="sound"}"#;
+    assert_eq!(figure(&server, name).await, "1");
+    assert_eq!(server.json(Method::GET, "/-/ready", None).await.0, 200);
+    server.terminate();
+    assert!(server.wait().success());
+
+    // A page that no start looks at, and that the next kill has somebody look at.
+    let database = rusqlite::Connection::open(database(&place)).unwrap();
+    let sql = "SELECT rootpage - 1 FROM sqlite_schema WHERE name = 'access_device_name'";
+    let root: u64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(database);
+    let mut bytes = fs::read(self::database(&place)).unwrap();
+    let start = usize::try_from(root).unwrap() * 4096;
+    bytes[start..start + 4096].fill(0xff);
+    fs::write(self::database(&place), bytes).unwrap();
+    fs::write(place.path("gatehouse-data/gatehouse.db-mark"), "open\n").unwrap();
+    let server = place.serve_with(&[]);
+    assert_eq!(figure(&server, "gatehouse_store_check_damaged").await, "1");
+    let (status, problem) = server.json(Method::GET, "/-/ready", None).await;
+    assert_eq!(status, 503, "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("gatehouse restore"), "{problem}");
 }

@@ -4,7 +4,7 @@ use crate::work::tests::apps;
 #[tokio::test]
 async fn damage_is_found_shown_and_remembered() {
     let (_, app, dir) = apps("damage_is_found").await.swap_remove(0);
-    let (checks, go_on) = (Checks::new(Duration::from_secs(1)), CancellationToken::new());
+    let (checks, go_on) = (Checks::new(Some(Duration::from_secs(1))), CancellationToken::new());
     let counted = |outcome: &str| checks.total.with_label_values(&[outcome]).get();
     checks.check_one(&app, &go_on).await;
     assert_eq!((counted("sound"), checks.damaged.get()), (1, 0));
@@ -25,7 +25,7 @@ async fn damage_is_found_shown_and_remembered() {
 #[tokio::test]
 async fn nothing_is_checked_on_postgres() {
     let (_, app, _) = apps("nothing_is_checked").await.swap_remove(1);
-    let (checks, go_on) = (Checks::new(Duration::from_secs(1)), CancellationToken::new());
+    let (checks, go_on) = (Checks::new(Some(Duration::from_secs(1))), CancellationToken::new());
     checks.check_one(&app, &go_on).await;
     assert_eq!((checks.last.get(), app.store.damage()), (0.0, None));
 }
