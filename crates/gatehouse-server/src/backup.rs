@@ -69,7 +69,7 @@ pub(crate) fn of(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
 }
 
 /// Makes a backup in `to`, a directory that isn't there yet or is empty: of the store, and of the keys in its data
-/// directory. A failure leaves nothing behind.
+/// directory. A failure leaves nothing behind. Nothing of it runs on the threads that answer requests.
 pub fn make<'a>(
     store: &'a Store,
     data_dir: &'a Path,
@@ -77,32 +77,53 @@ pub fn make<'a>(
     stop: &'a CancellationToken,
 ) -> BoxFuture<'a, Result<Made, BackupError>> {
     Box::pin(async move {
-        let is_new = make_empty(to)?;
-        let made = fill(store, data_dir, to, stop).await;
-        if made.is_err() {
-            remove(to, is_new);
-        }
-        made
+        let (data_dir, to) = (data_dir.to_owned(), to.to_owned());
+        let directory = to.clone();
+        let (part, is_new) = apart(move || begin(&directory)).await?;
+        let copied = store.copy_to(&part, stop).await;
+        let stop = stop.clone();
+        apart(move || {
+            let made = match copied {
+                _ if stop.is_cancelled() => Err(BackupError::Stopped),
+                Ok(()) => finish(&data_dir, &to, &part, &stop),
+                Err(why) => Err(why.into()),
+            };
+            if made.is_err() {
+                remove(&to, is_new);
+            }
+            made
+        })
+        .await
     })
 }
 
-async fn fill(
-    store: &Store,
+/// Does what may take long on a thread for that.
+pub(crate) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
+) -> Result<T, BackupError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(StoreError::Unexpected("a backup panicked".into()).into()))
+}
+
+/// Makes the directory with an empty file for the copy; tells that file, and whether the directory is new.
+fn begin(to: &Path) -> Result<(PathBuf, bool), BackupError> {
+    let is_new = make_empty(to)?;
+    let part = to.join(UNFINISHED_FILE);
+    drop(owners_own().open(&part).map_err(of(&part))?);
+    Ok((part, is_new))
+}
+
+/// Adds the keys, checks the copy, and gives it its name.
+fn finish(
     data_dir: &Path,
     to: &Path,
+    part: &Path,
     stop: &CancellationToken,
 ) -> Result<Made, BackupError> {
-    let (part, whole) = (to.join(UNFINISHED_FILE), to.join(DATABASE_FILE));
-    drop(owners_own().open(&part).map_err(of(&part))?);
-    let copied = store.copy_to(&part, stop).await;
-    if stop.is_cancelled() {
-        return Err(BackupError::Stopped);
-    }
-    copied?;
     let keys = copy_keys(data_dir, to)?;
-    let copied = File::open(&part).and_then(|it| it.sync_all().and_then(|()| it.metadata()));
-    let n_bytes = copied.map_err(of(&part))?.len();
-    match check(&part, stop).await {
+    let copied = File::open(part).and_then(|it| it.sync_all().and_then(|()| it.metadata()));
+    let n_bytes = copied.map_err(of(part))?.len();
+    match check_fully(part, Usage::Idle, stop) {
         Integrity::Sound => {}
         Integrity::Damaged(damage) => return Err(BackupError::Damaged(damage)),
         Integrity::Absent(what) => return Err(BackupError::Damaged(Damage::new(what))),
@@ -112,18 +133,12 @@ async fn fill(
             return Err(BackupError::Unchecked("the copy is no embedded store".into()));
         }
     }
-    fs::rename(&part, &whole).map_err(of(&whole))?;
+    let whole = to.join(DATABASE_FILE);
+    fs::rename(part, &whole).map_err(of(&whole))?;
     sync_directory(to)?;
     let parent = std::path::absolute(to).map_err(of(to))?;
     parent.parent().map_or(Ok(()), sync_directory)?;
     Ok(Made { n_bytes, keys })
-}
-
-/// Checks every page of a store that nobody has open.
-pub(crate) async fn check(file: &Path, stop: &CancellationToken) -> Integrity {
-    let (file, stop) = (file.to_owned(), stop.clone());
-    let checked = tokio::task::spawn_blocking(move || check_fully(&file, Usage::Idle, &stop)).await;
-    checked.unwrap_or_else(|_| Integrity::Unchecked("the check panicked".into()))
 }
 
 /// A file that is new, and its owner's alone.

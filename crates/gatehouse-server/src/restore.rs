@@ -11,11 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
-use gatehouse_store::{Clock, Damage, Integrity, Store, StoreError};
+use gatehouse_store::{Clock, Damage, Integrity, Store, StoreError, Usage, check_fully};
 use tokio_util::sync::CancellationToken;
 
 use crate::backup::shelf::name_of;
-use crate::backup::{BackupError, check, make_directory, shelf::Shelf};
+use crate::backup::{BackupError, make_directory, shelf::Shelf};
 use crate::config::{Config, DATABASE_FILE};
 use crate::keys::{self, KeysError};
 use crate::serve::hold;
@@ -121,7 +121,7 @@ pub fn restore<'a>(
         refuse_left(config)?;
         let data_dir = &config.data_dir;
         let from = recognised(from, data_dir)?;
-        checked(&from.join(DATABASE_FILE)).await?;
+        checked(&from.join(DATABASE_FILE))?;
         make_directory(data_dir)?;
         let held =
             hold(data_dir).map_err(|cause| BackupError::File { path: data_dir.clone(), cause })?;
@@ -133,8 +133,11 @@ pub fn restore<'a>(
         {
             return Ok(restored(data_dir, &plan, true));
         }
-        let staging = swap.copy(&from)?;
-        if let Err(why) = fits(config, &staging, clock.clone()).await {
+        let staged = match swap.copy(&from) {
+            Ok(staging) => fits(config, &staging, clock.clone()).await,
+            Err(why) => Err(why.into()),
+        };
+        if let Err(why) = staged {
             swap.give_up();
             return Err(why);
         }
@@ -172,9 +175,9 @@ fn recognised(from: &Path, data_dir: &Path) -> Result<PathBuf, RestoreError> {
 }
 
 /// Refuses a backup with a page that is damaged.
-async fn checked(file: &Path) -> Result<(), RestoreError> {
+fn checked(file: &Path) -> Result<(), RestoreError> {
     let path = file.to_owned();
-    match check(file, &CancellationToken::new()).await {
+    match check_fully(file, Usage::Idle, &CancellationToken::new()) {
         Integrity::Sound => Ok(()),
         Integrity::Damaged(damage) => Err(RestoreError::Damaged { path, damage }),
         Integrity::Absent(what) => Err(RestoreError::Damaged { path, damage: Damage::new(what) }),

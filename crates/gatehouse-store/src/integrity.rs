@@ -157,6 +157,9 @@ fn check(
         gather(told(cause), &mut damage)?;
     }
     if let Some(stop) = full {
+        if stop.is_cancelled() {
+            return Err(Integrity::Interrupted);
+        }
         pages::check(&mut connection, stop, &mut damage)?;
     }
     Ok(damage.outcome())

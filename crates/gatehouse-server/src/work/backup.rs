@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::SOUND;
 use crate::app::App;
 use crate::backup::shelf::Shelf;
-use crate::backup::{BackupError, Made, make};
+use crate::backup::{BackupError, Made, apart, make};
 use crate::config::BackupSchedule;
 
 /// Longest wait after a backup that failed.
@@ -44,7 +44,9 @@ impl Backups {
     pub(crate) fn new(schedule: BackupSchedule, data_dir: PathBuf) -> Self {
         let shelf = Shelf::new(&schedule.to);
         let backups = Self { schedule, data_dir, shelf, meter: BackupMeter::new() };
-        backups.show_newest();
+        // A backup of an earlier process counts.
+        let newest = backups.shelf.backups().ok().and_then(|mut it| it.pop());
+        backups.meter.last_success.set(newest.map_or(0, |it| it.time.as_second()) as f64);
         backups
     }
 
@@ -82,7 +84,8 @@ impl Backups {
         if !rest.is_zero() {
             return rest;
         }
-        let is_good = match self.shelf.due_in(app.now(), self.schedule.every) {
+        let (shelf, now, every) = (self.shelf.clone(), app.now(), self.schedule.every);
+        let is_good = match apart(move || shelf.due_in(now, every)).await {
             Ok(wait) if !wait.is_zero() => return wait,
             Ok(_) => self.make_one(app, stopping).await,
             Err(why) => self.fail(&why),
@@ -102,8 +105,9 @@ impl Backups {
                 self.meter.duration.set(seconds);
                 self.meter.bytes.set(i64::try_from(made.n_bytes).unwrap_or(i64::MAX));
                 tracing::info!(path = %path.display(), bytes = made.n_bytes, seconds, "a backup was made and checked");
-                tell_of_left(self.shelf.remove_old(self.schedule.keep, &path));
-                self.show_newest();
+                let (shelf, keep) = (self.shelf.clone(), self.schedule.keep);
+                tell_of_left(apart(move || shelf.remove_old(keep, &path)).await);
+                self.meter.last_success.set(now.as_second() as f64);
                 true
             }
             Err(BackupError::Stopped) => {
@@ -121,8 +125,12 @@ impl Backups {
         stopping: &CancellationToken,
     ) -> Result<(PathBuf, Made), BackupError> {
         // What an earlier process has left may have the very name.
-        tell_of_left(self.shelf.remove_unfinished());
-        let path = self.shelf.place_for(now)?;
+        let shelf = self.shelf.clone();
+        let path = apart(move || {
+            tell_of_left(shelf.remove_unfinished());
+            shelf.place_for(now)
+        });
+        let path = path.await?;
         let made = make(&app.store, &self.data_dir, &path, stopping).await?;
         Ok((path, made))
     }
@@ -138,13 +146,6 @@ impl Backups {
 
     fn retry(&self) -> Duration {
         self.schedule.every.min(RETRY_MAX)
-    }
-
-    /// Shows when the newest backup was made, also by an earlier process.
-    fn show_newest(&self) {
-        let newest = self.shelf.backups().ok().and_then(|mut it| it.pop());
-        let seconds = newest.map_or(0, |it| it.time.as_second());
-        self.meter.last_success.set(seconds as f64);
     }
 }
 
