@@ -19,6 +19,7 @@ mod node;
 mod packages;
 mod postgres_binaries;
 mod program;
+mod reliability;
 mod requirement;
 mod suites;
 mod test_tools;
@@ -107,6 +108,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
         ("TEST_POSTGRES_URL", OsStr::new(&url)),
         ("TEST_PGBOUNCER_URL", OsStr::new(&pooled_url)),
     ];
+    let record = reliability::begin_record(Path::new("target"))?;
+    let record = std::path::absolute(&record).unwrap_or(record);
+    environment.push(("TEST_RECORD", record.as_os_str()));
     environment.extend(issuer.iter().map(|issuer| ("TEST_ISSUER", issuer.as_os_str())));
     let shipped;
     if long {
@@ -139,6 +143,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     suites.finish()?;
+    if long {
+        reliability::write_document(&record)?;
+    }
     let version = binaries.version();
     eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     Ok(())

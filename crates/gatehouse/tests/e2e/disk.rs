@@ -256,7 +256,7 @@ async fn after_a_kill_every_page_is_looked_at_while_the_server_serves() {
     // A page that no start looks at, and that the next kill has somebody look at.
     let database = rusqlite::Connection::open(database(&place)).unwrap();
     let sql = "SELECT rootpage - 1 FROM sqlite_schema WHERE name = 'access_device_name'";
-    let root: u64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    let root: i64 = database.query_row(sql, [], |row| row.get(0)).unwrap();
     drop(database);
     let mut bytes = fs::read(self::database(&place)).unwrap();
     let start = usize::try_from(root).unwrap() * 4096;
