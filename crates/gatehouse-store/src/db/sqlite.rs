@@ -2,10 +2,11 @@
 //!
 //! `writer` is the one thread that writes; whoever reads does so on its own thread. `session` is one connection and says
 //! what its errors tell about the disk; `health` knows how the disk is. `log` moves the write-ahead log into the
-//! database, and `rest` notices when there is time for it. `mark` tells the next start how this one ended, `recovery`
+//! database, and `rest` notices when there is time for it. `growth` looks whether a longer file is on the device. `mark` tells the next start how this one ended, `recovery`
 //! looks at what it finds then, and `files` knows the files from outside.
 
 mod files;
+mod growth;
 mod health;
 mod log;
 mod mark;
@@ -130,7 +131,7 @@ impl Sqlite {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
-        let log = Log::of(&mut connection, place.pace)?;
+        let log = Log::of(&mut connection, &place)?;
         let session = Session::new(connection, Role::Writer, Arc::clone(&health))?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         // It must not keep the queue open.

@@ -103,7 +103,7 @@ async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
     assert!(!output.status.success() && said(&output).contains("the disk failed"), "{output:?}");
 
     let server = place.serve();
-    must_hold(&server, &told).await;
+    must_hold(&place, &server, &told).await;
     server.terminate();
     assert!(server.wait().success());
     let output = place.run(&["doctor", "--deep"]);
@@ -111,13 +111,13 @@ async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
 }
 
 /// What was answered is there, and what was refused is not.
-async fn must_hold(server: &Server, told: &Told) {
+async fn must_hold(place: &Place, server: &Server, told: &Told) {
     let (done, refused) = (&told.done, &told.refused);
     let all = done.iter().map(|it| (it, true)).chain(refused.iter().map(|it| (it, false)));
     for (username, must_be_there) in all {
         let path = format!("/acme/access?username={username}");
         let (status, found) = server.json(Method::GET, &path, None).await;
-        assert!(status == 200 || status == 206, "{status}: {found}");
+        assert!(status == 200 || status == 206, "{status}: {found} {}", place.log());
         assert_eq!(found.as_array().unwrap().len(), usize::from(must_be_there), "{username}");
     }
 }

@@ -10,6 +10,8 @@
 //! That connection is the writer's, because it must hear of a failure before it appends again. Everyone who writes
 //! waits meanwhile, so little is moved at a time, and least while somebody waits.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -17,8 +19,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::BUSY_TIMEOUT;
+use super::growth::Growth;
 use super::session::{Fault, Session, fault};
+use super::{BUSY_TIMEOUT, Place, files};
 use crate::error::StoreError;
 
 /// From how many pages on the log is moved.
@@ -58,6 +61,10 @@ impl Pace {
     };
 }
 
+/// The lengths of what a log begins with, and of a page in it. Other sizes of pages only make it be looked at more often.
+const LOG_HEADER_BYTES: u64 = 32;
+const FRAME_BYTES: u64 = 24 + 4096;
+
 /// How long readers of a long log are waited for. Everyone who writes waits with it.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -73,6 +80,39 @@ pub(super) struct Log {
     n_seen: i32,
     /// Those that are in the database.
     n_moved: i32,
+    /// What the database and the log have grown by; `None` on a disk of a test's.
+    growths: Option<Growths>,
+}
+
+/// What is known of a device that says it has taken what it hasn't.
+pub(super) const LOST: &str =
+    "the device has not kept what it took: is it an image, or a volume of a pool, that is full?";
+
+/// The two files of a database, as they grow.
+struct Growths {
+    path: PathBuf,
+    database: Growth,
+    /// The log; `None` before it is first written to, and when it was cut off.
+    log: Option<Growth>,
+}
+
+impl Growths {
+    fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), database: Growth::of(path)?, log: None })
+    }
+
+    fn log_is_on_device(&mut self, n_pages: i32) -> io::Result<bool> {
+        if n_pages == 0 {
+            return Ok(true);
+        }
+        let n_bytes = LOG_HEADER_BYTES + u64::from(n_pages.unsigned_abs()) * FRAME_BYTES;
+        let log = match &mut self.log {
+            Some(log) => log,
+            // Nothing of it has been looked at.
+            None => self.log.insert(Growth::from_nothing(&files::log_of(&self.path))?),
+        };
+        if log.is_beyond(n_bytes) { log.is_on_device() } else { Ok(true) }
+    }
 }
 
 /// Whether readers are waited for.
@@ -86,14 +126,20 @@ enum Way {
 
 impl Log {
     /// The log of the database that `writer` writes. SQLite moves nothing by itself any more.
-    pub(super) fn of(writer: &mut Connection, pace: Pace) -> Result<Self, StoreError> {
+    pub(super) fn of(writer: &mut Connection, place: &Place) -> Result<Self, StoreError> {
         let n_pages = Arc::new(AtomicI32::new(0));
         let told = Arc::clone(&n_pages);
         writer.wal_hook(Some(move |_: &mut Wal, n_pages| {
             told.store(n_pages, Ordering::Relaxed);
             Ok(())
         }))?;
-        Ok(Self { pace, n_pages, n_seen: 0, n_moved: 0 })
+        let growths = match place.vfs {
+            Some(_) => None,
+            None => Some(
+                Growths::of(&place.path).map_err(|cause| StoreError::Unavailable(cause.into()))?,
+            ),
+        };
+        Ok(Self { pace: place.pace, n_pages, n_seen: 0, n_moved: 0, growths })
     }
 
     /// Whether something was written since this was asked last.
@@ -153,7 +199,7 @@ impl Log {
                 // Where it has begun anew, there is nothing to move.
                 self.n_moved = n_moved.max(0);
                 writer.health().log_moved();
-                Ok(())
+                self.look_at_database(writer)
             }
             Err(cause) if fault(&cause) == Some(Fault::Full) => {
                 // The log still has everything. It is tried again after some more of it.
@@ -176,10 +222,34 @@ impl Log {
             is_busy
         });
         let is_busy = is_busy.map_err(|cause| writer.heard(cause))?;
+        self.look_at_database(writer)?;
         if !is_busy {
             (self.n_seen, self.n_moved) = (0, 0);
             self.n_pages.store(0, Ordering::Relaxed);
+            if let Some(growths) = &mut self.growths {
+                growths.log = None;
+            }
         }
         Ok(!is_busy)
+    }
+
+    /// Looks whether the last commit is on the device, where the log has become longer by it. Who waits for it must not be
+    /// answered otherwise.
+    pub(super) fn is_on_device(&mut self) -> io::Result<bool> {
+        let n_pages = self.n_pages.load(Ordering::Relaxed);
+        self.growths.as_mut().map_or(Ok(true), |growths| growths.log_is_on_device(n_pages))
+    }
+
+    /// Looks whether the database is on the device, where it has become larger. Nothing may be written to the log before:
+    /// it would begin anew.
+    fn look_at_database(&mut self, writer: &Session) -> Result<(), StoreError> {
+        let Some(growths) = &mut self.growths else { return Ok(()) };
+        let why = match growths.database.is_on_device() {
+            Ok(true) => return Ok(()),
+            Ok(false) => LOST.to_owned(),
+            Err(cause) => format!("what was written can't be read again: {cause}"),
+        };
+        writer.health().stop(&why);
+        Err(StoreError::Disk(why.into()))
     }
 }

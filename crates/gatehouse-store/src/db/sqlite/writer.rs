@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot};
 
 use super::health::Health;
-use super::log::Log;
+use super::log::{LOST, Log};
 use super::mark::Mark;
 use super::session::{Fault, Session, fault};
 use crate::db::Length;
@@ -124,7 +124,7 @@ impl Writer {
             }
         }
         self.meter.writer_gathered.observe(answers.len() as f64);
-        let committed = if place.is_ok() { commit(&link) } else { Ok(()) };
+        let committed = if place.is_ok() { self.commit() } else { Ok(()) };
         for answer in answers {
             answer(committed.as_ref().copied());
         }
@@ -139,6 +139,18 @@ impl Writer {
             }
         }
         put_off
+    }
+
+    /// Makes the transaction durable, and looks where the device could have lost it.
+    fn commit(&mut self) -> Result<(), StoreError> {
+        commit(&self.link)?;
+        let why = match self.log.is_on_device() {
+            Ok(true) => return Ok(()),
+            Ok(false) => LOST.to_owned(),
+            Err(cause) => format!("what was written can't be read again: {cause}"),
+        };
+        self.health.stop(&why);
+        Err(StoreError::Unsure(why.into()))
     }
 
     fn rest(&mut self) {
@@ -169,7 +181,7 @@ impl Writer {
             }
         }
         // To close it would write to it, and to unlock it would let others do so.
-        std::mem::forget(self.link);
+        std::mem::forget((self.link, self.log));
         // Last, because nobody knows how long a disk takes that has failed.
         if self.duty == Duty::Keeper
             && let Err(cause) = Mark::Failed(why.to_owned()).write(&self.database)

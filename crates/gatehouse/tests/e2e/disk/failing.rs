@@ -38,7 +38,7 @@ impl Device {
         for dir in [device.outside(), device.inside()] {
             fs::create_dir(dir).unwrap();
         }
-        run("mount", &["-t", "tmpfs", "-o", "size=48m", "tmpfs", text(&device.outside())])?;
+        run("mount", &["-t", "tmpfs", "-o", "size=200m", "tmpfs", text(&device.outside())])?;
         let image = device.image();
         fs::File::create(&image).and_then(|file| file.set_len(512 << 20)).unwrap();
         let at_once = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
@@ -132,7 +132,9 @@ async fn a_device_that_fails_for_a_moment_loses_nothing() {
         n_stopped += 1;
         device.start_anew();
         let server = place.serve();
-        must_hold(&server, &told).await;
+        let ready = server.json(Method::GET, "/-/ready", None).await;
+        assert_eq!(ready.0, 200, "{ready:?} {}", place.log());
+        must_hold(&place, &server, &told).await;
         server.terminate();
         assert!(server.wait().success());
         device.start_anew();

@@ -1,0 +1,132 @@
+//! Looking whether what a file has grown by is on the device.
+//!
+//! A device may have less room than it says: an image on a full disk, a thin volume in a full pool. Then it fails where a
+//! file grows, and some of them (Linux's loop devices are) take a part of a write for all of it and tell nobody.
+//! What was there before is written in its place and is safe. So the part that is new is read once from the device
+//! itself, past the system's memory, and compared with what that holds.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Reads past the system's memory begin and end at multiples of this, in memory and in the file.
+const ALIGNED: usize = 4096;
+
+/// As much as is compared at a time.
+const CHUNK: usize = 256 * 1024;
+
+/// A file that grows.
+pub(super) struct Growth {
+    /// As everyone sees it. Kept open: to close a database's file would let go of every lock that SQLite has on it.
+    seen: File,
+    /// As the device has it; `None` where the file system can't tell.
+    on_device: Option<File>,
+    /// So much of it has been looked at.
+    n_bytes: u64,
+}
+
+impl Growth {
+    /// Of a file as it is, which is taken to be on the device.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let seen = File::open(path)?;
+        let n_bytes = seen.metadata()?.len();
+        let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
+        let on_device = OpenOptions::new().read(true).custom_flags(direct).open(path).ok();
+        Ok(Self { seen, on_device, n_bytes })
+    }
+
+    /// The same, of which nothing is taken to be on the device.
+    pub(super) fn from_nothing(path: &Path) -> io::Result<Self> {
+        Ok(Self { n_bytes: 0, ..Self::of(path)? })
+    }
+
+    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed.
+    pub(super) fn is_on_device(&mut self) -> io::Result<bool> {
+        let n_bytes = self.seen.metadata()?.len();
+        let Some(on_device) = &self.on_device else { return Ok(true) };
+        if n_bytes > self.n_bytes && !same(&self.seen, on_device, self.n_bytes..n_bytes)? {
+            return Ok(false);
+        }
+        self.n_bytes = n_bytes;
+        Ok(true)
+    }
+
+    /// Whether it has grown beyond what was looked at, if it has this many bytes.
+    pub(super) fn is_beyond(&self, n_bytes: u64) -> bool {
+        n_bytes > self.n_bytes
+    }
+}
+
+/// Whether two views of a file agree in this range.
+fn same(seen: &File, on_device: &File, range: std::ops::Range<u64>) -> io::Result<bool> {
+    let mut room = [vec![0; CHUNK + ALIGNED], vec![0; CHUNK + ALIGNED]];
+    let [one, other] = room.each_mut().map(|room| {
+        let start = room.as_ptr().align_offset(ALIGNED);
+        &mut room[start..start + CHUNK]
+    });
+    let mut at = range.start - range.start % ALIGNED as u64;
+    while at < range.end {
+        let n_one = read_at(seen, one, at)?;
+        let n_other = read_at(on_device, other, at)?;
+        let n_bytes = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
+        if n_one.min(n_other) < n_bytes || one[..n_bytes] != other[..n_bytes] {
+            return Ok(false);
+        }
+        at += CHUNK as u64;
+    }
+    Ok(true)
+}
+
+/// Reads as much as there is.
+fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(into, at) {
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            // A whole chunk or the file's end: local file systems read no less.
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_has_grown_by_is_compared_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, b"begin").unwrap();
+        let mut growth = Growth::of(&path).unwrap();
+        for n_bytes in [6, 4096, 4097, 700_000] {
+            assert!(growth.is_beyond(n_bytes as u64));
+            std::fs::write(&path, vec![7; n_bytes]).unwrap();
+            File::open(&path).unwrap().sync_all().unwrap();
+            assert!(growth.is_on_device().unwrap());
+            assert!(!growth.is_beyond(n_bytes as u64));
+        }
+    }
+
+    #[test]
+    fn what_differs_is_found_wherever_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |name: &str, bytes: &[u8]| {
+            std::fs::write(dir.path().join(name), bytes).unwrap();
+            File::open(dir.path().join(name)).unwrap()
+        };
+        let whole = vec![7; 700_000];
+        let seen = open("seen", &whole);
+        for at in [5000, 262_144, 699_999] {
+            let mut other = whole.clone();
+            other[at] = 0;
+            let other = open("other", &other);
+            assert!(!same(&seen, &other, 5000..700_000).unwrap(), "{at}");
+            assert!(same(&seen, &other, at as u64 + 1..700_000).unwrap() || at == 5000, "{at}");
+        }
+        let short = open("short", &whole[..600_000]);
+        assert!(!same(&seen, &short, 5000..700_000).unwrap());
+    }
+}
