@@ -140,6 +140,11 @@ async fn a_lost_commit_is_told_and_never_repeated() {
         while total(&beside).await <= n {}
         assert_eq!(total(&beside).await, n + 1);
     }
+    gatehouse_testing::record(
+        "PostgreSQL: the connection is cut while the answer to COMMIT is on its way",
+        10,
+        "the caller is told that the outcome is unknown, and it is never written twice",
+    );
 }
 
 #[tokio::test]

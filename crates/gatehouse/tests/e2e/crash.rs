@@ -53,6 +53,11 @@ async fn survive_kills(place: &Place) {
         assert!(rows.accesses.len() <= (round + 1) * CLIENTS);
     }
     assert!(answered.len() >= kill_points().iter().sum::<usize>(), "{}", answered.len());
+    gatehouse_testing::record(
+        &format!("{}: `kill -9` in the middle of a thousand creations at once", place.kind),
+        kill_points().len(),
+        "everything answered is there, once, and running numbers have no gap",
+    );
 }
 
 /// A thousand clients at once, and a kill when enough of them have been answered.

@@ -1,8 +1,7 @@
-//! A real file system on a device that fails for some seconds and heals, as a disk, a cable or a storage network does.
+//! Real file systems that fail, which needs root: `cargo xtask test --long` runs these.
 //!
-//! The device is a file on a file system that is too small for it. As soon as that one is full, the kernel can't write
-//! what it has taken, and tells so, once, to whoever flushes; when there is room again, all seems well. This needs root
-//! and a loop device, and takes a while: `cargo xtask test --long` runs it.
+//! The embedded store is on a device that fails for some seconds and heals, as a disk, a cable or a storage network does. The device is a file on a file system that is too small for it. As soon as that one is full, the kernel can't write
+//! what it has taken, and tells so, once, to whoever flushes; when there is room again, all seems well.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,4 +147,101 @@ async fn a_device_that_fails_for_a_moment_loses_nothing() {
          the database is whole after a start from the device alone"
     );
     gatehouse_testing::record(FAULT, n_stopped, &held);
+}
+
+/// A small file system, for a tablespace of PostgreSQL's.
+struct SmallDisk {
+    dir: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    fn make(owner: &str) -> Result<Self, String> {
+        let disk = Self { dir: tempfile::tempdir().unwrap() };
+        let mounted = disk.path();
+        fs::create_dir(&mounted).unwrap();
+        run("mount", &["-t", "tmpfs", "-o", "size=32m", "tmpfs", text(&mounted)])?;
+        fs::create_dir(disk.space()).unwrap();
+        run("chown", &["-R", owner, text(&mounted)])?;
+        run("chmod", &["755", text(disk.dir.path())])?;
+        Ok(disk)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("small")
+    }
+
+    fn space(&self) -> PathBuf {
+        self.path().join("space")
+    }
+
+    fn fill(&self) {
+        let zeros = vec![0; 1 << 16];
+        let mut filler = fs::File::create(self.path().join("filler")).unwrap();
+        while std::io::Write::write_all(&mut filler, &zeros).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.path().join("filler")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["-l", text(&self.path())]).output();
+    }
+}
+
+#[tokio::test]
+#[ignore = "it needs root; `cargo xtask test --long` runs it"]
+async fn a_full_disk_of_postgres_is_refused_and_heals() {
+    let place = Place::postgres("full_disk_of_postgres").await;
+    let url = place.database_url.clone().unwrap();
+    let disk = match SmallDisk::make("postgres") {
+        Ok(disk) => disk,
+        Err(why) => {
+            eprintln!("NOT TRIED: a full disk of PostgreSQL. This machine can't: {why}");
+            return;
+        }
+    };
+    let execute = async |sql: &str| gatehouse_testing::execute(&url, sql).await;
+    execute("DROP TABLESPACE IF EXISTS small_disk").await;
+    let space = disk.space();
+    execute(&format!("CREATE TABLESPACE small_disk LOCATION '{}'", space.display())).await;
+    let on_it = format!("{url}%20-c%20default_tablespace%3Dsmall_disk");
+    let place = Place { database_url: Some(on_it), ..place };
+    let server = place.serve();
+    let mut told = Told::default();
+    let create = async |username: &str| {
+        let body = format!(r#"{{"contractId": "payg", "username": "{username}"}}"#);
+        server.json(Method::POST, "/acme/access", Some(&body)).await
+    };
+    assert_eq!(create("before").await.0, 201);
+    disk.fill();
+    for n in 0.. {
+        let username = format!("full{n}");
+        let (status, answer) = create(&username).await;
+        match status {
+            201 => drop(told.done.insert(username)),
+            503 => {
+                assert_eq!(answer["title"], "Store unavailable", "{answer}");
+                told.refused.insert(username);
+                break;
+            }
+            _ => panic!("{status}: {answer}"),
+        }
+    }
+    disk.make_room();
+    assert_eq!(create("after").await.0, 201, "it heals by itself");
+    told.done.extend(["before", "after"].map(str::to_owned));
+    must_hold(&place, &server, &told).await;
+    server.terminate();
+    assert!(server.wait().success());
+    gatehouse_testing::record(
+        "PostgreSQL: its disk is full, and has room again",
+        1,
+        "the write is refused with 503, the next one after that goes through; nothing answered is lost",
+    );
+    let schema = "e2e_full_disk_of_postgres";
+    execute(&format!("DROP SCHEMA {schema} CASCADE")).await;
+    execute("DROP TABLESPACE small_disk").await;
 }
