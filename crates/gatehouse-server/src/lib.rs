@@ -8,6 +8,8 @@ pub mod app;
 pub mod auth;
 pub mod config;
 pub mod estate;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod http;
 pub mod keys;
 pub mod metrics;

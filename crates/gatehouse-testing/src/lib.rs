@@ -1,11 +1,14 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, and dice.
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice, and the
+//! fuzzer's seeds.
 
 mod cable;
 mod dice;
+mod seeds;
 mod signal;
 
 pub use cable::Cable;
 pub use dice::Dice;
+pub use seeds::{FuzzTarget, hold_seeds};
 pub use signal::{Signal, signal};
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.

@@ -15,6 +15,8 @@ mod doctor;
 mod environment;
 mod failure;
 mod filter;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod home_file;
 mod key;
 mod log_queue;
