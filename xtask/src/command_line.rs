@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::failure::Failure;
 use crate::fresh::{Debian, Fresh, FreshUser};
+use crate::fuzz::Fuzz;
 
 /// The text that `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
@@ -26,8 +27,10 @@ Commands:
                            grown by more than a quarter; --strict fails where a goal is missed;
                            --only 1,2,12 measures these cases, --store sqlite or postgres on one
                            store, --rows N lists among so many accesses
-  fuzz [SECONDS]           try to break the readers of text, a minute each unless said otherwise;
-                           needs `cargo install cargo-fuzz`
+  fuzz --all [--minutes N] try to break every reader of text that comes from outside, each for N minutes (1 unless
+                           said otherwise), as many at a time as there are cores; fails if something is found
+  fuzz TARGET [--minutes N]
+                           try to break one of them: TARGET is a directory of fuzz/seeds
   fresh [12|13] [--user]   make a bare Debian of this release (12 unless said otherwise), put the last commit
                            and the Rust toolchain into it, and run both commands of the README there, and
                            the commands that the demo prints; --user runs them as a user without rights;
@@ -44,7 +47,7 @@ Commands:
   help                     print this text
 
 Tools that a chore needs (PostgreSQL 15, PgBouncer, npm, Python 3.10, Chromium 123, curl; Patroni, etcd and
-HAProxy for test --failover; debootstrap and git for fresh; git for deny) are installed with apt-get where they
+HAProxy for test --failover; g++ for fuzz; debootstrap and git for fresh; git for deny) are installed with apt-get where they
 are missing or too old; what the tests take from npm and PyPI, a newer Node.js included, and cargo-deny go below
 target/.
 ";
@@ -64,9 +67,7 @@ pub(crate) enum Chore {
         with_postgres: bool,
         arguments: Vec<String>,
     },
-    Fuzz {
-        seconds: u32,
-    },
+    Fuzz(Fuzz),
     Fresh(Fresh),
     Postgres,
     Screenshots,
@@ -227,14 +228,26 @@ fn parse_deny(words: &[String]) -> Result<Chore, Failure> {
 }
 
 fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
-    let seconds = match words {
-        [] => Some(60),
-        // To the fuzzer itself, zero would mean for ever.
-        [seconds] => seconds.parse().ok().filter(|seconds| *seconds > 0),
-        _ => None,
+    let wrong = |what: &str| {
+        let right = "cargo xtask fuzz --all --minutes 10, or cargo xtask fuzz TARGET --minutes 10";
+        Failure::Usage(format!("{what}: {right}"))
     };
-    let wrong = || Failure::Usage("`fuzz` takes a number of seconds: cargo xtask fuzz 600".into());
-    seconds.map(|seconds| Chore::Fuzz { seconds }).ok_or_else(wrong)
+    let (which, minutes) = match words {
+        [which] => (which, 1),
+        [which, option, minutes] if option == "--minutes" => {
+            // To the fuzzer itself, zero would mean for ever.
+            let minutes = minutes.parse().ok().filter(|it| *it > 0);
+            (which, minutes.ok_or_else(|| wrong("`--minutes` is a whole number, 1 or more"))?)
+        }
+        _ => return Err(wrong("`fuzz` takes --all or a target, and --minutes")),
+    };
+    match which.as_str() {
+        "--all" => Ok(Chore::Fuzz(Fuzz { target: None, minutes })),
+        option if option.starts_with('-') => {
+            Err(wrong(&format!("`fuzz` has no option `{option}`")))
+        }
+        target => Ok(Chore::Fuzz(Fuzz { target: Some(target.to_owned()), minutes })),
+    }
 }
 
 #[cfg(test)]
@@ -318,8 +331,12 @@ mod tests {
 
     #[test]
     fn fuzzing_takes_a_minute_or_as_long_as_is_said() {
-        assert_eq!(parse_line("fuzz"), Ok(Chore::Fuzz { seconds: 60 }));
-        assert_eq!(parse_line("fuzz 600"), Ok(Chore::Fuzz { seconds: 600 }));
+        let fuzz = |target: Option<&str>, minutes| {
+            Ok(Chore::Fuzz(Fuzz { target: target.map(str::to_owned), minutes }))
+        };
+        assert_eq!(parse_line("fuzz --all"), fuzz(None, 1));
+        assert_eq!(parse_line("fuzz --all --minutes 10"), fuzz(None, 10));
+        assert_eq!(parse_line("fuzz filter --minutes 2"), fuzz(Some("filter"), 2));
     }
 
     #[test]
@@ -341,13 +358,15 @@ mod tests {
             ("bench --rows many", "--rows 1000000"),
             ("bench --rows 10000", "--rows 1000000"),
             ("bench --rows 99999999999990000", "--rows 1000000"),
-            ("fuzz 0", "cargo xtask fuzz 600"),
+            ("fuzz", "cargo xtask fuzz --all"),
+            ("fuzz --all --minutes 0", "1 or more"),
             ("bench --store mysql", "sqlite or postgres"),
             ("bench --only", "--only 1,2,12"),
             ("bench --only 15", "--only 1,2,12"),
             ("bench --only one", "--only 1,2,12"),
-            ("fuzz long", "cargo xtask fuzz 600"),
-            ("fuzz 1 2", "cargo xtask fuzz 600"),
+            ("fuzz --all --minutes", "cargo xtask fuzz --all"),
+            ("fuzz --every", "no option `--every`"),
+            ("fuzz filter manifest", "takes --all or a target"),
             ("deny licences", "cargo xtask deny --advisories DIRECTORY"),
             ("deny --advisories", "cargo xtask deny --advisories DIRECTORY"),
         ] {

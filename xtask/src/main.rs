@@ -13,6 +13,7 @@ mod console;
 mod failover;
 mod failure;
 mod fresh;
+mod fuzz;
 mod keeper;
 mod lock_file;
 mod node;
@@ -70,7 +71,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         Chore::TestConsole => test_console(),
         Chore::TestFailover => test_failover(),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
-        Chore::Fuzz { seconds } => fuzz(seconds),
+        Chore::Fuzz(fuzz) => fuzz::run(&fuzz),
         Chore::Postgres => offer_postgres(),
         Chore::Screenshots => take_screenshots(),
         Chore::Fresh(fresh) => fresh::run(&fresh),
@@ -226,34 +227,6 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo::run_built("release", "gatehouse-bench", &arguments, environment.as_slice())
 }
-
-fn fuzz(seconds: u32) -> Result<(), Failure> {
-    // The fuzzer's flags are a nightly compiler's; this one takes them too when it is told so.
-    let environment = [("RUSTC_BOOTSTRAP", OsStr::new("1"))];
-    cargo::run(&["fuzz", "--version"], &environment).map_err(|_| {
-        Failure::Trouble("the fuzzer is missing; get it with `cargo install cargo-fuzz`".into())
-    })?;
-    for FuzzTarget { name, seeds } in FUZZ_TARGETS {
-        let corpus = format!("fuzz/corpus/{name}");
-        cargo::make_directory(&corpus)?;
-        // What it finds out is kept in the first directory, and the second is where it starts from.
-        let limit = format!("-max_total_time={seconds}");
-        let run = ["fuzz", "run", "--fuzz-dir", "fuzz", name, &corpus, seeds, "--", &limit];
-        cargo::run(&run, &environment)?;
-    }
-    Ok(())
-}
-
-/// A reader of text that is fuzzed, and where texts are that it knows.
-struct FuzzTarget {
-    name: &'static str,
-    seeds: &'static str,
-}
-
-const FUZZ_TARGETS: [FuzzTarget; 2] = [
-    FuzzTarget { name: "filter", seeds: "fuzz/seeds/filter" },
-    FuzzTarget { name: "manifest", seeds: "connectors" },
-];
 
 fn offer_postgres() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM])?;

@@ -142,6 +142,14 @@ pub(crate) const DEBOOTSTRAP: Requirement = Requirement {
     packages: &["debootstrap", "debian-archive-keyring"],
 };
 
+/// libFuzzer is written in it.
+pub(crate) const CXX: Requirement = Requirement {
+    name: "a C++ compiler",
+    least: Version::ANY,
+    find: || find_version("c++"),
+    packages: &["g++"],
+};
+
 pub(crate) const GIT: Requirement = Requirement {
     name: "git",
     least: Version::ANY,

@@ -13,6 +13,8 @@ mod connector;
 mod failure;
 mod find;
 mod flight;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod latency;
 mod line;
 mod list;

@@ -12,6 +12,8 @@ mod answer;
 mod breaker;
 mod bucket;
 mod call;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod network;
 mod outside;
 mod pause;

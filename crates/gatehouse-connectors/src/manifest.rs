@@ -12,6 +12,8 @@ mod check;
 pub(crate) mod condition;
 pub(crate) mod detail;
 pub(crate) mod errors;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod keeper;
 mod limits;
 pub(crate) mod look_up;

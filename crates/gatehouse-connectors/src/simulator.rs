@@ -13,6 +13,8 @@ mod body;
 mod connector;
 mod draw;
 mod fleet;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod permutation;
 mod platform;
 mod profile;

@@ -13,6 +13,8 @@ pub mod contract;
 pub mod credential;
 pub mod current_slice;
 pub mod filter;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod identifier;
 pub mod ids;
 pub mod lifecycle;

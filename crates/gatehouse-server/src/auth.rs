@@ -7,6 +7,8 @@
 mod claims;
 mod discovery;
 mod ended;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod issuer;
 mod memory;
 mod meter;

@@ -28,6 +28,8 @@ mod disconnection;
 mod dispatch;
 mod docs;
 mod find_body;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod idempotency;
 mod intake;
 mod json;

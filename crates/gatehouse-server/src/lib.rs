@@ -9,6 +9,8 @@ pub mod auth;
 pub mod backup;
 pub mod config;
 pub mod estate;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod http;
 pub mod keys;
 pub mod metrics;

@@ -10,6 +10,8 @@ mod awaited_body;
 mod certificate;
 mod connections;
 mod core_dumps;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod listener;
 mod open_files;
 mod own_turn;

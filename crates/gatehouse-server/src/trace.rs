@@ -135,7 +135,7 @@ pub fn outgoing_headers() -> HeaderMap {
     headers
 }
 
-fn traceparent(place: &SpanContext) -> HeaderValue {
+pub(crate) fn traceparent(place: &SpanContext) -> HeaderValue {
     let (trace, span) = (place.trace_id(), place.span_id());
     let flags = place.trace_flags() & TraceFlags::SAMPLED;
     let text = format!("00-{trace}-{span}-{:02x}", flags.to_u8());
@@ -143,7 +143,7 @@ fn traceparent(place: &SpanContext) -> HeaderValue {
 }
 
 /// The client's place, where its headers name one properly.
-fn parent(headers: &HeaderMap) -> Option<SpanContext> {
+pub(crate) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
     let mut given = headers.get_all(TRACEPARENT).iter();
     // Of two, nobody can say which is meant.
     let one = given.next().filter(|_| given.next().is_none())?.to_str().ok()?;

@@ -27,6 +27,8 @@ mod ended;
 mod ends;
 mod error;
 mod execution;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gather;
 mod guard;
 mod integrity;

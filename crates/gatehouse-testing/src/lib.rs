@@ -1,14 +1,16 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice, and
-//! a record of what was tried.
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice, the
+//! fuzzer's seeds, and a record of what was tried.
 
 mod cable;
 mod dice;
 mod record;
+mod seeds;
 mod signal;
 
 pub use cable::Cable;
 pub use dice::Dice;
 pub use record::record;
+pub use seeds::{FuzzTarget, hold_seeds};
 pub use signal::{Signal, signal};
 
 /// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.

@@ -187,7 +187,7 @@ pub fn token_digest(token: &str) -> [u8; 32] {
 }
 
 /// The header or the payload of a token.
-fn part(token: &str, n: usize) -> Option<Claims> {
+pub(crate) fn part(token: &str, n: usize) -> Option<Claims> {
     let bytes = BASE64URL.decode(token.split('.').nth(n)?).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

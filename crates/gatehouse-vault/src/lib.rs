@@ -20,6 +20,8 @@
 //! | `meter` | what the vault measures of itself |
 
 pub mod chance;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod key_set;
 mod keyfile;
 mod mac;

@@ -12,13 +12,13 @@
 mod change;
 mod create;
 mod export;
-mod ids;
+pub(crate) mod ids;
 mod list;
 mod report;
-mod rows;
+pub(crate) mod rows;
 mod show;
 mod stop;
-mod task;
+pub(crate) mod task;
 mod wait;
 mod watch;
 

@@ -9,6 +9,8 @@
 
 mod client_credentials;
 mod device;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod issuer;
 mod trial;
 

@@ -12,7 +12,7 @@ mod list;
 mod problem;
 mod search;
 mod show;
-mod sought;
+pub(crate) mod sought;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;

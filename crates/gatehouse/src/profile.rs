@@ -23,6 +23,8 @@ mod edit;
 mod name;
 
 pub(crate) use edit::Edit;
+#[cfg(any(test, fuzzing))]
+pub(crate) use edit::set_profile;
 pub(crate) use name::ProfileName;
 
 use std::collections::BTreeMap;
@@ -51,7 +53,7 @@ pub(crate) struct Profile {
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Profiles {
+pub(crate) struct Profiles {
     default: Option<String>,
     profiles: BTreeMap<String, Fields>,
 }
@@ -113,7 +115,7 @@ impl Profiles {
     }
 
     /// A profile that is there. The one that is meant without a name always is.
-    fn profile(&self, name: &str) -> Option<Profile> {
+    pub(crate) fn profile(&self, name: &str) -> Option<Profile> {
         let fields = match self.profiles.get(name) {
             Some(fields) => fields.clone(),
             None if name == DEFAULT => Fields::default(),
@@ -121,6 +123,12 @@ impl Profiles {
         };
         let Fields { url, tenant, output } = fields;
         Some(Profile { name: name.to_owned(), url, tenant, output })
+    }
+
+    /// The names of those that are written down.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
     }
 
     fn no_profile(&self, name: &str) -> Failure {

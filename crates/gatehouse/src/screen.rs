@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// What standard output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(crate) fn harmless_lines(text: &str) -> String {
 }
 
 /// JSON as a terminal may get it: it means the same.
-fn harmless_json(text: &str) -> String {
+pub(crate) fn harmless_json(text: &str) -> String {
     let spelt = |it: char| {
         if steers(it) && it != '\n' { format!("\\u{:04x}", u32::from(it)) } else { it.to_string() }
     };
@@ -144,13 +144,16 @@ pub(crate) fn cut(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
     }
-    let mut taken = 0;
-    let fits = |it: &char| {
-        taken += it.width().unwrap_or(0);
-        taken < room
-    };
-    let beginning: String = text.chars().take_while(fits).collect();
-    Cow::Owned(format!("{beginning}…"))
+    // Characters may be wider together than each by itself, so that all of it is measured, sign included.
+    let mut shown = "…".to_owned();
+    for (at, it) in text.char_indices() {
+        let longer = format!("{}…", &text[..at + it.len_utf8()]);
+        if width(&longer) > room {
+            break;
+        }
+        shown = longer;
+    }
+    Cow::Owned(shown)
 }
 
 #[cfg(test)]
@@ -165,6 +168,7 @@ mod tests {
             ("水泵水泵", 8, "水泵水泵"),
             ("水泵水泵", 7, "水泵水…"),
             ("水泵水泵", 6, "水泵…"),
+            ("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2, "1…"),
         ] {
             assert_eq!(cut(text, room), expected, "{text} in {room}");
         }

@@ -186,7 +186,7 @@ impl Next {
 }
 
 /// The address that a `Link` header has for a relation (RFC 8288).
-fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
+pub(super) fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
     let texts = headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
     texts
         .flat_map(links)
@@ -195,7 +195,7 @@ fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
 }
 
 /// The addresses of a `Link` header, each with its relations.
-fn links(text: &str) -> Vec<(String, Vec<String>)> {
+pub(super) fn links(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once('<') {

@@ -13,17 +13,21 @@ use serde_json_path::JsonPath;
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
 #[cfg_attr(test, schemars(with = "String", extend("pattern" = "^\\$")))]
-pub(crate) struct Path(JsonPath);
+pub(crate) struct Path {
+    /// The path without needless spaces.
+    text: String,
+    meaning: JsonPath,
+}
 
 impl Path {
     /// All that is there, in the document's order.
     pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
-        self.0.query(document).all()
+        self.meaning.query(document).all()
     }
 
     /// The first that is there.
     pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
-        self.0.query(document).first()
+        self.meaning.query(document).first()
     }
 }
 
@@ -41,18 +45,22 @@ impl TryFrom<String> for Path {
                 "must have at most {CHARS_MAX} characters, and at most {NESTED_MAX} `?` and `(` in them"
             ));
         }
-        JsonPath::parse(&text).map(Self).map_err(|error| {
+        let meaning = JsonPath::parse(&text).map_err(|error| {
             format!(
                 "must be a JSONPath such as `$.data` or `$.items[0].name` (RFC 9535), not `{text}`: \
                  {error}"
             )
-        })
+        })?;
+        // The library prints some paths as others, `$..*` as `$...*`.
+        let printed = meaning.to_string();
+        let is_same = JsonPath::parse(&printed).is_ok_and(|it| it == meaning);
+        Ok(Self { text: if is_same { printed } else { text }, meaning })
     }
 }
 
 impl PartialEq for Path {
     fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
+        self.meaning == other.meaning
     }
 }
 
@@ -60,7 +68,7 @@ impl Eq for Path {}
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.write_str(&self.text)
     }
 }
 

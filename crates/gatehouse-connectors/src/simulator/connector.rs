@@ -282,13 +282,13 @@ struct ErrorBody {
     message: String,
 }
 
-fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
+pub(super) fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
     expect_ok(answer)?;
     page(answer.json()?)
 }
 
 /// What a look-up found: all of it, since what is left out would seem not to be there.
-fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failure> {
+pub(super) fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failure> {
     let found = read_page(answer)?;
     if found.next.is_some() {
         return Err(answer.failure("the platform gave only a part of what a look-up found"));
@@ -296,7 +296,7 @@ fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failure> {
     Ok(found.connections)
 }
 
-fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>, Failure> {
+pub(super) fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>, Failure> {
     // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
     if answer.status == StatusCode::NOT_FOUND
         && answer.json().is_ok_and(|it: ErrorBody| it.status == answer.status.as_u16())

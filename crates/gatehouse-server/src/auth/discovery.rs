@@ -148,7 +148,7 @@ pub(crate) fn is_safe(url: &Url) -> bool {
     }
 }
 
-fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
+pub(super) fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
     let value = headers.get(http::header::CACHE_CONTROL)?.to_str().ok()?;
     let value = value.to_ascii_lowercase();
     let seconds = value.split(',').find_map(|it| it.trim().strip_prefix("max-age="))?;
@@ -156,7 +156,7 @@ fn max_age(headers: &http::HeaderMap) -> Option<Duration> {
 }
 
 /// What time it is where the answer comes from.
-fn time(headers: &http::HeaderMap) -> Option<Timestamp> {
+pub(super) fn time(headers: &http::HeaderMap) -> Option<Timestamp> {
     let value = headers.get(http::header::DATE)?.to_str().ok()?;
     let since = httpdate::parse_http_date(value).ok()?.duration_since(UNIX_EPOCH).ok()?;
     Timestamp::from_millisecond(i64::try_from(since.as_millis()).ok()?).ok()

@@ -54,10 +54,10 @@ pub(super) struct ConsoleClient {
 /// What an issuer's document says about signing in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Described {
-    authorization: Option<Url>,
-    token: Option<Url>,
-    end_session: Option<Url>,
-    revocation: Option<Url>,
+    pub(super) authorization: Option<Url>,
+    pub(super) token: Option<Url>,
+    pub(super) end_session: Option<Url>,
+    pub(super) revocation: Option<Url>,
     scopes: Vec<String>,
     names_itself: bool,
 }

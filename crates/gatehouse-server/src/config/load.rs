@@ -126,21 +126,40 @@ impl Config {
     }
 }
 
+#[cfg(any(test, fuzzing))]
+impl Config {
+    /// Settings of a file alone, by its text.
+    pub(crate) fn read(shown: &str, text: &str) -> Result<Self, BadConfig> {
+        let bad = |why: String| BadConfig(format!("{shown}: {why}"));
+        let config = check(&read_text(shown, text)?).map_err(bad)?;
+        config.check_whole().map_err(bad)?;
+        Ok(config)
+    }
+}
+
 fn read_file(path: &Path) -> Result<Table, BadConfig> {
-    let bad = |why: String| BadConfig(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|cause| bad(cause.to_string()))?;
+    let shown = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => read_text(&shown, &text),
+        Err(cause) => Err(BadConfig(format!("{shown}: {cause}"))),
+    }
+}
+
+/// Reads the text of a file; `shown` is what errors call it.
+fn read_text(shown: &str, text: &str) -> Result<Table, BadConfig> {
+    let bad = |why: String| BadConfig(format!("{shown}: {why}"));
     // From the text itself, because only that error knows the line.
     // The line's number, not the line: it may hold a password.
     let told = |error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let setting = setting_at(&text, line).map(|name| format!(", {name}")).unwrap_or_default();
+        let setting = setting_at(text, line).map(|name| format!(", {name}")).unwrap_or_default();
         let what = error.message().trim().replace("u64", "a whole number");
         bad(format!("line {line}{setting}: {what}"))
     };
-    let config: Config = toml::from_str(&text).map_err(told)?;
+    let config: Config = toml::from_str(text).map_err(told)?;
     config.check().map_err(bad)?;
-    toml::from_str(&text).map_err(told)
+    toml::from_str(text).map_err(told)
 }
 
 /// The setting that a line of a file sets, with its section.

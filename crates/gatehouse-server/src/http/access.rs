@@ -133,7 +133,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
 
-fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+pub(super) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
     let mut body = body.of_creation();
     let contract_id = body.required("contractId", parsed);
     let username = body.optional("username", parsed);
@@ -165,7 +165,7 @@ async fn update(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads what is to change of one access.
-fn read_update(mut body: Reader<'_>) -> Update {
+pub(super) fn read_update(mut body: Reader<'_>) -> Update {
     if body.is_empty() {
         body.fault_of_whole(
             "must hold `status`, and `password` or `rotatePassword`, or one of them",

@@ -170,7 +170,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads an account whose name is in the path; one in the body must be the same.
-fn read_body(mut body: Reader<'_>, name: &AccountName) -> Option<AccountInput> {
+pub(super) fn read_body(mut body: Reader<'_>, name: &AccountName) -> Option<AccountInput> {
     let given = body.optional("name", parsed::<AccountName>);
     if given.is_some_and(|given| given != *name) {
         body.fault("name", "must be the name in the path, or left out");

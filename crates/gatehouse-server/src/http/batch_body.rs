@@ -3,8 +3,8 @@
 //! What is ill-formed is a fault of the whole request, and named by its position. A value out of bounds is
 //! a fault of its item alone, which fails inside the Task.
 
-mod change;
-mod new;
+pub(super) mod change;
+pub(super) mod new;
 
 use bytes::Bytes;
 

@@ -1,7 +1,9 @@
 //! `/-/admin/tenants/{tenantName}/clients`: a tenant's machines that get their tokens from us.
 
-use gatehouse_core::rights::{parse_scopes, scopes_to_words};
-use gatehouse_core::{Client, ClientId};
+use std::collections::BTreeSet;
+
+use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
+use gatehouse_core::{Client, ClientId, ClientName};
 use http::{StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
@@ -13,7 +15,7 @@ use super::problem::Problem;
 use super::reply::Reply;
 use super::resource::{Answer, BodyKind, Need, Operation};
 use crate::app::Error;
-use crate::reader::{Json, parsed, text};
+use crate::reader::{Json, Reader, Required, parsed, text};
 
 pub(super) const LIST: Operation = Operation {
     method: "GET",
@@ -86,15 +88,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
-    let (name, scopes) = call.object(|body| {
-        let mut body = body.of_creation();
-        let name = body.optional("name", parsed);
-        let scopes = body.required("scope", |json: Json| {
-            parse_scopes(&text(json)?).map_err(|bad| bad.to_string())
-        });
-        body.finish();
-        (name, scopes)
-    })?;
+    let (name, scopes) = call.object(read_new)?;
     let made = call.app().create_client(call.tenant(), name, scopes.value()).await?;
     let id = made.client.id.to_string();
     let location = format!("{}/{}", call.address.here(), encoded(&id));
@@ -102,6 +96,16 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::json(StatusCode::CREATED, &body)
         .with(header::LOCATION, &location)
         .with(header::CACHE_CONTROL, "no-store"))
+}
+
+/// Reads what a new client is called and what its tokens may allow.
+pub(super) fn read_new(body: Reader<'_>) -> (Option<ClientName>, Required<BTreeSet<Scope>>) {
+    let mut body = body.of_creation();
+    let name = body.optional("name", parsed);
+    let scopes = body
+        .required("scope", |json: Json| parse_scopes(&text(json)?).map_err(|bad| bad.to_string()));
+    body.finish();
+    (name, scopes)
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {

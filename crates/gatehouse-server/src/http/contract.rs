@@ -162,7 +162,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads a contract whose identifier is in the path; one in the body must be the same.
-fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
+pub(super) fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
     let given = body.optional("id", parsed::<ContractId>);
     if given.is_some_and(|given| given != *id) {
         body.fault("id", "must be the identifier in the path, or left out");

@@ -11,6 +11,7 @@ use gatehouse_core::ids::BadName;
 use gatehouse_core::{RequestKey, TenantName};
 use gatehouse_store::Once;
 pub(super) use gatehouse_store::Operation;
+use http::HeaderMap;
 
 use super::batch_body::beside;
 use super::call::Call;
@@ -23,7 +24,7 @@ pub(super) const KEY: &str = "Idempotency-Key";
 
 /// What the request is known by when it comes again, where it has a key. The body must still be there.
 pub(super) async fn once(call: &Call, operation: Operation) -> Result<Option<Once>, Problem> {
-    let Some(key) = key(call)? else { return Ok(None) };
+    let Some(key) = read_key(call.headers())? else { return Ok(None) };
     let (vault, tenant) = (Arc::clone(&call.app().vault), call.tenant().clone());
     let body = call.body.clone();
     let digests = move || vault.digest_request(&tenant, operation.as_str(), &body);
@@ -33,8 +34,9 @@ pub(super) async fn once(call: &Call, operation: Operation) -> Result<Option<Onc
     Ok(Some(Once { operation, key, digest, former_digests, sealed: None }))
 }
 
-fn key(call: &Call) -> Result<Option<RequestKey>, Problem> {
-    let mut given = call.headers().get_all(KEY).iter();
+/// The key that a request has, where it has one.
+pub(super) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey>, Problem> {
+    let mut given = headers.get_all(KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };
     let key = match given.next() {
         // Of two, nobody can say which is meant.

@@ -118,7 +118,7 @@ fn granted(client: &Client, asked: Option<&str>) -> Result<BTreeSet<Scope>, Prob
 }
 
 /// Who the client says it is, by HTTP Basic or in the form, but not both.
-fn credentials(headers: &HeaderMap, form: &Form) -> Result<(String, String), Problem> {
+pub(super) fn credentials(headers: &HeaderMap, form: &Form) -> Result<(String, String), Problem> {
     let (id, secret) = (form.value("client_id")?, form.value("client_secret")?);
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let Some(basic) = given.next() else {
@@ -140,7 +140,7 @@ fn credentials(headers: &HeaderMap, form: &Form) -> Result<(String, String), Pro
 }
 
 /// Both are encoded like a form's values before they are put together (RFC 6749, section 2.3.1).
-fn read_basic(header: &str) -> Option<(String, String)> {
+pub(super) fn read_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -155,10 +155,10 @@ fn read_basic(header: &str) -> Option<(String, String)> {
 }
 
 /// The fields of a form.
-struct Form(Vec<(String, String)>);
+pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
-    fn read(body: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn read(body: &[u8]) -> Result<Self, Problem> {
         if std::str::from_utf8(body).is_err() {
             return Err(refused(OAuthError::InvalidRequest, "the form must be UTF-8"));
         }

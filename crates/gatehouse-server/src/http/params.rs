@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 /// A path in its normal form: what need not be encoded isn't (RFC 3986, section 6.2.2.2), so that
-/// `/demo/%61ccess` is `/demo/access`. What must be encoded stays so: `%2F` is no slash.
+/// `/demo/%61ccess` is `/demo/access`. What must be encoded stays so: `%2F` is no slash. A `%` that begins no escape is written
+/// as one, so that it can't begin one together with what was decoded behind it: `%%361` is `%61`, and no `a`.
 pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
     if !path.contains('%') {
         return Cow::Borrowed(path);
@@ -22,7 +23,7 @@ pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
                 rest = &after[2..];
             }
             None => {
-                normal.push('%');
+                normal.push_str(if code.is_some() { "%" } else { "%25" });
                 rest = after;
             }
         }
@@ -65,9 +66,10 @@ mod tests {
             ("/%2D/live", "/-/live"),
             ("/a%2Fb/%20/%C3%A9", "/a%2Fb/%20/%C3%A9"),
             ("/%2561", "/%2561"),
-            ("/%", "/%"),
-            ("/%zz%4", "/%zz%4"),
-            ("/%+1", "/%+1"),
+            ("/%", "/%25"),
+            ("/%zz%4", "/%25zz%254"),
+            ("/%+1", "/%25+1"),
+            ("/%%361", "/%2561"),
         ] {
             assert_eq!(normal_form(path), normal, "{path}");
         }

@@ -28,8 +28,8 @@ pub(crate) struct Problem {
     /// A short phrase; the status's own where there is nothing better.
     kind: &'static str,
     title: &'static str,
-    detail: Box<str>,
-    invalid: Box<[Fault]>,
+    pub(super) detail: Box<str>,
+    pub(super) invalid: Box<[Fault]>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What RFC 6749 calls it, where that matters.
     oauth: Option<OAuthError>,

@@ -101,7 +101,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads a tenant whose name is in the path; one in the body must be the same.
-fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
+pub(super) fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
     let given = body.optional("name", parsed::<TenantName>);
     if given.is_some_and(|given| given != *name) {
         body.fault("name", "must be the name in the path, or left out");

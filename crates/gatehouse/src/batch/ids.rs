@@ -47,7 +47,7 @@ impl Chosen {
     }
 }
 
-fn parse(source: &str, text: &str) -> Result<Vec<String>, Failure> {
+pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<String>, Failure> {
     let rows = read_rows(source, text)?;
     let is_name = |cell: &str| COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(cell.trim()));
     let named = rows.first().and_then(|head| head.cells.iter().position(is_name));

@@ -24,7 +24,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     parse(&source, &text)
 }
 
-fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
+pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
     let rows = read_rows(source, text)?;
     let Some((head, rows)) = rows.split_first().filter(|(_, rows)| !rows.is_empty()) else {
         return Err(Failure::input(format!("{source} has no rows below a line of columns")));

@@ -176,7 +176,7 @@ async fn read_base(server: &TenantServer, mut response: Response) -> Result<Valu
 }
 
 /// What stands in front of the list of accesses, as soon as that begins.
-fn before_accesses(read: &[u8]) -> Option<Value> {
+pub(crate) fn before_accesses(read: &[u8]) -> Option<Value> {
     const LIST: &[u8] = br#","accesses":["#;
     let at = read.windows(LIST.len()).position(|it| it == LIST)?;
     let mut base = read[..at].to_vec();

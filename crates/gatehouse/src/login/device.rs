@@ -23,21 +23,21 @@ const INTERVAL_DEFAULT: Duration = Duration::from_secs(5);
 const SLOWER_BY: Duration = Duration::from_secs(5);
 
 /// Shortest and longest between two looks.
-const INTERVAL_MIN: Duration = Duration::from_secs(1);
-const INTERVAL_MAX: Duration = Duration::from_secs(60);
+pub(super) const INTERVAL_MIN: Duration = Duration::from_secs(1);
+pub(super) const INTERVAL_MAX: Duration = Duration::from_secs(60);
 
 /// How long a code is good for, if the issuer doesn't say, and at most.
 const LIFETIME_DEFAULT: Duration = Duration::from_secs(10 * 60);
-const LIFETIME_MAX: Duration = Duration::from_secs(60 * 60);
+pub(super) const LIFETIME_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// A sign-in that has begun.
-struct Begun {
+pub(super) struct Begun {
     device_code: Secret,
     user_code: String,
     verification_uri: String,
     verification_uri_complete: Option<String>,
-    lifetime: Duration,
-    interval: Duration,
+    pub(super) lifetime: Duration,
+    pub(super) interval: Duration,
 }
 
 /// What comes after a look.
@@ -162,7 +162,7 @@ fn expired() -> Failure {
 }
 
 impl Begun {
-    fn read(body: &Value) -> Option<Self> {
+    pub(super) fn read(body: &Value) -> Option<Self> {
         let text = |name: &str| body.get(name)?.as_str().filter(|it| !it.is_empty());
         let seconds = |name: &str| body.get(name)?.as_u64().map(Duration::from_secs);
         Some(Self {

@@ -28,7 +28,7 @@ impl Issuer {
     }
 
     /// The document must be the one of whoever was asked, and not of somebody else.
-    fn read(name: &str, document: Value) -> Result<Self, Failure> {
+    pub(super) fn read(name: &str, document: Value) -> Result<Self, Failure> {
         let called = document.get("issuer").and_then(Value::as_str).unwrap_or("nothing");
         if called != name {
             let said = format!("{name} calls itself `{}`", harmless(called));

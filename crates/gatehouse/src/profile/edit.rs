@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::{ProfileName, Profiles, directory, file, no_home};
 use crate::failure::Failure;
@@ -58,15 +58,20 @@ impl Edit {
     }
 }
 
-fn set_profile(document: &mut DocumentMut, name: &ProfileName, fields: &[(&str, &str)]) {
+pub(crate) fn set_profile(document: &mut DocumentMut, name: &ProfileName, fields: &[(&str, &str)]) {
     let profiles = document.entry("profiles").or_insert_with(|| {
         let mut table = Table::new();
         table.set_implicit(true);
         Item::Table(table)
     });
     // The file has been read as what it is meant to be: both are tables.
+    let is_inline = profiles.is_inline_table();
     let Some(profiles) = profiles.as_table_like_mut() else { return };
-    let profile = profiles.entry(name.as_str()).or_insert_with(|| Item::Table(Table::new()));
+    // Inside of braces a table has braces, too: the library can't write another one there.
+    let profile = profiles.entry(name.as_str()).or_insert_with(|| match is_inline {
+        true => Item::Value(InlineTable::new().into()),
+        false => Item::Table(Table::new()),
+    });
     let Some(profile) = profile.as_table_like_mut() else { return };
     for (field, value) in fields {
         set(profile, field, value);
@@ -132,6 +137,7 @@ mod tests {
         );
         edited("[profiles]\na = { url = 'https://old' }\n", "a");
         edited("profiles = { a = { url = 'https://old' } }\n", "b");
+        edited("profiles = { a = { url = 'https://old' }, }\n", "b");
         edited("profiles.a.url = 'https://old'\n", "a");
     }
 

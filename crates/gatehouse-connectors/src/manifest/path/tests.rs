@@ -46,6 +46,13 @@ fn a_path_leads_to_all_that_is_there_in_order() {
 }
 
 #[test]
+fn a_path_is_printed_as_one_that_means_the_same() {
+    for (written, printed) in [("$..*", "$..*"), ("'$[ 0 ].a'", "$[0].a"), ("$..n", "$..n")] {
+        assert_eq!(read::<Path>(written).to_string(), printed);
+    }
+}
+
+#[test]
 fn what_is_no_path_is_told() {
     for text in ["data", "$.", "$.a[", "'$ .a b'", "''"] {
         let told = misread::<Path>(text);

@@ -29,7 +29,7 @@ impl OperationType {
     }
 }
 
-pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
+pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
     let mut given = Given::new("accessesIdList", items_max);
     let mut ids = Vec::new();
     let (mut known, mut unknown) = (HashSet::new(), HashSet::new());

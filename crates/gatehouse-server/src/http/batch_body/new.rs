@@ -12,7 +12,7 @@ use crate::reader::{
 
 const ITEM_FIELDS: &[&str] = &["username", "password", "deviceName"];
 
-pub(super) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
+pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
     let mut given = Given::new("accesses", items_max);
     let mut items = Vec::new();
     let json = LongList {

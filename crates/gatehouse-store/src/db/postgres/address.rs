@@ -58,6 +58,8 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
+        // Encoded ones are what they seem to be.
+        let has_two_at = text.matches('@').count() > 1;
         let (text, ours) = Ours::split(text)?;
         // The parser's own words may repeat the password.
         let mut config: Config =
@@ -84,6 +86,11 @@ impl FromStr for DatabaseUrl {
             config.application_name("gatehouse");
         }
         let hosts: Arc<[Config]> = each_host(&config)?.into();
+        // What stands there may be the end of a password, and would be shown.
+        let name = config.get_dbname().unwrap_or_default();
+        if has_two_at && (name.contains('@') || shown_hosts(&config).contains('@')) {
+            return Err(unencoded());
+        }
         let mut shown = without_secrets(&config);
         if let Some(mode) = &ours.encryption.mode {
             shown += &format!("?sslmode={mode}");
@@ -157,6 +164,10 @@ impl Ours {
                     continue;
                 }
             };
+            // What is behind `?` may be the end of a password, and a file that can't be read is named.
+            if !is_query && value.contains('@') {
+                return Err(unencoded());
+            }
             let value = percent_decode_str(value)
                 .decode_utf8()
                 .map_err(|_| StoreError::Address(format!("{name} is not UTF-8")))?;
@@ -196,6 +207,12 @@ impl Ours {
     }
 }
 
+/// An `@` too many: nobody can say where the password ends.
+fn unencoded() -> StoreError {
+    let why = "an `@` in a database URL, but for the one before its hosts, is written `%40`";
+    StoreError::Address(why.into())
+}
+
 /// Names a parameter, unless it could be anything else.
 fn unknown(name: &str) -> StoreError {
     let is_name = name.len() <= 40 && name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
@@ -223,8 +240,7 @@ fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
     }
     // What stands there may be the end of a password, and is not repeated.
     if hosts.iter().any(|it| matches!(it, Host::Tcp(name) if name.contains('@'))) {
-        let why = "an `@` in the user or the password of a database URL is written `%40`";
-        return Err(StoreError::Address(why.into()));
+        return Err(unencoded());
     }
     let alone = (0..n_hosts).map(|n| {
         let mut one = without_hosts(config);
@@ -381,8 +397,18 @@ mod tests {
         assert_eq!(mode(socket), (SslMode::Disable, "/run/pg:5433".into()));
         let address = "postgres:///fleet?hostaddr=127.0.0.1&port=5433";
         assert_eq!(mode(address), (SslMode::Prefer, "127.0.0.1:5433".into()));
-        let told = "postgres://ann:s3@cret@db/fleet".parse::<DatabaseUrl>().unwrap_err();
-        assert!(told.to_string().contains("%40") && !told.to_string().contains("cret"), "{told}");
+        // The rest of a password that is taken for a host, or for a host and a database.
+        for bad in [
+            "postgres://ann:s3@cret@db/fleet",
+            "postgres://ann:s3@x/cret@db/fleet",
+            "postgres://ann:s3@x?sslmode=verify-full&sslrootcert=cret@db/fleet",
+            "postgres://ann:s3@x?host=/cret@db/fleet",
+        ] {
+            let told = bad.parse::<DatabaseUrl>().unwrap_err().to_string();
+            assert!(told.contains("%40") && !told.contains("cret"), "{told}");
+        }
+        let encoded: DatabaseUrl = "postgres://ann:s3%40cret@db/fl%40et".parse().unwrap();
+        assert_eq!(encoded.to_string(), "postgres://***@db:5432/fl@et");
     }
 
     #[test]

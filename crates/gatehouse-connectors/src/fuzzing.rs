@@ -1,0 +1,67 @@
+//! What the fuzzer does with this crate's readers of text; `gatehouse_core::fuzzing` says why it is here.
+//!
+//! What the line reads of a platform's answer is in `line/fuzzing`, what a manifest makes of it in `manifest/fuzzing`, and
+//! what is asked of a simulated platform in `simulator/fuzzing`.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use crate::recording::Recording;
+use crate::{Answer, line, manifest, simulator};
+
+/// The targets of this crate.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("manifest", |bytes| with_text(bytes, manifest::fuzzing::manifest)),
+    ("manifest-value", |bytes| with_text(bytes, manifest::fuzzing::value)),
+    ("link-header", |bytes| with_text(bytes, manifest::fuzzing::link_header)),
+    ("platform-account", manifest::fuzzing::account),
+    ("platform-answer", manifest::fuzzing::answer),
+    ("platform-headers", line::fuzzing::headers),
+    ("platform-url", |bytes| with_text(bytes, line::fuzzing::url)),
+    ("platform-words", line::fuzzing::words),
+    ("recording", |bytes| with_text(bytes, recording)),
+    ("simulator", simulator::fuzzing::request),
+];
+
+fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        check(text);
+    }
+}
+
+/// Any text is a recording or none; one that is can be written and read again.
+fn recording(text: &str) {
+    let Ok(recording) = Recording::parse("r.json", text) else { return };
+    let written = recording.to_text();
+    let again = Recording::parse("r.json", &written).expect("what is written can be read");
+    assert_eq!(again.to_text(), written);
+}
+
+/// An answer as it would come from a platform: a line with a word and a status, lines of headers, an empty line and a body.
+pub(crate) struct Heard<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) answer: Answer,
+}
+
+impl<'a> Heard<'a> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let end = bytes.windows(2).position(|it| it == b"\n\n")?;
+        let mut lines = std::str::from_utf8(&bytes[..end]).ok()?.split('\n');
+        let (word, status) = lines.next()?.split_once(' ')?;
+        let status: StatusCode = status.parse().ok()?;
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            let (name, value) = line.split_once(": ")?;
+            headers.append(name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?);
+        }
+        let answer = line::fuzzing::answer(status, headers, bytes[end + 2..].to_vec());
+        Some(Self { word, answer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_seeds_of_the_fuzzer_hold() {
+        gatehouse_testing::hold_seeds(super::TARGETS);
+    }
+}

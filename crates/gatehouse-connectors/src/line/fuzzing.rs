@@ -1,0 +1,113 @@
+//! What the fuzzer does with what the line itself reads: addresses, headers of answers, and what is told of them.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Method, StatusCode};
+use reqwest::Url;
+use tokio::time::Instant;
+use zeroize::Zeroizing;
+
+use super::pause::{reset_after, retry_after};
+use super::secrets::Secrets;
+use super::standing::Standing;
+use super::{AddressRules, Answer, BaseUrl, DETAIL_BYTES_MAX, Network, Request, redirect};
+use crate::connector::{CallKind, ResetUnit, Wait};
+use crate::fuzzing::Heard;
+
+/// What no word of a failure may hold.
+const SECRET: &str = "S3cret/Word+";
+
+/// An answer to an account that proves with [`SECRET`] who it is.
+pub(crate) fn answer(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> Answer {
+    Answer {
+        status,
+        headers,
+        body: Bytes::from(body),
+        reset_after: None,
+        tells_text: true,
+        document: OnceLock::new(),
+        secrets: secrets(),
+        _place: None,
+    }
+}
+
+fn secrets() -> Secrets {
+    Secrets::new(vec![Zeroizing::new(SECRET.to_owned())])
+}
+
+/// Headers of an answer tell how long to wait and where to go: never away from the platform, and never as somebody.
+pub(crate) fn headers(bytes: &[u8]) {
+    let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
+    let waits = [ResetUnit::Seconds, ResetUnit::Epoch].map(|unit| reset(&answer, unit));
+    for wait in waits.into_iter().chain([retry_after(&answer.headers)]).flatten() {
+        // A platform may ask for longer than any clock goes.
+        Standing::default().keep_quiet(wait, Instant::now());
+    }
+    let request = Request {
+        kind: CallKind::List,
+        method: Method::GET,
+        target: String::new(),
+        headers: HeaderMap::new(),
+        body: Bytes::new(),
+        is_repeatable: true,
+    };
+    let from = Url::parse("https://api.example:8443/v1/list?page=2").expect("an address");
+    match redirect::next(&request, &from, &answer, usize::from(word == "again") * 3) {
+        Ok(None) => {}
+        Ok(Some(next)) => {
+            assert!(answer.status.is_redirection() && word != "again");
+            assert_eq!(next.origin(), from.origin());
+            assert!(next.username().is_empty() && next.password().is_none());
+            assert!(next.fragment().is_none());
+        }
+        Err(why) => assert!(why.starts_with("the platform answered ")),
+    }
+}
+
+fn reset(answer: &Answer, unit: ResetUnit) -> Option<Duration> {
+    let wait = Wait {
+        reset: HeaderName::from_static("x-ratelimit-reset"),
+        remaining: Some(HeaderName::from_static("x-ratelimit-remaining")),
+        unit,
+    };
+    reset_after(answer.status, &answer.headers, &wait)
+}
+
+/// An address of a platform is one that may be gone to, is read again as it is printed, and nothing leads out of it.
+pub(crate) fn url(text: &str) {
+    let strict = AddressRules::default();
+    if let Ok(base) = BaseUrl::parse(text, &strict) {
+        let printed = base.to_string();
+        assert!(printed.starts_with("https://"), "{printed}");
+        assert_eq!(BaseUrl::parse(&printed, &strict).as_ref(), Ok(&base), "{printed}");
+    }
+    let base = BaseUrl::parse("https://api.example/v1", &strict).expect("an address");
+    if let Some(joined) = base.join(text) {
+        assert!(base.is_origin_of(&joined), "{joined}");
+        assert!(joined.username().is_empty() && joined.password().is_none(), "{joined}");
+        // A whole address may be anywhere on the platform; a path stays where it belongs.
+        let is_whole = Url::parse(text).is_ok();
+        assert!(
+            is_whole || joined.path() == "/v1" || joined.path().starts_with("/v1/"),
+            "{joined}"
+        );
+    }
+    if let Ok(network) = text.parse::<Network>() {
+        assert_eq!(network.to_string().parse(), Ok(network));
+    }
+}
+
+/// What is told of an answer has bounds, no control characters and no secret, wherever in it that stands.
+pub(crate) fn words(bytes: &[u8]) {
+    let secrets = secrets();
+    let middle = bytes.len() / 2;
+    let told = [&bytes[..middle], SECRET.as_bytes(), &bytes[middle..]].concat();
+    for max in [0, 7, DETAIL_BYTES_MAX] {
+        let clean = secrets.clean(&told, max);
+        assert!(clean.len() <= max);
+        assert!(!clean.chars().any(char::is_control));
+        assert!(!clean.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()), "{clean}");
+    }
+}

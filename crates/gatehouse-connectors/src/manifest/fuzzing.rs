@@ -1,0 +1,162 @@
+//! What the fuzzer does with manifests, and with what platforms answer to those that are shipped.
+
+use std::time::Duration;
+
+use gatehouse_core::account::Credentials;
+use gatehouse_core::product::is_local_id;
+use http::HeaderMap;
+use http::header::LINK;
+use serde_json::Value;
+
+use super::paging::{Leads, link, links};
+use super::path::{Path, text_of};
+use super::pattern::Pattern;
+use super::product::with_additions;
+use super::session::Session;
+use super::span::Span;
+use super::template::Template;
+use super::{Manifest, ManifestFault};
+use crate::fuzzing::Heard;
+use crate::line::{AddressRules, Answer};
+use crate::manifests::Manifests;
+use crate::{BaseUrl, SAID_BYTES_MAX, Settings, simulator};
+
+/// Any text is a manifest or none: what is wrong with it is told by lines that it has.
+pub(crate) fn manifest(text: &str) {
+    match Manifest::parse("m.yaml", text) {
+        Ok(manifest) => {
+            // Everything else is made of these.
+            let _ = (manifest.capabilities(), manifest.secret_parameters());
+        }
+        Err(faults) => {
+            assert!(!faults.each().is_empty());
+            // YAML's lines end with either, or both.
+            let n_lines = text.split(['\n', '\r']).count() as u64;
+            // What is missing at the end is missed behind the last line.
+            let is_there = |it: &ManifestFault| (1..=n_lines + 1).contains(&it.line);
+            assert!(faults.each().iter().all(is_there), "{faults}");
+        }
+    }
+}
+
+/// What stands for a value in a manifest: one that is taken is printed as it means.
+pub(crate) fn value(text: &str) {
+    if let Ok(path) = Path::try_from(text.to_owned()) {
+        let printed = path.to_string();
+        assert_eq!(Path::try_from(printed.clone()).as_ref(), Ok(&path), "{printed}");
+        let document = serde_json::json!({"a": [1, {"b": "x"}], "c": null, "d": {"e": 2.5}});
+        let n_nodes = path.all(&document).len();
+        assert_eq!(path.first(&document).is_some(), n_nodes > 0);
+    }
+    if let Ok(template) = Template::try_from(text.to_owned()) {
+        assert_eq!(template.to_string(), text);
+        let _ = template.heard(text);
+    }
+    if let Ok(pattern) = Pattern::try_from(text.to_owned()) {
+        assert_eq!(pattern.to_string(), text);
+        // It is about whole texts: no line of one.
+        let _ = pattern.matches("a\nb");
+    }
+    let _ = Span::try_from(text.to_owned());
+}
+
+/// Any text is a `Link` header; what it leads to stands in it.
+pub(crate) fn link_header(text: &str) {
+    for (url, relations) in links(text) {
+        assert!(text.contains(&url));
+        assert!(relations.iter().all(|it| text.contains(it.as_str())));
+        assert!(!url.contains('>'));
+    }
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = text.parse() {
+        headers.insert(LINK, value);
+        assert_eq!(
+            link(&headers, "next").is_some(),
+            text.is_ascii()
+                && links(text)
+                    .iter()
+                    .any(|(_, it)| it.iter().any(|it| it.eq_ignore_ascii_case("next")))
+        );
+    }
+}
+
+/// Any settings and credentials are an account of a shipped connector or are not: faults name what is wrong.
+pub(crate) fn account(bytes: &[u8]) {
+    let Ok(Value::Object(given)) = serde_json::from_slice(bytes) else { return };
+    let object = |name| given.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+    let settings: Settings = object("settings");
+    let mut credentials = Credentials::default();
+    for (name, secret) in object("credentials") {
+        credentials.insert(name, text_of(&secret).unwrap_or_default());
+    }
+    for manifest in Manifests::shipped().all() {
+        match manifest.account.read(&settings, &credentials, &AddressRules::default()) {
+            Ok(account) => {
+                let of_https = |it: &BaseUrl| it.to_string().starts_with("https://");
+                assert!(account.addresses.iter().all(of_https));
+            }
+            Err(faults) => {
+                assert!(!faults.is_empty());
+                let names = ["settings.", "credentials."];
+                assert!(faults.iter().all(|it| names.iter().any(|name| it.name.starts_with(name))));
+            }
+        }
+    }
+}
+
+/// Any answer to a shipped connector is a page of connections or a failure with bounds; its first word says which connector.
+pub(crate) fn answer(bytes: &[u8]) {
+    let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
+    if word == simulator::NAME {
+        return simulator::fuzzing::answer(&answer);
+    }
+    let manifests = Manifests::shipped();
+    let Some(manifest) = manifests.get(word) else { return };
+    let (headers, body) = (&answer.headers, answer.document());
+    let _ = manifest.errors.meaning(answer.status, body);
+    let failure = answer.failure_that_says(
+        "the platform answered",
+        manifest.errors.code(body).as_deref(),
+        manifest.errors.message(body).as_deref(),
+    );
+    let said = failure.said.expect("it says what it is made of");
+    assert!(said.body.len() <= SAID_BYTES_MAX);
+    let _ = (manifest.paging.total(headers, body), manifest.paging.is_last(body));
+    if let Some(session) = &manifest.session {
+        begin(session, &answer);
+    }
+    let items = match manifest.list.items.all(body).as_slice() {
+        [Value::Array(members)] => members.iter().collect(),
+        nodes => nodes.to_vec(),
+    };
+    let next = manifest.paging.next.as_ref();
+    match next.and_then(|it| it.leads(headers, body, items.last().copied())) {
+        Some(Leads::Mark(it) | Leads::Link(it)) => assert!(!it.is_empty()),
+        None => {}
+    }
+    for document in items {
+        let Ok(connection) = manifest.product.connection(document, manifest.connectivity()) else {
+            continue;
+        };
+        assert!(is_local_id(&connection.local_id));
+        assert!(connection.identifiers.iter().all(|(_, number)| !number.is_empty()));
+        if let Some(detail) = &manifest.detail {
+            let connection = std::sync::Arc::new(connection);
+            let more = with_additions(&connection, &detail.adds, std::slice::from_ref(document));
+            assert_eq!(more.local_id, connection.local_id);
+            assert!(more.identifiers.len() >= connection.identifiers.len());
+        }
+    }
+}
+
+/// What a log-in gives: cookies and tokens are texts, and its time never reaches beyond what clocks have.
+fn begin(session: &Session, answer: &Answer) {
+    for call in &session.calls {
+        for source in call.take.values().chain(&call.expires_in) {
+            let text = source.text(&answer.headers, answer.document());
+            assert!(text.as_ref().is_none_or(|it| !it.is_empty()));
+            let seconds = text.and_then(|it| it.trim().parse::<f64>().ok());
+            let _ = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        }
+    }
+}

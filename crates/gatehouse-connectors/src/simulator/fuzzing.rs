@@ -1,0 +1,39 @@
+//! What the fuzzer asks of a simulated platform.
+
+use http::Method;
+
+use super::api::{self, Question};
+use super::connector::{read_connection, read_found, read_page};
+use super::platform::Platform;
+use super::profile::Profile;
+use crate::line::Answer;
+
+/// Any request to a simulated platform is answered, and any body is a profile or says what is wrong with it.
+pub(crate) fn request(bytes: &[u8]) {
+    match Profile::default().changed(bytes) {
+        Ok(profile) => {
+            let shown = profile.to_json().to_string();
+            assert_eq!(Profile::default().changed(shown.as_bytes()), Ok(profile));
+        }
+        Err(faults) => assert!(!faults.is_empty()),
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    for platform in Platform::usual() {
+        let question =
+            Question { method: &Method::GET, path, query, authorization: Some("Bearer t") };
+        let reply = api::answer(&platform, &Profile::default(), question);
+        assert!(matches!(reply.status().as_u16(), 200 | 400 | 404), "{}", reply.status());
+        let is_json = serde_json::from_slice::<serde_json::Value>(reply.body()).is_ok();
+        assert!(is_json);
+    }
+}
+
+/// Any answer is understood or is a failure: what was found is all there is.
+pub(crate) fn answer(answer: &Answer) {
+    let (page, _) = (read_page(answer), read_connection(answer));
+    if let Ok(found) = read_found(answer) {
+        let page = page.expect("what a look-up found is a page");
+        assert!(page.next.is_none() && page.connections.len() == found.len());
+    }
+}

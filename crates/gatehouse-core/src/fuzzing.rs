@@ -1,0 +1,164 @@
+//! What the fuzzer does with this crate's readers of text, and the promises that it holds them to.
+//!
+//! It is here, and not in `fuzz/`, because readers are private: no one else should reach them, and the fuzzer must. A module
+//! that only tests and fuzzers compile (`cfg(any(test, fuzzing))`) makes nothing public in the program, costs its build
+//! nothing, and has the ordinary tests run every seed. Every crate with readers has such a module with its `TARGETS`.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use crate::contract::Validity;
+use crate::filter::access::{self, AccessFilter};
+use crate::filter::product::{self, ProductFilter};
+use crate::filter::{Expression, Operator, Vocabulary};
+use crate::identifier::{key, luhn_digit};
+use crate::ids::milliseconds_of;
+use crate::rights::{parse_scopes, scopes_from_words, scopes_to_words};
+use crate::span::Span;
+use crate::tenant::ZoneName;
+use crate::*;
+
+/// The targets of this crate.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("filter", |bytes| with_text(bytes, filter)),
+    ("identifier", |bytes| with_text(bytes, identifier)),
+    ("name", |bytes| with_text(bytes, name)),
+    ("time", |bytes| with_text(bytes, time)),
+];
+
+fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        check(text);
+    }
+}
+
+/// Any text is a query. It means the same when it is printed and when links keep it, whatever is listed.
+fn filter(query: &str) {
+    let accesses = kept_meaning(query, &access::VOCABULARY);
+    if let Ok(filter) = AccessFilter::read(&accesses) {
+        assert!(filter.alternatives().len() <= crate::filter::ALTERNATIVES_MAX);
+    }
+    let _ = ProductFilter::read(&kept_meaning(query, &product::VOCABULARY));
+}
+
+fn kept_meaning(query: &str, vocabulary: &Vocabulary) -> Expression {
+    let expression = Expression::parse(query, vocabulary);
+    let text = expression.filter.to_string();
+    let printed = Expression::parse(&text, vocabulary);
+    assert_eq!(printed.filter, expression.filter, "printed as {text:?}");
+    assert!(printed.ignored.is_empty() && printed.request.is_empty(), "printed as {text:?}");
+    assert!(text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
+
+    let kept = Expression::parse(&expression.kept, vocabulary);
+    assert_eq!(kept.filter, expression.filter, "kept as {:?}", expression.kept);
+    assert!(kept.request.is_empty(), "kept as {:?}", expression.kept);
+    let names = |it: &Expression| it.ignored.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&kept), names(&expression), "kept as {:?}", expression.kept);
+    expression
+}
+
+/// A number on a card or terminal is kept as it was written, and is the same with its check digit and without.
+fn identifier(text: &str) {
+    for kind in IdentifierKind::ALL {
+        match Identifier::parse(kind, text) {
+            Ok(identifier) => {
+                assert_eq!(identifier.value(), text);
+                assert_eq!(Identifier::given(kind, text), Ok(identifier.clone()));
+                assert!(text.starts_with(identifier.key()));
+                assert_eq!(key(kind, identifier.key()), identifier.key());
+            }
+            Err(bad) => assert!(bad.to_string().contains(kind.form())),
+        }
+        let _ = Identifier::given(kind, text);
+    }
+    if let Some(digit) = luhn_digit(text).filter(|_| text.len() == 19) {
+        assert_eq!(key(IdentifierKind::Iccid, &format!("{text}{digit}")), text);
+    }
+}
+
+/// Names and identifiers are printed as they were read, and are as long as they may be.
+fn name(text: &str) {
+    for (n_chars_max, length) in [
+        (ids::TENANT_CHARS_MAX, read_same::<TenantName>(text)),
+        (ids::NAME_CHARS_MAX, read_same::<ContractId>(text)),
+        (ids::NAME_CHARS_MAX, read_same::<Username>(text)),
+        (ids::NAME_CHARS_MAX, read_same::<DeviceName>(text)),
+        (ids::REQUEST_KEY_CHARS_MAX, read_same::<RequestKey>(text)),
+        (ids::PLATFORM_CHARS_MAX, read_same::<PlatformName>(text)),
+        (ids::CONNECTOR_CHARS_MAX, read_same::<ConnectorName>(text)),
+        (36, read_same::<AccessId>(text)),
+        (40, read_same::<TaskId>(text)),
+        (ids::TENANT_CHARS_MAX + 1 + 64, read_same::<ClientId>(text)),
+    ] {
+        assert!(length.is_none_or(|n_chars| (1..=n_chars_max).contains(&n_chars)));
+    }
+    read_same::<ProductId>(text);
+    let _ = milliseconds_of(text);
+    if let Ok(scopes) = parse_scopes(text) {
+        let words = scopes_to_words(&scopes);
+        assert_eq!(parse_scopes(&words).as_ref(), Ok(&scopes));
+        assert_eq!(scopes_from_words(text), scopes);
+    }
+}
+
+/// How many characters a text has that is one of these.
+fn read_same<T: FromStr + Display>(text: &str) -> Option<usize>
+where
+    T::Err: Display,
+{
+    match text.parse::<T>() {
+        Ok(read) => {
+            assert_eq!(read.to_string(), text);
+            Some(text.chars().count())
+        }
+        Err(bad) => {
+            assert!(!bad.to_string().is_empty());
+            None
+        }
+    }
+}
+
+/// An instant is the same when it is printed, and compares with itself; zones and periods are known by their names.
+fn time(text: &str) {
+    let at = read_again::<Timestamp>(text);
+    for operator in Operator::ALL {
+        // Offsets may lead out of the calendar: then there is something to compare with, and no instant.
+        let span = Span::compared(operator, text);
+        if let (Some(at), Ok(span)) = (at, &span) {
+            let includes = matches!(operator, Operator::GreaterOrEqual | Operator::LessOrEqual);
+            // What is finer than a millisecond lies behind the instant that is kept of it.
+            let is_whole = Span::compared(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
+            let expected = is_whole && (includes || operator == Operator::Equal)
+                || !is_whole && matches!(operator, Operator::Less | Operator::LessOrEqual);
+            assert_eq!(span.contains(at), expected, "{operator:?}");
+        }
+        assert!(at.is_none() || span.is_ok());
+    }
+    if let Ok(validity) = text.parse::<Validity>() {
+        assert_eq!(validity.as_str(), text);
+        let ends = validity.after(Timestamp::EPOCH);
+        assert!(ends > Timestamp::EPOCH);
+    }
+    if let Ok(zone) = text.parse::<ZoneName>() {
+        assert_eq!(zone.as_str().parse(), Ok(zone.clone()));
+        assert!(zone.next_month(Timestamp::EPOCH) > Timestamp::EPOCH);
+    }
+}
+
+/// What a text is, which is the same when it is printed.
+fn read_again<T: FromStr + Display + Debug + PartialEq + Copy>(text: &str) -> Option<T>
+where
+    T::Err: Debug,
+{
+    let read = text.parse::<T>().ok()?;
+    assert_eq!(read.to_string().parse::<T>().expect("what is printed can be read"), read);
+    Some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_seeds_of_the_fuzzer_hold() {
+        gatehouse_testing::hold_seeds(super::TARGETS);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the fuzzer does with tokens, with what they claim, and with what issuers say of themselves.
+
+use std::sync::LazyLock;
+
+use futures_util::FutureExt;
+use gatehouse_core::Timestamp;
+use gatehouse_core::rights::scopes_from_words;
+use gatehouse_vault::{KeySet, TokenKeys};
+use http::{HeaderMap, header};
+use reqwest::Url;
+use serde_json::Value;
+
+use super::discovery::{is_safe, max_age, time};
+use super::sign_in::Described;
+use super::{Auth, Caller, Grant, ISSUER, Unknown};
+
+/// What the tokens of the target are meant for.
+const AUDIENCE: &str = "gatehouse";
+
+/// The built-in issuer, with keys that nobody knows.
+static AUTH: LazyLock<Auth> =
+    LazyLock::new(|| Auth::new(TokenKeys::generate(), AUDIENCE.to_owned()));
+
+fn now() -> Timestamp {
+    "2026-11-17T12:00:00Z".parse().expect("an instant")
+}
+
+fn recognised(header: &str) -> Result<Caller, Unknown> {
+    // There is no one to ask and nothing to wait for.
+    let recognised = AUTH.authenticate(Some(header), now()).now_or_never();
+    recognised.expect("a fixed key is at hand").map(|it| Caller::clone(&it))
+}
+
+/// No header that was made without the key lets anyone in, and one of ours does however it is written.
+pub(crate) fn authorization(header: &str) {
+    assert!(recognised(header).is_err());
+    static TOKEN: LazyLock<String> = LazyLock::new(|| {
+        let scopes = scopes_from_words("access:read");
+        let tenants = vec!["acme".to_owned()];
+        let grant = Grant { subject: "s".to_owned(), tenants, lifetime_seconds: 60, scopes };
+        AUTH.issue(&grant, now())
+    });
+    let (scheme, rest) = header.split_once(' ').unwrap_or((header, ""));
+    let is_ours = scheme.eq_ignore_ascii_case("bearer") && rest.trim().is_empty();
+    assert_eq!(recognised(&format!("{header} {}", *TOKEN)).is_ok(), is_ours);
+}
+
+/// Whatever claims the key has signed, who is let in has a token for us whose time has come and is not over.
+pub(crate) fn claims(bytes: &[u8]) {
+    let Ok(Value::Object(claims)) = serde_json::from_slice(bytes) else { return };
+    let token = AUTH.own.signing().sign(&claims);
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    match recognised(&format!("Bearer {token}")) {
+        Ok(caller) => {
+            assert_eq!(text("iss"), Some(ISSUER));
+            assert!(caller.expires.as_millisecond() + 60_000 >= now().as_millisecond());
+            let names = caller.rights.tenants.words().count();
+            assert!(names == 0 || claims.contains_key("tenants"));
+            assert!(caller.rights.scopes.is_empty() || claims.contains_key("scope"));
+        }
+        Err(Unknown::OtherIssuer) => assert_ne!(text("iss"), Some(ISSUER)),
+        // Some dates that are none are refused before anyone asks whose token it is.
+        Err(Unknown::NotTrusted) => {
+            let is_date = |name: &&str| claims.get(*name).is_none_or(Value::is_number);
+            assert!(text("iss").is_none() || !["exp", "nbf"].iter().all(is_date));
+        }
+        Err(_) => assert_eq!(text("iss"), Some(ISSUER)),
+    }
+}
+
+/// Whatever an issuer says of itself, nobody is sent where others could listen.
+pub(crate) fn issuer(bytes: &[u8]) {
+    let _ = KeySet::parse(bytes);
+    if let Ok(document) = serde_json::from_slice::<Value>(bytes) {
+        let described = Described::read(&document, is_safe);
+        let addresses =
+            [described.authorization, described.token, described.end_session, described.revocation];
+        let is_open = |it: &Url| it.scheme() == "https" || it.scheme() == "http" && is_safe(it);
+        assert!(addresses.iter().flatten().all(is_open));
+    }
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = http::HeaderValue::from_bytes(bytes) {
+        headers.insert(header::CACHE_CONTROL, value.clone());
+        headers.insert(header::DATE, value);
+        let _ = (max_age(&headers), time(&headers));
+    }
+}

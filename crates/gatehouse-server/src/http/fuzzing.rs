@@ -1,0 +1,290 @@
+//! What the fuzzer does with requests: their paths, queries, headers and bodies.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use gatehouse_core::Timestamp;
+use gatehouse_core::filter::access::AccessFilter;
+use gatehouse_core::filter::product as products;
+use gatehouse_core::filter::product::ProductFilter;
+use gatehouse_core::filter::{Expression, Fault as FilterFault, Vocabulary, access as accesses};
+use gatehouse_core::page::PageRequest;
+use gatehouse_core::rights::scopes_to_words;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use super::account::AccountBody;
+use super::conditional::{Precondition, etag, is_known};
+use super::contract::ContractBody;
+use super::correlation::Correlation;
+use super::media::{CSV, FORM, JSON, MERGE_PATCH};
+use super::oauth::Form;
+use super::params::{Params, normal_form};
+use super::problem::Problem;
+use super::product_body::Fields;
+use super::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE, Query};
+use super::routes::{Routes, table};
+use super::tenant::TenantBody;
+use super::{
+    access, account, batch_body, client, contract, find_body, idempotency, intake, negotiation,
+    oauth, paging, tenant, verify,
+};
+use crate::app::batch::NewItems;
+use crate::reader::{FAULTS_MAX, Faults, Json, Reader};
+use crate::trace;
+
+/// Most items of a batch of the targets.
+const ITEMS_MAX: u64 = 3;
+
+/// Reads a body as an operation does.
+fn object<T>(bytes: &[u8], read: impl FnOnce(Reader<'_>) -> T) -> Option<T> {
+    let json = Json::parse(bytes).ok()?;
+    let mut faults = Faults::default();
+    let value = read(Reader::new(json, "", &mut faults));
+    match faults.check() {
+        Ok(()) => Some(value),
+        Err(faults) => {
+            assert!((1..=FAULTS_MAX).contains(&faults.len()));
+            // A field is named as it is written, also where its name is empty.
+            assert!(faults.iter().all(|it| !it.reason.is_empty()));
+            None
+        }
+    }
+}
+
+/// A refusal says what is wrong: that it is no JSON, or each field that is at fault.
+fn refused(bytes: &[u8], problem: &Problem) {
+    assert_eq!(problem.status, StatusCode::BAD_REQUEST);
+    match Json::parse(bytes) {
+        Err(why) => assert_eq!(*problem.detail, *why),
+        Ok(_) => assert!((1..=FAULTS_MAX).contains(&problem.invalid.len())),
+    }
+}
+
+/// The body of a creation, and that of a change. One that is taken says everything that is needed.
+pub(crate) fn access(bytes: &[u8]) {
+    if let Some(wanted) = object(bytes, access::read_wanted) {
+        assert!(!wanted().contract_id.as_str().is_empty());
+    }
+    if let Some(update) = object(bytes, access::read_update) {
+        assert!(update.status.is_some() || update.password.is_some());
+    }
+}
+
+/// The body of a batch of new accesses: read item by item, it is refused exactly where it would be read whole.
+pub(crate) fn batch_creation(bytes: &[u8]) {
+    match batch_body::new::read(bytes, ITEMS_MAX) {
+        Ok(batch) => {
+            let n_items = match batch.items {
+                NewItems::Count(count) => u64::from(count),
+                NewItems::Explicit(items) => items.len() as u64,
+            };
+            assert!((1..=ITEMS_MAX).contains(&n_items));
+        }
+        Err(problem) => refused(bytes, &problem),
+    }
+}
+
+/// The body of a batch of changes: every access is named once.
+pub(crate) fn batch_update(bytes: &[u8]) {
+    match batch_body::change::read(bytes, ITEMS_MAX) {
+        Ok(change) => {
+            assert!((1..=ITEMS_MAX).contains(&(change.ids.len() as u64)));
+            assert!(change.ids.is_sorted_by_key(|it| it.index));
+        }
+        Err(problem) => refused(bytes, &problem),
+    }
+}
+
+/// What devices and clients prove themselves with: the body of a check, the form of a request for a token and its header.
+pub(crate) fn credentials(bytes: &[u8]) {
+    if let Some(credentials) = object(bytes, verify::read_credentials) {
+        let (username, _) = credentials();
+        assert!(!username.as_str().is_empty());
+    }
+    let form = Form::read(bytes);
+    assert_eq!(form.is_ok(), std::str::from_utf8(bytes).is_ok());
+    let Ok(form) = form else { return };
+    let mut headers = HeaderMap::new();
+    if let Ok((id, secret)) = oauth::credentials(&headers, &form) {
+        assert!(!id.is_empty() && !secret.is_empty());
+    }
+    if let Ok(value) = HeaderValue::from_bytes(bytes) {
+        headers.insert(header::AUTHORIZATION, value);
+        let none = Form::read(b"").expect("an empty form is one");
+        let _ = oauth::credentials(&headers, &none);
+    }
+    // What is written as RFC 6749 wants it is read as it was meant.
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    let basic = format!("Basic {}", BASE64.encode(format!("{encoded}:{encoded}")));
+    assert_eq!(oauth::read_basic(&basic), Some((text.to_owned(), text.to_owned())));
+}
+
+/// The body of a search: no item is lost, and none is there twice.
+pub(crate) fn find(bytes: &[u8]) {
+    match find_body::read(bytes) {
+        Ok(asked) => {
+            let wanted = asked.wanted();
+            let keys = wanted.identifiers.iter().map(|it| (it.kind(), it.key()));
+            let different: HashSet<_> = keys.collect();
+            assert_eq!(different.len(), wanted.identifiers.len());
+        }
+        Err(problem) => refused(bytes, &problem),
+    }
+}
+
+/// Bodies of tenants, contracts and clients. What is shown of one that was taken can be put again, and is the same.
+pub(crate) fn admin(bytes: &[u8]) {
+    let name = "acme".parse().expect("a tenant's name");
+    if let Some(tenant) = object(bytes, |body| tenant::read_body(body, &name)) {
+        let tenant = tenant.expect("what has no faults was read whole");
+        let shown = shown(&TenantBody::new(&tenant));
+        assert_eq!(object(&shown, |body| tenant::read_body(body, &name)), Some(Some(tenant)));
+    }
+    let id = "C-1".parse().expect("a contract's identifier");
+    if let Some(contract) = object(bytes, |body| contract::read_body(body, &id)) {
+        let contract = contract.expect("what has no faults was read whole");
+        let shown = shown(&ContractBody::new(&contract));
+        assert_eq!(object(&shown, |body| contract::read_body(body, &id)), Some(Some(contract)));
+    }
+    if let Some((_, scopes)) = object(bytes, client::read_new) {
+        assert!(!scopes_to_words(&scopes.value()).is_empty());
+    }
+}
+
+/// The body of an account. What is shown of one that was taken can be put again, and is the same but for its credentials.
+pub(crate) fn account(bytes: &[u8]) {
+    let name = "acme-eu".parse().expect("an account's name");
+    let Some(input) = object(bytes, |body| account::read_body(body, &name)) else { return };
+    let input = input.expect("what has no faults was read whole");
+    let shown = shown(&AccountBody::new(&input.account, input.settings.clone()));
+    let again = object(&shown, |body| account::read_body(body, &name)).flatten();
+    let again = again.expect("what is shown can be put");
+    assert_eq!(again.account, input.account);
+    // The reader of JSON doesn't read every fraction as the one that is nearest to it.
+    if !has_fraction(&Value::Object(input.settings.clone())) {
+        assert_eq!(again.settings, input.settings);
+    }
+}
+
+fn has_fraction(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_fraction),
+        Value::Object(fields) => fields.values().any(has_fraction),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+fn shown(body: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("a body can be written")
+}
+
+/// Queries of lists: links lead to other pages of the same list, and what is ignored fits into a header.
+pub(crate) fn query(text: &str) {
+    check_query(text, paging::PARAMS, Some(&accesses::VOCABULARY), AccessFilter::read);
+    check_query(
+        text,
+        &[PAGE_NUMBER, PAGE_SIZE, FIELDS],
+        Some(&products::VOCABULARY),
+        ProductFilter::read,
+    );
+    check_query(text, &["state", PAGE_NUMBER, PAGE_SIZE], None, |_| Ok(true));
+}
+
+fn check_query<T: PartialEq + std::fmt::Debug>(
+    text: &str,
+    known: &[&'static str],
+    vocabulary: Option<&Vocabulary>,
+    read: impl Fn(&Expression) -> Result<T, Vec<FilterFault>>,
+) {
+    let headers = HeaderMap::new();
+    let mut query = Query::parse(text, known, vocabulary, &headers);
+    if let Some(fields) = query.value(FIELDS).map(Fields::read) {
+        let _ = fields.parts();
+    }
+    let page = PageRequest { number: 2, size: 10 };
+    let links = paging::links_without_end("https://gatehouse.example/acme/access", &query, page, 9);
+    let filter = query.filter(&read);
+    if let Some(ignored) = query.ignored() {
+        assert!(HeaderValue::from_str(&ignored).is_ok(), "{ignored}");
+    }
+    let Some(links) = links else { return };
+    assert!(HeaderValue::from_str(&links).is_ok(), "{links}");
+    for link in links.split(',').filter(|it| it.contains(";rel=")) {
+        let Some((address, _)) = link.trim_start_matches('<').split_once(">;rel=") else {
+            continue;
+        };
+        let Some((_, raw)) = address.split_once('?') else { continue };
+        // Commas may stand in a query: then this is only the end of an address.
+        if !link.starts_with("<https://gatehouse.example/acme/access?") {
+            continue;
+        }
+        let mut there = Query::parse(raw, known, vocabulary, &headers);
+        let is_one = |it: &str| there.value(it).is_some_and(|it| it.parse::<u64>().is_ok());
+        assert!(is_one(PAGE_NUMBER) && is_one(PAGE_SIZE), "{address}");
+        assert_eq!(there.value(FIELDS), query.value(FIELDS), "{address}");
+        assert_eq!(there.filter(&read), filter, "{address}");
+    }
+}
+
+/// A path in its normal form stays so, and its parameters are what they were before.
+pub(crate) fn path(text: &str) {
+    let normal = normal_form(text);
+    assert_eq!(normal_form(&normal), normal);
+    let decoded =
+        |path: &str| Params::decode([("p", path)]).map(|it| it.get("p").map(str::to_owned));
+    assert_eq!(decoded(&normal), decoded(text));
+    static ROUTES: LazyLock<Routes> = LazyLock::new(|| Routes::of(table()));
+    if let Some(found) = ROUTES.find(&normal) {
+        assert_ne!(found.params.get("tenantName"), Some("-"));
+    }
+}
+
+/// Headers of requests, one a line: whatever they say, there is an answer, and what is repeated fits into a header.
+pub(crate) fn headers(text: &str) {
+    let mut headers = HeaderMap::new();
+    for line in text.lines() {
+        let Some((name, value)) = line.split_once(": ") else { continue };
+        let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
+        else {
+            continue;
+        };
+        headers.append(name, value);
+    }
+    let offered = [JSON, CSV];
+    if let Ok(best) = negotiation::media_type(&headers, offered.into_iter()) {
+        assert!(offered.contains(&best));
+    }
+    let _ = (negotiation::likes_gzip(&headers), intake::check_headers(&headers));
+    for kind in [JSON, MERGE_PATCH, FORM] {
+        let _ = intake::check_content_type(&headers, &[kind]);
+    }
+    // What is known already can't be changed on condition that it isn't.
+    let is_known = is_known(&headers, &etag(7));
+    assert!(!(is_known && Precondition::of(&headers).allows(7)));
+    let correlation = Correlation::of(&headers, Timestamp::EPOCH);
+    let mut answered = HeaderMap::new();
+    correlation.put(&mut answered);
+    assert!(answered.values().all(|it| it == correlation.id.as_str()));
+    if let Some(place) = trace::parent(&headers) {
+        assert!(place.is_valid());
+        let again = HeaderMap::from_iter([(trace::TRACEPARENT, trace::traceparent(&place))]);
+        let again = trace::parent(&again).expect("what is sent on can be read");
+        assert_eq!((again.trace_id(), again.span_id()), (place.trace_id(), place.span_id()));
+    }
+    if let Ok(Some(key)) = idempotency::read_key(&headers) {
+        assert!(!key.as_str().is_empty());
+    }
+    let mut request = http::Request::builder().uri("/acme/access").body(()).expect("a request");
+    *request.headers_mut() = headers;
+    let (parts, ()) = request.into_parts();
+    if intake::check_host(&parts).is_ok() {
+        assert_eq!(parts.headers.get_all(header::HOST).iter().count(), 1);
+    }
+    let strict = Query::parse("color=red", paging::PARAMS, None, &parts.headers);
+    assert_eq!(strict.check().is_ok(), strict.ignored().is_some());
+}

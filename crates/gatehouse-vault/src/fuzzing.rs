@@ -1,0 +1,74 @@
+//! What the fuzzer does with this crate's readers of text; `gatehouse_core::fuzzing` says why it is here.
+
+use std::sync::LazyLock;
+
+use gatehouse_core::Timestamp;
+
+use crate::key_set::part;
+use crate::{BadMasterKeys, KeySet, MasterKeys, TokenKeys, named_issuer, token_type};
+
+/// The targets of this crate.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[("token", token), ("key-set", key_set), ("keys", keys)];
+
+/// Keys of three kinds, as RFC 7517 and RFC 8037 print them.
+const KEY_SET: &str = r#"{"keys":[
+    {"kty":"OKP","crv":"Ed25519","kid":"ed","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"},
+    {"kty":"EC","crv":"P-256","kid":"ec","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"},
+    {"kty":"RSA","kid":"rsa","e":"AQAB","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}
+]}"#;
+
+/// A token that RFC 8037 signs with the first of the keys. Its payload is no object, so it never has claims.
+const TOKEN: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.\
+                     hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+
+/// Any text is a token or none. One whose signature holds has the claims that anyone can read in it, and three parts.
+fn token(bytes: &[u8]) {
+    static KEYS: LazyLock<KeySet> =
+        LazyLock::new(|| KeySet::parse(KEY_SET.as_bytes()).expect("the set above is one"));
+    assert_eq!(KEYS.n_keys(), 3);
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (named, _) = (named_issuer(text), token_type(text));
+    if let Ok(claims) = KEYS.verify(text) {
+        assert_eq!(text.split('.').count(), 3);
+        assert_eq!(Some(&claims), part(text, 1).as_ref());
+        assert_eq!(named.as_deref(), claims.get("iss").and_then(|it| it.as_str()));
+    }
+}
+
+/// Any bytes are the keys of an issuer or none; there are never more of them than are read, and none makes claims of a
+/// token that has none.
+fn key_set(bytes: &[u8]) {
+    let Ok(keys) = KeySet::parse(bytes) else { return };
+    assert!(keys.n_keys() <= 100);
+    assert!(keys.verify(TOKEN).is_err());
+    assert_eq!(KeySet::parse(bytes).map(|it| *it.digest()), Ok(*keys.digest()));
+}
+
+/// Any text holds the keys of an operator or none: what is written reads back, and what is wrong names a key that is there.
+fn keys(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let n_words = text.split_whitespace().count();
+    match MasterKeys::parse(text) {
+        Ok(keys) => assert_eq!(keys.fingerprints().len(), n_words),
+        Err(BadMasterKeys::Malformed(n, n_keys)) => {
+            assert!((1..=n_keys).contains(&n) && n_keys == n_words.max(1));
+        }
+        Err(BadMasterKeys::TooMany(n_keys)) => assert_eq!(n_keys, n_words),
+        Err(BadMasterKeys::Twice(one, other)) => assert!(one < other && other <= n_words),
+    }
+    if let Ok(keys) = TokenKeys::from_bytes(bytes) {
+        let written = keys.to_text();
+        let again = TokenKeys::from_text(&written).expect("what is written can be read");
+        assert_eq!(*again.to_text(), *written);
+        let now = Timestamp::EPOCH;
+        assert_eq!(again.key_set(now).digest(), keys.key_set(now).digest());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_seeds_of_the_fuzzer_hold() {
+        gatehouse_testing::hold_seeds(super::TARGETS);
+    }
+}

@@ -1,0 +1,134 @@
+//! The program: the server, and the commands around it. `main.rs` only starts it.
+
+mod access;
+mod api;
+mod apply;
+mod backup;
+mod batch;
+mod beside;
+mod client;
+mod completions;
+mod connector;
+mod contract;
+mod demo;
+mod disk_failure;
+mod doctor;
+mod environment;
+mod failure;
+mod filter;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod home_file;
+mod key;
+mod log_queue;
+mod logging;
+mod login;
+mod logout;
+mod migrate;
+mod oauth;
+mod output;
+mod paging;
+mod private_file;
+mod product;
+mod profile;
+mod question;
+mod restore;
+mod row_faults;
+mod screen;
+mod secret;
+mod serve;
+mod session;
+mod simulate;
+mod table_input;
+mod text_input;
+mod token;
+mod traces;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failure::{Failure, Kind};
+use screen::remark;
+
+/// Who may connect, and what is connected, on whose network.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Access(access::AccessCommand),
+    Batch(batch::BatchCommand),
+    Product(product::ProductCommand),
+    Contract(contract::ContractCommand),
+    Login(login::Login),
+    Logout(logout::Logout),
+    Profile(profile::command::ProfileCommand),
+    Serve(serve::Serve),
+    Token(token::Token),
+    Client(client::ClientCommand),
+    Apply(apply::Apply),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
+    Migrate(migrate::Migrate),
+    Key(key::KeyCommand),
+    Connector(connector::ConnectorCommand),
+    Simulate(simulate::Simulate),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+/// Does what the command line of this process asks for, and says how it went.
+pub fn run() -> ExitCode {
+    end_quietly_with_the_reader();
+    let outcome = match CommandLine::parse().command {
+        Command::Access(access) => access.run(),
+        Command::Batch(batch) => batch.run(),
+        Command::Product(product) => product.run(),
+        Command::Contract(contract) => contract.run(),
+        Command::Login(login) => login.run(),
+        Command::Logout(logout) => logout.run(),
+        Command::Profile(profile) => profile.run(),
+        Command::Serve(serve) => serve.run().map_err(Failure::from),
+        Command::Token(token) => token.run().map_err(Failure::from),
+        Command::Client(client) => client.run().map_err(Failure::from),
+        Command::Apply(apply) => apply.run(),
+        Command::Backup(backup) => backup.run().map_err(Failure::from),
+        Command::Restore(restore) => restore.run().map_err(Failure::from),
+        Command::Doctor(doctor) => doctor.run().map_err(Failure::from),
+        Command::Migrate(migrate) => migrate.run().map_err(Failure::from),
+        Command::Key(key) => key.run().map_err(Failure::from),
+        Command::Connector(connector) => connector.run().map_err(Failure::from),
+        Command::Simulate(simulate) => simulate.run().map_err(Failure::from),
+        Command::Completions(completions) => completions.run(CommandLine::command()),
+        Command::Man(man) => man.run(CommandLine::command()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            if why.kind != Kind::NoReader {
+                remark(&format!("gatehouse: {why}"));
+            }
+            ExitCode::from(why.exit_code())
+        }
+    }
+}
+
+/// Whoever reads what we print may have seen enough, as `head` does. That is their end of it, and no bug of ours to
+/// report.
+fn end_quietly_with_the_reader() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
+            std::process::exit(Kind::NoReader as i32);
+        }
+        report(panic);
+    }));
+}
