@@ -1,7 +1,9 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, and dice.
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice,
+//! and a load on replicas whose history is judged.
 
 mod cable;
 mod dice;
+pub mod history;
 mod signal;
 
 pub use cable::Cable;
