@@ -14,7 +14,7 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{Dialect, Line, Row, Tx, Value};
+use crate::db::{Line, Row, Tx, Value};
 use crate::error::{Failure, StoreError};
 use crate::probe::Point;
 
@@ -199,7 +199,7 @@ impl Store {
     /// For the start of a server on the embedded store, which one process has for itself: whoever held
     /// a lease is gone. On PostgreSQL other servers may be at work, and nothing happens.
     pub async fn forget_leases(&self) -> Result<u64, StoreError> {
-        if self.db.dialect() == Dialect::Postgres {
+        if self.db.is_shared() {
             return Ok(0);
         }
         self.db

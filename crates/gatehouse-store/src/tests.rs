@@ -11,6 +11,7 @@ mod ends;
 mod failover;
 mod full;
 mod gaps;
+mod in_memory;
 mod keyed;
 mod list;
 mod meter;
