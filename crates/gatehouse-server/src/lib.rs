@@ -14,6 +14,8 @@ pub mod metrics;
 mod rate;
 pub mod reader;
 pub mod serve;
+#[cfg(test)]
+mod simulation;
 pub mod trace;
 pub mod transfer;
 pub mod work;
