@@ -125,8 +125,9 @@ impl Line {
         let bucket = limits.calls_per_second.map(|rate| {
             // What has become this server's a moment ago may just have been used by others.
             let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
-            let slice = outside.slice().narrowest_for(filled_within.unwrap_or(Duration::MAX));
-            Bucket::new(rate, limits.burst, slice, Instant::now())
+            let (filled_within, now) = (filled_within.unwrap_or(Duration::MAX), Instant::now());
+            let slice = outside.slice().narrowest_for(filled_within, now.into_std());
+            Bucket::new(rate, limits.burst, slice, now)
         });
         let host = base.host_and_port();
         let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);

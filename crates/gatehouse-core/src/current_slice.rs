@@ -36,11 +36,11 @@ impl CurrentSlice {
         Slice::new(rank, of).unwrap_or(Slice::WHOLE)
     }
 
-    /// Makes it another, for whoever looks next.
-    pub fn set(&self, slice: Slice) {
+    /// Makes it another from `now` on, for whoever looks next.
+    pub fn set(&self, slice: Slice, now: Instant) {
         let mut past = self.lock();
         if past.back().is_none_or(|(_, last)| *last != slice) {
-            past.push_back((Instant::now(), slice));
+            past.push_back((now, slice));
         }
         if past.len() > PAST_MAX {
             past.pop_front();
@@ -54,9 +54,8 @@ impl CurrentSlice {
         self.lock().iter().copied().collect()
     }
 
-    /// The one that left least of a rate in this time before now.
-    pub fn narrowest_for(&self, time: Duration) -> Slice {
-        let now = Instant::now();
+    /// The one that left least of a rate in this time before `now`.
+    pub fn narrowest_for(&self, time: Duration, now: Instant) -> Slice {
         let past = self.past();
         // A place lasts until the next one begins.
         let ends = past.iter().skip(1).map(|(began, _)| *began).chain([now]);
@@ -85,7 +84,7 @@ mod tests {
         assert_eq!(other.get(), Slice::WHOLE);
         for (rank, of) in [(0, 3), (1, 3), (2, 3), (u32::MAX - 1, u32::MAX)] {
             let slice = Slice::new(rank, of).unwrap();
-            current.set(slice);
+            current.set(slice, Instant::now());
             assert_eq!(other.get(), slice);
         }
     }
@@ -94,21 +93,21 @@ mod tests {
     fn what_a_place_was_is_remembered_for_a_while() {
         let (long, none) = (Duration::from_secs(3600), Duration::ZERO);
         let place = CurrentSlice::default();
-        place.set(Slice::new(2, 3).unwrap());
-        place.set(Slice::new(2, 3).unwrap());
-        place.set(Slice::new(1, 2).unwrap());
-        place.set(Slice::WHOLE);
+        place.set(Slice::new(2, 3).unwrap(), Instant::now());
+        place.set(Slice::new(2, 3).unwrap(), Instant::now());
+        place.set(Slice::new(1, 2).unwrap(), Instant::now());
+        place.set(Slice::WHOLE, Instant::now());
         let past: Vec<_> = place.clone().past().into_iter().map(|(_, slice)| slice).collect();
         assert_eq!(
             past,
             [Slice::WHOLE, Slice::new(2, 3).unwrap(), Slice::new(1, 2).unwrap(), Slice::WHOLE]
         );
         assert_eq!(
-            (place.narrowest_for(long), place.narrowest_for(none)),
+            (place.narrowest_for(long, Instant::now()), place.narrowest_for(none, Instant::now())),
             (Slice::new(2, 3).unwrap(), Slice::WHOLE)
         );
         for n in 0..200 {
-            place.set(Slice::new(0, 1 + n % 2).unwrap());
+            place.set(Slice::new(0, 1 + n % 2).unwrap(), Instant::now());
         }
         assert!(place.past().len() == PAST_MAX && place.past().last().unwrap().1 == place.get());
     }

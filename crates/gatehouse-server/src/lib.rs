@@ -18,6 +18,8 @@ mod rate;
 pub mod reader;
 pub mod restore;
 pub mod serve;
+#[cfg(test)]
+mod simulation;
 pub mod trace;
 pub mod transfer;
 pub mod work;

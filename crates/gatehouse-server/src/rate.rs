@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gatehouse_core::bucket::Bucket;
 use gatehouse_core::{CurrentSlice, Slice, TenantName};
 use gatehouse_store::{Store, StoreError};
+use tokio::time::Instant;
 
 /// How long a tenant's own limit is taken to be what it was.
 const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ impl Rates {
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants();
         // What has become this server's a moment ago may just have been used by others.
-        let narrowest = self.slice.narrowest_for(FILLED_WITHIN);
+        let narrowest = self.slice.narrowest_for(FILLED_WITHIN, now.into_std());
         let known =
             tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, narrowest, now));
         known.look(limit, narrowest, now);

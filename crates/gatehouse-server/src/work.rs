@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gatehouse_store::{DueKind, Lease, NotRun, StoreError};
+use gatehouse_store::{DueKind, Lease, NotRun, Probe, StoreError};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,11 +57,18 @@ pub struct Workers {
 impl Workers {
     /// Starts them, also the one that says that the server is there, where that is to be said.
     pub(crate) fn start(app: &App, presence: Option<Presence>) -> Self {
+        Self::start_probed(app, presence, &Probe::default())
+    }
+
+    /// Starts them, of a server that a test may interrupt.
+    pub(crate) fn start_probed(app: &App, presence: Option<Presence>, probe: &Probe) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
         let n_places = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(n_places));
         for _ in 0..app.tasks.workers * LOOPS_PER_WORKER {
-            loops.spawn(work_tasks(app.clone(), Arc::clone(&places), stopping.clone()));
+            let worker = TaskWorker::with_probe(app.clone(), probe.clone());
+            let worker = worker.with_places(Arc::clone(&places));
+            loops.spawn(work_tasks(app.clone(), worker, stopping.clone()));
         }
         loops.spawn(keep_up(app.clone(), stopping.clone()));
         loops.spawn(watch(app.clone(), stopping.clone()));
@@ -88,8 +95,7 @@ impl Workers {
     }
 }
 
-async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToken) {
-    let mut worker = TaskWorker::new(app.clone()).with_places(places);
+async fn work_tasks(app: App, mut worker: TaskWorker, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
         match worker.take_up().await {
             Ok(Taken::Before) => {}
@@ -97,8 +103,9 @@ async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToke
             Ok(Taken::Now) => app.wake.notify_one(),
             Ok(Taken::Nothing) => {
                 tokio::select! {
-                    () = app.wake.notified() => {}
+                    biased;
                     () = stopping.cancelled() => {}
+                    () = app.wake.notified() => {}
                 }
                 continue;
             }
@@ -108,8 +115,9 @@ async fn work_tasks(app: App, places: Arc<Semaphore>, stopping: CancellationToke
             }
         }
         let worked = tokio::select! {
-            worked = worker.work() => worked,
+            biased;
             () = stopping.cancelled() => break,
+            worked = worker.work() => worked,
         };
         if let Err(error) = worked {
             recover(&app, &error, &stopping).await;
@@ -197,6 +205,7 @@ async fn recover(app: &App, error: &Error, stopping: &CancellationToken) {
 
 async fn pause(stopping: &CancellationToken) {
     tokio::select! {
+        biased;
         () = stopping.cancelled() => {}
         () = tokio::time::sleep(LULL) => {}
     }

@@ -28,6 +28,8 @@ pub(crate) struct Numbered {
 /// while.
 pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
     match tx.dialect() {
+        // A simulation wants many stretches of few accesses.
+        Dialect::Sqlite if tx.is_simulated() => 6,
         Dialect::Sqlite => 32,
         Dialect::Postgres => n_before.clamp(128, 1000),
     }

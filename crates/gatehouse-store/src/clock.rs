@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::SystemTime;
 
 use gatehouse_core::Timestamp;
+use tokio::time::Instant;
 
-/// Tells the time in whole milliseconds: the machine's, or one that a test sets.
+/// Tells the time in whole milliseconds: the machine's, or one that a test sets or simulates.
 #[derive(Clone, Debug)]
 pub struct Clock(Source);
 
@@ -14,6 +15,7 @@ pub struct Clock(Source);
 enum Source {
     Machine,
     Hand(Arc<AtomicI64>),
+    Runtime { began: Instant, at: Timestamp },
 }
 
 impl Clock {
@@ -25,6 +27,11 @@ impl Clock {
     /// A clock that stands still until it is set.
     pub fn by_hand(now: Timestamp) -> Self {
         Self(Source::Hand(Arc::new(AtomicI64::new(now.as_millisecond()))))
+    }
+
+    /// A clock that shows this time now and goes on with the runtime's time, which a test may have paused.
+    pub fn of_runtime(at: Timestamp) -> Self {
+        Self(Source::Runtime { began: Instant::now(), at })
     }
 
     /// What time it is.
@@ -40,10 +47,14 @@ impl Clock {
             }
             Source::Hand(now) => Timestamp::from_millisecond(now.load(Ordering::SeqCst))
                 .expect("only timestamps are put in"),
+            Source::Runtime { began, at } => {
+                let passed = i64::try_from(began.elapsed().as_millis());
+                at.plus_milliseconds(passed.unwrap_or(i64::MAX))
+            }
         }
     }
 
-    /// Sets a clock that is moved by hand; the machine's stays as it is.
+    /// Sets a clock that is moved by hand; every other goes by itself.
     pub fn set(&self, now: Timestamp) {
         if let Source::Hand(hand) = &self.0 {
             hand.store(now.as_millisecond(), Ordering::SeqCst);

@@ -1,4 +1,5 @@
-//! The two databases, as one. Nothing outside this module knows which is there.
+//! The two databases, as one. Nothing outside this module knows which is there. (A third, in memory, is for tests that simulate
+//! several servers.)
 //!
 //! Statements are written once, with `?1`, `?2`, … for values, in the part of SQL that both
 //! understand. Values and columns are 64-bit integers, texts and bytes.
@@ -8,12 +9,14 @@
 //! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself. What
 //! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
 
+mod in_memory;
 mod lane;
 mod postgres;
 mod row;
 mod sqlite;
 mod work;
 
+pub use in_memory::{Fate, InMemoryDatabase, Network, SentCall};
 pub(crate) use postgres::Session;
 pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
@@ -29,6 +32,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gatehouse_core::{TenantName, Timestamp};
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::error::{Failure, StoreError};
@@ -60,6 +64,8 @@ pub(crate) struct Db {
 enum Engine {
     Sqlite(Arc<sqlite::Sqlite>),
     Postgres(Arc<postgres::Postgres>),
+    /// Tests alone have one.
+    InMemory(in_memory::InMemory),
 }
 
 /// Which of the two it is, for what can't be written once: migrations and bulk statements.
@@ -93,10 +99,28 @@ impl Db {
         Ok(Self { engine, clock, meter })
     }
 
+    /// A database in memory, as one of the servers that share it reaches it.
+    pub(crate) fn open_in_memory(
+        database: &InMemoryDatabase,
+        network: Arc<dyn Network>,
+        clock: Clock,
+    ) -> Self {
+        let engine = Engine::InMemory(in_memory::InMemory::new(database, network));
+        Self { engine, clock, meter: Arc::new(StoreMeter::new()) }
+    }
+
     pub(crate) fn dialect(&self) -> Dialect {
         match self.engine {
-            Engine::Sqlite(_) => Dialect::Sqlite,
+            Engine::Sqlite(_) | Engine::InMemory(_) => Dialect::Sqlite,
             Engine::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// Whether other servers may use the same database.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self.engine {
+            Engine::Sqlite(_) => false,
+            Engine::Postgres(_) | Engine::InMemory(_) => true,
         }
     }
 
@@ -126,6 +150,7 @@ impl Db {
             match &self.engine {
                 Engine::Sqlite(db) => db.read(|session| session.rows(sql, values, each)),
                 Engine::Postgres(db) => db.read(sql, values, each).await,
+                Engine::InMemory(db) => db.read(sql, values, each).await,
             }
         });
         self.meter.watch(Kind::Read, read).await
@@ -149,7 +174,11 @@ impl Db {
     /// Makes transactions out of the links that the drivers give.
     fn tx(&self) -> impl FnOnce(Link) -> Tx + Clone + Send + 'static {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
-        move |link| Tx { link, clock, meter }
+        let network = match &self.engine {
+            Engine::Sqlite(_) | Engine::Postgres(_) => None,
+            Engine::InMemory(db) => Some(db.network()),
+        };
+        move |link| Tx { link, clock, meter, network }
     }
 
     /// Runs one write, which waits in this line: all of it happens, durably, or, when it returns an error other than
@@ -196,7 +225,7 @@ impl Db {
     #[cfg(test)]
     pub(crate) fn n_waiting(&self) -> usize {
         match &self.engine {
-            Engine::Sqlite(_) => 0,
+            Engine::Sqlite(_) | Engine::InMemory(_) => 0,
             Engine::Postgres(db) => db.n_waiting(),
         }
     }
@@ -205,7 +234,7 @@ impl Db {
     /// it takes.
     pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Sqlite(_) => {
+            Engine::Sqlite(_) | Engine::InMemory(_) => {
                 Err(StoreError::corrupt("every statement of SQLite's can go into one"))
             }
             Engine::Postgres(db) => db.run_alone(sql).await,
@@ -237,6 +266,7 @@ impl Db {
                 (Engine::Postgres(db), Limit::Long(line, limit)) => {
                     db.write_once(line, limit, start).await
                 }
+                (Engine::InMemory(db), _) => db.write(start).await,
             }
         });
         self.meter.watch(Kind::Write, written).await
@@ -263,6 +293,7 @@ impl Db {
             match &self.engine {
                 Engine::Sqlite(db) => db.snapshot(limit, start).await,
                 Engine::Postgres(db) => db.snapshot(limit, start).await,
+                Engine::InMemory(db) => db.snapshot(start).await,
             }
         });
         self.meter.watch(Kind::Snapshot, read).await
@@ -273,6 +304,7 @@ impl Db {
         let db = match &self.engine {
             Engine::Sqlite(db) => db,
             Engine::Postgres(db) => return db.ping(PING_MAX).await,
+            Engine::InMemory(_) => return Ok(()),
         };
         let probed = tokio::time::timeout(PING_MAX, async {
             let _turn = db.probe_turn().await;
@@ -295,7 +327,7 @@ impl Db {
     pub(crate) fn health(&self) -> Option<&Health> {
         match &self.engine {
             Engine::Sqlite(db) => Some(db.health()),
-            Engine::Postgres(_) => None,
+            Engine::Postgres(_) | Engine::InMemory(_) => None,
         }
     }
 
@@ -303,7 +335,7 @@ impl Db {
     pub(crate) fn settle(&self) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(db) => db.settle(),
-            Engine::Postgres(_) => Ok(()),
+            Engine::Postgres(_) | Engine::InMemory(_) => Ok(()),
         }
     }
 
@@ -311,7 +343,7 @@ impl Db {
     pub(crate) fn sqlite_file(&self) -> Option<&Path> {
         match &self.engine {
             Engine::Sqlite(db) => Some(db.file()),
-            Engine::Postgres(_) => None,
+            Engine::Postgres(_) | Engine::InMemory(_) => None,
         }
     }
 
@@ -319,7 +351,7 @@ impl Db {
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(db) => db.truncate_log().await,
-            Engine::Postgres(_) => Ok(true),
+            Engine::Postgres(_) | Engine::InMemory(_) => Ok(true),
         }
     }
 
@@ -330,7 +362,7 @@ impl Db {
                 let now = self.row(postgres::NOW, &[], |row| row.time(0)).await?;
                 now.ok_or_else(|| StoreError::corrupt("the server has no clock"))
             }
-            Engine::Sqlite(_) | Engine::Postgres(_) => Ok(self.clock.now()),
+            Engine::Sqlite(_) | Engine::Postgres(_) | Engine::InMemory(_) => Ok(self.clock.now()),
         }
     }
 
@@ -339,6 +371,7 @@ impl Db {
         match &self.engine {
             Engine::Sqlite(db) => db.close().await,
             Engine::Postgres(db) => db.close(),
+            Engine::InMemory(_) => {}
         }
     }
 }
@@ -386,6 +419,8 @@ pub(crate) struct Tx {
     link: Link,
     clock: Clock,
     meter: Arc<StoreMeter>,
+    /// Of a database in memory: what it says of time and company.
+    network: Option<Arc<dyn Network>>,
 }
 
 #[derive(Clone)]
@@ -537,9 +572,23 @@ impl Tx {
         }
     }
 
+    /// Whether the database is one in memory.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// How long something takes that has begun then.
+    pub(crate) fn elapsed(&self, begun: Instant) -> Duration {
+        let elapsed = begun.elapsed();
+        self.network.as_ref().map_or(elapsed, |network| network.elapsed(elapsed))
+    }
+
     /// Who waits for what this transaction keeps from them: on PostgreSQL also those of other servers. There
     /// a batch keeps nothing from those of other tenants.
     pub(crate) async fn company(&self) -> Result<Company, StoreError> {
+        if let Some(network) = &self.network {
+            return Ok(network.company());
+        }
         let (n_requests, n_batches) = match &self.link {
             Link::Sqlite(_) => {
                 let n_batches = self.meter.batches_waiting.get();

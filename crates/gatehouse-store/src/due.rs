@@ -4,8 +4,9 @@
 //! [`Lease`] for a while: nobody else is given the row before that while is over, and each lease has an
 //! epoch of its own. Time alone proves nothing, because a worker may be held up for longer than its
 //! lease. So whatever is done under a lease commits together with [`hold`], [`release`] or [`finish`],
-//! each of which fails once somebody else has taken the row up. They come last in a transaction: they
-//! lock the row, and a claim that waits for it should wait for a commit alone.
+//! each of which fails once somebody else has taken the row up, also where the row has been finished and added again
+//! meanwhile. They come last in a transaction: they lock the row, and a claim that waits for it should wait for a commit
+//! alone.
 //!
 //! Nothing that is added is missed. [`add_locking`] locks the row that is there, and who is about to
 //! [`finish`] locks it too ([`lock`]) and looks once more: the one sees what the other has committed.
@@ -14,7 +15,7 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{Dialect, Line, Row, Tx, Value};
+use crate::db::{Line, Row, Tx, Value};
 use crate::error::{Failure, StoreError};
 use crate::probe::Point;
 
@@ -199,7 +200,7 @@ impl Store {
     /// For the start of a server on the embedded store, which one process has for itself: whoever held
     /// a lease is gone. On PostgreSQL other servers may be at work, and nothing happens.
     pub async fn forget_leases(&self) -> Result<u64, StoreError> {
-        if self.db.dialect() == Dialect::Postgres {
+        if self.db.is_shared() {
             return Ok(0);
         }
         self.db
@@ -268,9 +269,10 @@ pub(crate) async fn is_waiting(tx: &Tx, kind: DueKind, now: Timestamp) -> Result
 /// not see what this transaction does.
 pub(crate) async fn add(tx: &Tx, key: &DueKey, due_at: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
-               VALUES (?1, ?2, ?3, ?4, ?5, 0, 0) \
+               VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6) \
                ON CONFLICT (tenant, kind, name, part) DO NOTHING";
-    tx.execute(sql, &key.values(&[due_at.into()])).await.map(drop)
+    let epoch = first_epoch(due_at).into();
+    tx.execute(sql, &key.values(&[due_at.into(), epoch])).await.map(drop)
 }
 
 /// Adds work, or locks the row that is there until the commit, so that nobody finishes it without
@@ -282,11 +284,21 @@ pub(crate) async fn add_locking(
 ) -> Result<(), StoreError> {
     // The time of a row that is leased is the end of the lease, and stays.
     let sql = "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
-               VALUES (?1, ?2, ?3, ?4, ?5, 0, 0) \
+               VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6) \
                ON CONFLICT (tenant, kind, name, part) DO UPDATE SET due_at = CASE \
                WHEN due.is_leased = 0 AND excluded.due_at < due.due_at THEN excluded.due_at \
                ELSE due.due_at END";
-    tx.execute(sql, &key.values(&[due_at.into()])).await.map(drop)
+    let epoch = first_epoch(due_at).into();
+    tx.execute(sql, &key.values(&[due_at.into(), epoch])).await.map(drop)
+}
+
+/// The epoch of a row that is added: one that no lease of the row has had, should there have been one before.
+///
+/// A tenant's queue is deleted when it is worked off, and added with the next batch. Were its epochs to begin anew, a worker
+/// that had been held up since the former row could commit under a lease of the latter. So they begin with the time, in steps
+/// that are far shorter than a lease.
+fn first_epoch(due_at: Timestamp) -> i64 {
+    due_at.as_millisecond().max(0).saturating_mul(1024)
 }
 
 /// Locks the row until the commit; false when the lease is lost, and the caller must roll back.

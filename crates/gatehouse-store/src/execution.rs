@@ -6,13 +6,14 @@
 //! tenant's counter, accesses by their numbers, tallies, days, and what is due last.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::try_join;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemName, Task, TaskState, Work};
 use gatehouse_core::{AccessId, ContractId, TaskId, TenantName, Timestamp, Trouble};
+use tokio::time::Instant;
 
 use crate::Store;
 use crate::changes::{self, ChangeRule};
@@ -109,9 +110,14 @@ impl Watch {
         Self { begun: Instant::now(), patience }
     }
 
+    /// How long it has kept things from others.
+    fn elapsed(&self, tx: &Tx) -> Duration {
+        tx.elapsed(self.begun)
+    }
+
     /// Whether it is time to commit: to let others go first, or to keep the lease.
     pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
-        let (elapsed, Patience { requests, batches }) = (self.begun.elapsed(), self.patience);
+        let (elapsed, Patience { requests, batches }) = (self.elapsed(tx), self.patience);
         if elapsed <= requests.min(batches) {
             return Ok(false);
         }
@@ -271,7 +277,7 @@ impl Store {
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok((Stepped { took: watch.begun.elapsed(), ..stepped }, left))
+                Ok((Stepped { took: watch.elapsed(&tx), ..stepped }, left))
             })
             .await
     }
@@ -297,7 +303,7 @@ impl Store {
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
                 let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok(Stepped { took: watch.begun.elapsed(), ..stepped })
+                Ok(Stepped { took: watch.elapsed(&tx), ..stepped })
             })
             .await
     }

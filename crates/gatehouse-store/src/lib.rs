@@ -62,6 +62,8 @@ pub use creation::{CreateRefused, NewAccess};
 pub use db::{
     Company, DatabaseUrl, LastEnd, Opener, PATIENCE, Refused, SNAPSHOT_SECONDS_MAX, Trouble,
 };
+#[doc(hidden)]
+pub use db::{Fate, InMemoryDatabase, Network, SentCall};
 pub use due::{DueKey, DueKind, Lease, NotRun};
 pub use ended::{Ended, EndedKind};
 pub use ends::Swept;
@@ -85,6 +87,7 @@ pub use transfer::{Compared, Contents, Moved, NotMoved, Progress, Stage};
 pub use usernames::Reuse;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use gatehouse_core::Timestamp;
 
@@ -145,6 +148,16 @@ impl Store {
     /// Opens the store in a PostgreSQL database and brings its schema up to date.
     pub async fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
         Self::with(db::Db::open_postgres(url, clock)?).await
+    }
+
+    /// Opens the store in a database in memory, for one of the servers that a simulation has share it.
+    #[doc(hidden)]
+    pub async fn open_in_memory(
+        database: &InMemoryDatabase,
+        network: Arc<dyn Network>,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
+        Self::with(db::Db::open_in_memory(database, network, clock)).await
     }
 
     /// Opens the embedded store as it is, to be read only; `None` where no server has made one yet.

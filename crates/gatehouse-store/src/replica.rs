@@ -7,7 +7,7 @@ use futures_util::future::try_join;
 use gatehouse_core::{Slice, Timestamp};
 
 use crate::Store;
-use crate::db::{Dialect, Line, Row};
+use crate::db::{Line, Row};
 use crate::error::StoreError;
 use crate::migrate;
 
@@ -46,7 +46,7 @@ pub struct SeenReplica {
 impl Store {
     /// Whether other servers may use the same store.
     pub fn is_shared(&self) -> bool {
-        self.db.dialect() == Dialect::Postgres
+        self.db.is_shared()
     }
 
     /// Says that a server is there, and tells its place among those that are.

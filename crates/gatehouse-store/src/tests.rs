@@ -12,6 +12,7 @@ mod ends;
 mod failover;
 mod full;
 mod gaps;
+mod in_memory;
 mod integrity;
 mod keyed;
 mod list;

@@ -1,8 +1,9 @@
 //! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice, the
-//! fuzzer's seeds, and a record of what was tried.
+//! fuzzer's seeds, a load on replicas whose history is judged, and a record of what was tried.
 
 mod cable;
 mod dice;
+pub mod history;
 mod record;
 mod seeds;
 mod signal;

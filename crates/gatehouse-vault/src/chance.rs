@@ -10,6 +10,10 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 /// Fills a buffer with random bytes.
 #[expect(clippy::disallowed_methods, reason = "this is chance's one home")]
 fn fill(buffer: &mut [u8]) {
+    #[cfg(feature = "simulation")]
+    if crate::simulation::fill(buffer) {
+        return;
+    }
     aws_lc_rs::rand::fill(buffer).expect("the operating system's generator does not fail");
 }
 

@@ -18,6 +18,7 @@
 //! | `token`, `token_keys` | our own signatures, also those of keys before |
 //! | `master`, `keyfile` | the keys behind all of it |
 //! | `meter` | what the vault measures of itself |
+//! | `simulation` | chance and hashes that follow from a seed, for tests |
 
 pub mod chance;
 #[cfg(any(test, fuzzing))]
@@ -33,6 +34,8 @@ mod pool;
 mod quiet;
 mod request;
 mod seal;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 mod task_key;
 mod token;
 mod token_keys;

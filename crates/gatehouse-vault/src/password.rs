@@ -37,6 +37,15 @@ const SLOW_MEMORY_KIB: u32 = 19_456;
 const SLOW_PASSES: u32 = 2;
 const SLOW_LANES: u32 = 1;
 
+/// Memory in KiB and passes of a new slow hash.
+fn slow_cost() -> (u32, u32) {
+    #[cfg(feature = "simulation")]
+    if crate::simulation::is_on() {
+        return crate::simulation::SLOW_COST;
+    }
+    (SLOW_MEMORY_KIB, SLOW_PASSES)
+}
+
 /// What keeps equal passwords from having equal slow hashes.
 pub type Salt = [u8; 16];
 
@@ -156,11 +165,12 @@ impl Hasher {
         salt: &[u8],
         memory: &mut Memory,
     ) -> StoredHash {
-        let params = Params::new(SLOW_MEMORY_KIB, SLOW_PASSES, SLOW_LANES, Some(32))
+        let (memory_kib, passes) = slow_cost();
+        let params = Params::new(memory_kib, passes, SLOW_LANES, Some(32))
             .expect("the parameters are within Argon2's bounds");
         let hash = self.first().argon2(&params, salt, password, memory);
         StoredHash::new(format!(
-            "{SLOW}${}$m={SLOW_MEMORY_KIB},t={SLOW_PASSES},p={SLOW_LANES}${}${}",
+            "{SLOW}${}$m={memory_kib},t={passes},p={SLOW_LANES}${}${}",
             self.first().id,
             BASE64.encode(salt),
             BASE64.encode(hash)

@@ -41,6 +41,13 @@ impl QuietLane {
 
     /// Hashes all of them, in their order.
     pub(crate) async fn hash_all(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
+        #[cfg(feature = "simulation")]
+        if crate::simulation::is_on() {
+            let hash = |(password, salt): (Password, Salt)| {
+                self.hasher.hash_slow(&password, &salt, &mut Memory::default())
+            };
+            return chosen.into_iter().map(hash).collect();
+        }
         let jobs = chosen.into_iter().map(|(password, salt)| {
             let (answer, hash) = oneshot::channel();
             (Job { password, salt, answer, waiting: Held::new(&self.meter.quiet_waiting) }, hash)

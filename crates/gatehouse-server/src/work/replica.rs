@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gatehouse_store::{Replica, StoreError};
 use gatehouse_vault::chance;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -46,7 +47,7 @@ impl Presence {
     async fn beat(&self) -> Result<(), StoreError> {
         let before = self.app.slice.get();
         let now = self.app.store.beat(&self.replica).await?;
-        self.app.slice.set(now);
+        self.app.slice.set(now, Instant::now().into_std());
         self.app.meter.replicas.set(now.of().into());
         if now.of() != before.of() {
             let replicas = now.of();
@@ -59,6 +60,7 @@ impl Presence {
     pub(super) async fn keep(mut self, stopping: CancellationToken) {
         loop {
             tokio::select! {
+                biased;
                 () = stopping.cancelled() => break,
                 () = tokio::time::sleep(BEAT) => {}
             }

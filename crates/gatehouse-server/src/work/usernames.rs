@@ -18,6 +18,7 @@ pub(super) async fn free(store: Store, stopping: CancellationToken) {
     let (mut told, mut pause) = (None, PAUSE);
     while !store.usernames_are_free() {
         let freed = tokio::select! {
+            biased;
             () = stopping.cancelled() => return,
             freed = store.free_usernames() => freed,
         };
@@ -35,6 +36,7 @@ pub(super) async fn free(store: Store, stopping: CancellationToken) {
             }
         }
         tokio::select! {
+            biased;
             () = stopping.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
         }

@@ -91,6 +91,29 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
 }
 
 #[tokio::test]
+async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
+    for case in stores("a_lease_of_what_was_finished").await {
+        add_locking(&case, key(DueKind::Tasks, ""), day(0)).await;
+        let held_up = claim(&case).await.unwrap();
+        case.clock.set(day(1));
+        let second = claim(&case).await.unwrap();
+        assert!(finish(&case, &second).await);
+        let now = day(1).plus_milliseconds(1);
+        add_locking(&case, key(DueKind::Tasks, ""), now).await;
+        case.clock.set(now);
+        for _ in 0..2 {
+            // However many leases there are of the new row, none is one of the former.
+            let third = claim(&case).await.unwrap();
+            for former in [&held_up, &second] {
+                assert!(!case.store.heartbeat(former, MINUTE).await.unwrap(), "{}", case.kind);
+                assert!(!finish(&case, former).await, "{}", case.kind);
+            }
+            assert!(case.store.release(&third).await.unwrap(), "{}", case.kind);
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_given_back_goes_to_the_end_of_the_line() {
     for case in stores("what_is_given_back_goes_to_the_end").await {
         for (n, name) in ["a", "b", "c"].into_iter().enumerate() {

@@ -19,7 +19,7 @@ use cluster::Cluster;
 use figures::{Figures, Kill};
 use gatehouse_testing::Dice;
 use history::call::{Answer, Items, Request};
-use history::{Fleet, Load, Settled, TENANTS, estate, judge};
+use history::{Fleet, Load, Replicas, Scale, TENANTS, estate, judge, read_settled};
 use process::{Place, said};
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
         fleet.runs(replica, &server.url);
     }
     let watch = figures::watch(&fleet);
-    let load = Load::begin(&fleet, &mut dice).await;
+    let load = Load::begin(&fleet, &mut dice, Scale::OF_PROCESSES).await;
     let mut kills = Vec::new();
     for n in 0..N_KILLS {
         cluster.until_whole().await;
@@ -92,7 +92,7 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
         kills.push(Kill { at, new_primary, over: fleet.now() });
     }
     load.end().await;
-    let settled = Settled::read(&fleet, &mut dice).await;
+    let settled = read_settled(&fleet, &mut dice).await;
     let looks = watch.end().await;
     let history = fleet.history().clone();
     let mut faults = judge(&history, &settled);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::history::Fleet;
 use super::history::call::{Answer, Call, Moment, Request};
+use super::history::{Fleet, Replicas};
 
 /// Between two looks at whether a replica is ready.
 const PAUSE: Duration = Duration::from_millis(100);

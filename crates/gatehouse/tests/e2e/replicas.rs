@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::call::{Answer, Call, N_KINDS};
-use super::history::{Fleet, Load, Settled, estate, judge};
+use super::history::{Fleet, Load, Replicas, Scale, estate, judge, read_settled};
 use super::process::*;
 use gatehouse_testing::Dice;
 
@@ -33,7 +33,7 @@ async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
         fleet.runs(replica, &server.as_ref().unwrap().url);
     }
 
-    let load = Load::begin(&fleet, &mut dice).await;
+    let load = Load::begin(&fleet, &mut dice, Scale::OF_PROCESSES).await;
     let mut n_kills = 0;
     loop {
         let kinds = n_done_by_kind(&fleet.history());
@@ -64,7 +64,7 @@ async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
     }
     load.end().await;
 
-    let settled = Settled::read(&fleet, &mut dice).await;
+    let settled = read_settled(&fleet, &mut dice).await;
     let history = fleet.history().clone();
     let kinds = n_done_by_kind(&history);
     let is_unknown = |it: &&Call| matches!(it.answer, Answer::Lost | Answer::Unavailable { .. });

@@ -153,7 +153,7 @@ async fn of_a_rate_each_server_has_its_slice() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = Limits { calls_per_second: Some(0.02), burst: 4, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
-    line.outside.slice().set(Slice::new(0, 2).unwrap());
+    line.outside.slice().set(Slice::new(0, 2).unwrap(), Instant::now().into_std());
     assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_ok());
     let failure = get(&line, patient()).await.unwrap_err();
     let expected = "the account's own budget of 0.02 calls a second is spent, as far as it is this server's: \

@@ -4,7 +4,7 @@ const NAME: Name = [1, 2];
 
 fn guesses(free: u32, slice: Slice) -> Guesses {
     let current = CurrentSlice::default();
-    current.set(slice);
+    current.set(slice, Instant::now());
     Guesses::new(free, current)
 }
 

@@ -47,7 +47,7 @@ async fn a_server_takes_its_slice_and_gives_it_back() {
 async fn a_server_that_is_not_heard_keeps_the_slice_that_it_had() {
     for (_, app, _dir) in apps("keeps_the_slice").await {
         let Some(presence) = Presence::begin(&app, listen()).await.unwrap() else { continue };
-        app.slice.set(Slice::new(1, 3).unwrap());
+        app.slice.set(Slice::new(1, 3).unwrap(), Instant::now().into_std());
         app.store.close().await;
         presence.beat().await.unwrap_err();
         assert_eq!(app.slice.get(), Slice::new(1, 3).unwrap());

@@ -46,8 +46,13 @@ impl Session {
         Ok(Self { connection, role, health })
     }
 
+    /// One to a database in memory, which no disk can fail under.
+    pub(in crate::db) fn in_memory() -> Result<Self, StoreError> {
+        Self::new(Connection::open_in_memory()?, Role::Writer, Arc::new(Health::new()))
+    }
+
     /// The connection as the driver has it. What it says must come back through [`Session::heard`].
-    pub(super) fn connection(&self) -> &Connection {
+    pub(in crate::db) fn connection(&self) -> &Connection {
         &self.connection
     }
 

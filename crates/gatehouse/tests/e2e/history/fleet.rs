@@ -3,26 +3,16 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::TENANTS;
 use super::call::{Answer, Call, Moment, Request};
-use gatehouse_testing::Dice;
-use reqwest::{Method, Response};
+use super::{Replicas, TENANTS};
+use reqwest::Response;
 use serde_json::{Value, json};
 
 /// No answer takes longer than this.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// For how long a client asks again for something that it must have: longer than all that is broken stays so.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A client comes again at the latest after this, whatever `Retry-After` says.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
 /// Accesses of a Task that a look at it remembers.
 const N_REMEMBERED: usize = 40;
-
-/// Between two looks at something that takes time.
-pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
 /// Some replicas over one database.
 pub(crate) struct Fleet {
@@ -55,25 +45,6 @@ impl Fleet {
         self.addresses.lock().unwrap()[replica] = None;
     }
 
-    /// The replicas that run.
-    pub(crate) fn running(&self) -> Vec<usize> {
-        let addresses = self.addresses.lock().unwrap();
-        (0..addresses.len()).filter(|n| addresses[*n].is_some()).collect()
-    }
-
-    /// One that runs. Where none does, there will be one soon.
-    pub(crate) async fn anyone(&self, dice: &mut Dice) -> usize {
-        let began = Instant::now();
-        loop {
-            let running = self.running();
-            if !running.is_empty() {
-                return *dice.pick(&running);
-            }
-            assert!(began.elapsed() < PATIENCE, "no replica runs");
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
     pub(crate) fn now(&self) -> Moment {
         self.began.elapsed().as_micros() as Moment
     }
@@ -83,23 +54,31 @@ impl Fleet {
         self.calls.lock().unwrap()
     }
 
-    /// Asks one replica, once. None when it doesn't listen: then nothing was sent, and nothing is recorded.
-    pub(crate) async fn call(
-        &self,
-        replica: usize,
-        tenant: usize,
-        request: &Request,
-    ) -> Option<Answer> {
+    /// Something of a replica that is no part of the history; None when there is no good answer.
+    pub(crate) async fn get(&self, replica: usize, path: &str) -> Option<Response> {
+        let address = self.addresses.lock().unwrap()[replica].clone()?;
+        let sent = self.client.get(format!("{address}{path}")).bearer_auth(&self.token);
+        sent.send().await.ok()
+    }
+}
+
+impl Replicas for Fleet {
+    fn running(&self) -> Vec<usize> {
+        let addresses = self.addresses.lock().unwrap();
+        (0..addresses.len()).filter(|n| addresses[*n].is_some()).collect()
+    }
+
+    async fn call(&self, replica: usize, tenant: usize, request: &Request) -> Option<Answer> {
         let (method, path) = request.line();
         let address = self.addresses.lock().unwrap()[replica].clone()?;
         let url = format!("{address}/{}/{path}", TENANTS[tenant]);
-        let mut sent = self.client.request(method.clone(), url).bearer_auth(&self.token);
+        let mut sent = self.client.request(method.parse().unwrap(), url).bearer_auth(&self.token);
         if let Some(key) = request.key() {
             sent = sent.header("idempotency-key", key);
         }
         if let Some(body) = request.body() {
             let kind = match method {
-                Method::PATCH => "application/merge-patch+json",
+                "PATCH" => "application/merge-patch+json",
                 _ => "application/json",
             };
             sent = sent.header("content-type", kind).body(body.to_string());
@@ -115,44 +94,6 @@ impl Fleet {
             Call { replica, begin, end, tenant, request: request.clone(), answer: answer.clone() };
         self.history().push(call);
         Some(answer)
-    }
-
-    /// Asks any replica, once; another one where one doesn't listen.
-    pub(crate) async fn ask(&self, dice: &mut Dice, tenant: usize, request: &Request) -> Answer {
-        let began = Instant::now();
-        loop {
-            let replica = self.anyone(dice).await;
-            if let Some(answer) = self.call(replica, tenant, request).await {
-                return answer;
-            }
-            assert!(began.elapsed() < PATIENCE, "no replica listens");
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
-    /// Asks until it is done or refused: for reads, and for what has an `Idempotency-Key`.
-    pub(crate) async fn insist(&self, dice: &mut Dice, tenant: usize, request: &Request) -> Answer {
-        let began = Instant::now();
-        loop {
-            let answer = self.ask(dice, tenant, request).await;
-            let pause = match &answer {
-                Answer::Unavailable { retry_after } => retry_after.unwrap_or(1),
-                Answer::Refused { title, .. } if title == "Request under way" => 1,
-                Answer::Lost => 0,
-                Answer::Done(_) | Answer::Refused { .. } | Answer::Late | Answer::Wrong(_) => {
-                    return answer;
-                }
-            };
-            assert!(began.elapsed() < PATIENCE, "asked in vain: {request:?}, last {answer:?}");
-            tokio::time::sleep(Duration::from_secs(pause).min(LONGEST_PAUSE)).await;
-        }
-    }
-
-    /// Something of a replica that is no part of the history; None when there is no good answer.
-    pub(crate) async fn get(&self, replica: usize, path: &str) -> Option<Response> {
-        let address = self.addresses.lock().unwrap()[replica].clone()?;
-        let sent = self.client.get(format!("{address}{path}")).bearer_auth(&self.token);
-        sent.send().await.ok()
     }
 }
 

@@ -2,86 +2,55 @@
 
 use std::time::{Duration, Instant};
 
-use super::TENANTS;
-use super::batches::is_over;
 use super::call::Request;
-use super::fleet::{Fleet, PAUSE};
+use super::{Fleet, Replicas, TENANTS, is_over};
 use gatehouse_testing::Dice;
+use gatehouse_testing::history::{PAUSE, Settled, SettledTask};
 use serde_json::Value;
 
 /// For how long a Task may go on after the load: what dead workers held has to be let go first.
 const LONGEST_TASKS: Duration = Duration::from_secs(120);
 
-/// What a tenant has in the end.
-#[derive(Debug, Default)]
-pub(crate) struct Settled {
-    /// All accesses, oldest first.
-    pub(crate) accesses: Vec<Value>,
-    /// How many there are, as each replica says.
-    pub(crate) totals: Vec<u64>,
-    /// The figures, as each replica gives them.
-    pub(crate) summaries: Vec<Value>,
-    pub(crate) tasks: Vec<SettledTask>,
+/// Waits until every Task is over, and reads what is there. All replicas have to run.
+pub(crate) async fn read_settled(fleet: &Fleet, dice: &mut Dice) -> Vec<Settled> {
+    let mut tenants = Vec::new();
+    for tenant in 0..TENANTS.len() {
+        tenants.push(read_tenant(fleet, dice, tenant).await);
+    }
+    tenants
 }
 
-/// A Task that is over.
-#[derive(Debug, Default)]
-pub(crate) struct SettledTask {
-    pub(crate) id: String,
-    pub(crate) state: String,
-    pub(crate) progress: Value,
-    pub(crate) items: Vec<Value>,
+async fn read_tenant(fleet: &Fleet, dice: &mut Dice, tenant: usize) -> Settled {
+    let (name, mut settled) = (TENANTS[tenant], Settled::default());
+    let anyone = fleet.anyone(dice).await;
+    for task in all(fleet, anyone, &format!("/{name}/access/batch")).await.1 {
+        let id = task["id"].as_str().unwrap().to_owned();
+        settled.tasks.push(read_task(fleet, dice, tenant, id).await);
+    }
+    for replica in fleet.running() {
+        // What one says was there before the other was asked.
+        settled.totals.push(all(fleet, replica, &format!("/{name}/access")).await.0);
+        settled.summaries.push(json(fleet, replica, &format!("/{name}/summary")).await);
+    }
+    settled.accesses = all(fleet, anyone, &format!("/{name}/access")).await.1;
+    settled
 }
 
-impl Settled {
-    /// Waits until every Task is over, and reads what is there. All replicas have to run.
-    pub(crate) async fn read(fleet: &Fleet, dice: &mut Dice) -> Vec<Self> {
-        let mut tenants = Vec::new();
-        for tenant in 0..TENANTS.len() {
-            tenants.push(Self::of(fleet, dice, tenant).await);
+async fn read_task(fleet: &Fleet, dice: &mut Dice, tenant: usize, id: String) -> SettledTask {
+    let (began, look) = (Instant::now(), Request::Look { task: id.clone() });
+    let state = loop {
+        let answer = fleet.insist(dice, tenant, &look).await;
+        if let Some(shown) = answer.done().filter(|it| is_over(it)) {
+            break shown["state"].as_str().unwrap().to_owned();
         }
-        tenants
-    }
-
-    async fn of(fleet: &Fleet, dice: &mut Dice, tenant: usize) -> Self {
-        let (name, mut settled) = (TENANTS[tenant], Self::default());
-        let anyone = fleet.anyone(dice).await;
-        for task in all(fleet, anyone, &format!("/{name}/access/batch")).await.1 {
-            let id = task["id"].as_str().unwrap().to_owned();
-            settled.tasks.push(SettledTask::read(fleet, dice, tenant, id).await);
-        }
-        for replica in fleet.running() {
-            // What one says was there before the other was asked.
-            settled.totals.push(all(fleet, replica, &format!("/{name}/access")).await.0);
-            settled.summaries.push(json(fleet, replica, &format!("/{name}/summary")).await);
-        }
-        settled.accesses = all(fleet, anyone, &format!("/{name}/access")).await.1;
-        settled
-    }
-}
-
-impl SettledTask {
-    async fn read(fleet: &Fleet, dice: &mut Dice, tenant: usize, id: String) -> Self {
-        let (began, look) = (Instant::now(), Request::Look { task: id.clone() });
-        let state = loop {
-            let answer = fleet.insist(dice, tenant, &look).await;
-            if let Some(shown) = answer.done().filter(|it| is_over(it)) {
-                break shown["state"].as_str().unwrap().to_owned();
-            }
-            assert!(began.elapsed() < LONGEST_TASKS, "it is not over: {id}, {answer:?}");
-            tokio::time::sleep(PAUSE).await;
-        };
-        let path = format!("/{}/access/batch/{id}", TENANTS[tenant]);
-        let anyone = fleet.anyone(dice).await;
-        let progress = json(fleet, anyone, &format!("{path}/progress")).await;
-        let items = all(fleet, anyone, &format!("{path}/items")).await.1;
-        Self { id, state, progress, items }
-    }
-
-    /// Accesses that it has made or changed.
-    pub(crate) fn accesses(&self) -> impl Iterator<Item = &str> {
-        self.items.iter().filter_map(|it| it["access"]["id"].as_str())
-    }
+        assert!(began.elapsed() < LONGEST_TASKS, "it is not over: {id}, {answer:?}");
+        tokio::time::sleep(PAUSE).await;
+    };
+    let path = format!("/{}/access/batch/{id}", TENANTS[tenant]);
+    let anyone = fleet.anyone(dice).await;
+    let progress = json(fleet, anyone, &format!("{path}/progress")).await;
+    let items = all(fleet, anyone, &format!("{path}/items")).await.1;
+    SettledTask { id, state, progress, items }
 }
 
 async fn json(fleet: &Fleet, replica: usize, path: &str) -> Value {

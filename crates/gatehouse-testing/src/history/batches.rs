@@ -2,20 +2,24 @@
 
 use super::call::{Answer, Items, Request, Wanted};
 use super::client::Client;
-use serde_json::Value;
+use super::{Replicas, is_over};
 
 /// What isn't there, and can't be made.
 const NOBODY: &str = "01a1dd4d-f036-7005-9379-54b08ec1966e";
 
-impl Client {
+/// Items of the smallest batch by number.
+const N_ITEMS_MIN: u64 = 20;
+
+impl<R: Replicas> Client<R> {
     pub(super) async fn begin_batch(&mut self) {
         match self.dice.roll(6) {
             0 | 1 => {
-                let (tenant, n) = (self.some_tenant(), 20 + self.dice.roll(600));
+                let n_more = self.scale.n_items_max - N_ITEMS_MIN;
+                let (tenant, n) = (self.some_tenant(), N_ITEMS_MIN + self.dice.roll(n_more));
                 let task = self.batch_for_sure(tenant, Items::Number(n)).await;
                 // Some are stopped when they have hardly begun.
                 if let Some(task) = task.filter(|_| self.dice.roll(4) == 0) {
-                    self.fleet.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
+                    self.replicas.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
                 }
             }
             2 => self.list().await,
@@ -30,7 +34,7 @@ impl Client {
         let devices = (0..n).map(|index| format!("{name}-{index}")).collect();
         let failing = (self.dice.roll(3) == 0).then(|| self.dice.roll(n) as usize);
         let request = Request::Batch { name, key: None, items: Items::Listed { devices, failing } };
-        let answer = self.fleet.ask(&mut self.dice, tenant, &request).await;
+        let answer = self.replicas.ask(&mut self.dice, tenant, &request).await;
         self.accepted(tenant, &answer);
     }
 
@@ -50,7 +54,8 @@ impl Client {
             }
             accesses.push(kept.id.clone());
         }
-        let failing = (self.dice.roll(3) == 0).then(|| self.dice.roll(4) as usize);
+        let failing =
+            (self.dice.roll(3) == 0).then(|| self.dice.roll(accesses.len() as u64 + 1) as usize);
         if let Some(place) = failing {
             accesses.insert(place, NOBODY.into());
         }
@@ -67,9 +72,9 @@ impl Client {
     async fn batch_for_sure(&mut self, tenant: usize, items: Items) -> Option<String> {
         let name = self.name("batch");
         let request = Request::Batch { key: Some(format!("key-{name}")), name, items };
-        let answer = self.fleet.insist(&mut self.dice, tenant, &request).await;
+        let answer = self.replicas.insist(&mut self.dice, tenant, &request).await;
         if self.dice.roll(3) == 0 {
-            self.fleet.insist(&mut self.dice, tenant, &request).await;
+            self.replicas.insist(&mut self.dice, tenant, &request).await;
         }
         self.accepted(tenant, &answer)
     }
@@ -88,7 +93,7 @@ impl Client {
     pub(super) async fn look(&mut self) {
         let Some((tenant, task)) = self.some_task() else { return };
         let request = Request::Look { task: task.clone() };
-        let answer = self.fleet.insist(&mut self.dice, tenant, &request).await;
+        let answer = self.replicas.insist(&mut self.dice, tenant, &request).await;
         let Some(shown) = answer.done() else { return };
         // Some are looked at again, so that somebody may see one that is over go on.
         if is_over(shown) && self.dice.roll(2) == 0 {
@@ -106,10 +111,6 @@ impl Client {
 
     pub(super) async fn stop(&mut self) {
         let Some((tenant, task)) = self.some_task() else { return };
-        self.fleet.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
+        self.replicas.ask(&mut self.dice, tenant, &Request::Stop { task }).await;
     }
-}
-
-pub(super) fn is_over(task: &Value) -> bool {
-    !matches!(task["state"].as_str(), Some("ACKNOWLEDGED" | "IN_PROGRESS"))
 }

@@ -15,7 +15,7 @@ use super::call::Call;
 use super::settled::Settled;
 
 /// Everything that can't be. The tenants are in the order of their numbers.
-pub(crate) fn judge(history: &[Call], settled: &[Settled]) -> Vec<String> {
+pub fn judge(history: &[Call], settled: &[Settled]) -> Vec<String> {
     let mut faults = answers::judge(history);
     for (tenant, settled) in settled.iter().enumerate() {
         let calls: Vec<&Call> = history.iter().filter(|it| it.tenant == tenant).collect();

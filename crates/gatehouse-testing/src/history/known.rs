@@ -2,13 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::TENANTS;
 use super::call::{Answer, Request};
-use super::fleet::Fleet;
-use gatehouse_testing::Dice;
-
-/// Accesses of each tenant that are changed and checked: so few that clients meet at them.
-const N_KEPT: usize = 6;
+use super::{Replicas, TENANTS};
+use crate::Dice;
 
 /// An access that everyone changes and checks.
 pub(super) struct Kept {
@@ -48,13 +44,13 @@ pub(super) struct Known {
 
 impl Known {
     /// Makes the accesses that are changed and checked.
-    pub(super) async fn begin(fleet: &Fleet, dice: &mut Dice) -> Self {
+    pub(super) async fn begin(replicas: &impl Replicas, dice: &mut Dice, n_kept: usize) -> Self {
         let mut kept = Vec::new();
         for tenant in 0..TENANTS.len() {
-            for n in 0..N_KEPT {
+            for n in 0..n_kept {
                 let device = format!("kept-{tenant}-{n}");
                 let request = Request::Create { key: Some(device.clone()), device };
-                let answer = fleet.insist(dice, tenant, &request).await;
+                let answer = replicas.insist(dice, tenant, &request).await;
                 let Answer::Done(access) = answer else { panic!("{request:?}: {answer:?}") };
                 let text = |name: &str| access[name].as_str().unwrap().to_owned();
                 let passwords = Mutex::new(vec![text("password")]);

@@ -2,36 +2,38 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use super::TENANTS;
 use super::call::{Request, Wanted};
-use super::fleet::Fleet;
 use super::known::{Kept, Known};
-use gatehouse_testing::Dice;
+use super::{Replicas, Scale, TENANTS};
+use crate::Dice;
 
-/// How often a client asks: two cores run the clients, the replicas and the database.
-const PACE: Duration = Duration::from_millis(80);
-
-pub(super) struct Client {
+pub(super) struct Client<R> {
     number: u64,
-    pub(super) fleet: Arc<Fleet>,
+    pub(super) scale: Scale,
+    pub(super) replicas: Arc<R>,
     pub(super) known: Arc<Known>,
     pub(super) dice: Dice,
     n_named: u64,
 }
 
-impl Client {
-    pub(super) fn new(number: u64, fleet: Arc<Fleet>, known: Arc<Known>, dice: Dice) -> Self {
-        Self { number, fleet, known, dice, n_named: 0 }
+impl<R: Replicas> Client<R> {
+    pub(super) fn new(
+        number: u64,
+        scale: Scale,
+        replicas: Arc<R>,
+        known: Arc<Known>,
+        dice: Dice,
+    ) -> Self {
+        Self { number, scale, replicas, known, dice, n_named: 0 }
     }
 
     pub(super) async fn ask_until(mut self, is_over: Arc<AtomicBool>) {
-        let mut pace = tokio::time::interval(PACE);
+        let mut pace = tokio::time::interval(self.scale.pace);
         pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while !is_over.load(Ordering::Relaxed) {
             pace.tick().await;
-            match self.dice.roll(32) {
+            match self.dice.roll(32 + self.scale.n_more_batches) {
                 0..=3 => self.create().await,
                 4..=7 => self.create_for_sure().await,
                 8..=11 => self.change_status().await,
@@ -39,7 +41,7 @@ impl Client {
                 14..=22 => self.check().await,
                 23..=24 => self.read().await,
                 25..=26 => self.count().await,
-                27 => self.begin_batch().await,
+                27 | 32.. => self.begin_batch().await,
                 28 => self.stop().await,
                 _ => self.look().await,
             }
@@ -66,7 +68,7 @@ impl Client {
     }
 
     async fn ask(&mut self, tenant: usize, request: Request) {
-        self.fleet.ask(&mut self.dice, tenant, &request).await;
+        self.replicas.ask(&mut self.dice, tenant, &request).await;
     }
 
     /// Once, whatever comes of it.
@@ -83,14 +85,14 @@ impl Client {
         if how == 0 {
             let mut other = Dice(self.dice.roll(u64::from(u32::MAX)));
             tokio::join!(
-                self.fleet.insist(&mut self.dice, tenant, &request),
-                self.fleet.insist(&mut other, tenant, &request)
+                self.replicas.insist(&mut self.dice, tenant, &request),
+                self.replicas.insist(&mut other, tenant, &request)
             );
         } else {
-            self.fleet.insist(&mut self.dice, tenant, &request).await;
+            self.replicas.insist(&mut self.dice, tenant, &request).await;
         }
         if how == 1 {
-            self.fleet.insist(&mut self.dice, tenant, &request).await;
+            self.replicas.insist(&mut self.dice, tenant, &request).await;
         }
     }
 
@@ -123,34 +125,34 @@ impl Client {
         let (tenant, access, username) = (kept.tenant, kept.id.clone(), kept.username.clone());
         self.dice = dice;
         let request = Request::Check { access, username, password };
-        self.fleet.insist(&mut self.dice, tenant, &request).await;
+        self.replicas.insist(&mut self.dice, tenant, &request).await;
     }
 
     async fn read(&mut self) {
         let place = self.some_kept();
         let (tenant, access) = (self.kept(place).tenant, self.kept(place).id.clone());
-        self.fleet.insist(&mut self.dice, tenant, &Request::Read { access }).await;
+        self.replicas.insist(&mut self.dice, tenant, &Request::Read { access }).await;
     }
 
     async fn count(&mut self) {
         let tenant = self.some_tenant();
-        self.fleet.insist(&mut self.dice, tenant, &Request::Count).await;
+        self.replicas.insist(&mut self.dice, tenant, &Request::Count).await;
     }
 
     /// Looks at every access from every replica that runs, with its last two passwords. The clients share that.
     async fn look_back(&mut self) {
         let known = Arc::clone(&self.known);
-        let mine = |place: &usize| *place as u64 % super::N_CLIENTS == self.number;
+        let mine = |place: &usize| *place as u64 % self.scale.n_clients == self.number;
         for kept in (0..known.kept.len()).filter(mine).map(|place| &known.kept[place]) {
             let access = kept.id.clone();
-            for replica in self.fleet.running() {
+            for replica in self.replicas.running() {
                 for password in kept.last_passwords() {
                     let (access, username) = (access.clone(), kept.username.clone());
                     let request = Request::Check { access, username, password };
-                    self.fleet.call(replica, kept.tenant, &request).await;
+                    self.replicas.call(replica, kept.tenant, &request).await;
                 }
                 let read = Request::Read { access: access.clone() };
-                self.fleet.call(replica, kept.tenant, &read).await;
+                self.replicas.call(replica, kept.tenant, &read).await;
             }
         }
     }

@@ -1,75 +1,138 @@
 //! A call, as it is recorded.
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Microseconds since the history began.
-pub(crate) type Moment = u64;
+pub type Moment = u64;
 
 /// What one client asked of one replica, and what it heard.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) replica: usize,
-    pub(crate) begin: Moment,
-    pub(crate) end: Moment,
-    pub(crate) tenant: usize,
-    pub(crate) request: Request,
-    pub(crate) answer: Answer,
+pub struct Call {
+    /// Which replica was asked, by its number.
+    pub replica: usize,
+    /// When it was asked.
+    pub begin: Moment,
+    /// When its answer was there.
+    pub end: Moment,
+    /// For which tenant, by its number.
+    pub tenant: usize,
+    /// What was asked.
+    pub request: Request,
+    /// What was heard.
+    pub answer: Answer,
 }
 
 /// Kinds of requests that there are.
-pub(crate) const N_KINDS: usize = 13;
+pub const N_KINDS: usize = 13;
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Request {
+pub enum Request {
     /// An access, which nobody but its device's name identifies until there is an answer.
-    Create { device: String, key: Option<String> },
+    Create {
+        /// Its device.
+        device: String,
+        /// Where it is to be done once.
+        key: Option<String>,
+    },
     /// A change of an access.
-    Change { access: String, wanted: Wanted },
+    Change {
+        /// Which.
+        access: String,
+        /// What it is to be.
+        wanted: Wanted,
+    },
     /// Whether a device with this password may come in.
-    Check { access: String, username: String, password: String },
+    Check {
+        /// Whose.
+        access: String,
+        /// Its username.
+        username: String,
+        /// The password that is tried.
+        password: String,
+    },
     /// An access as it is.
-    Read { access: String },
+    Read {
+        /// Which.
+        access: String,
+    },
     /// How many accesses there are.
     Count,
     /// A batch, by a name of our own.
-    Batch { name: String, key: Option<String>, items: Items },
+    Batch {
+        /// Our name.
+        name: String,
+        /// Where it is to be done once.
+        key: Option<String>,
+        /// What it is about.
+        items: Items,
+    },
     /// What has become of a Task.
-    Look { task: String },
+    Look {
+        /// Which.
+        task: String,
+    },
     /// The end of a Task.
-    Stop { task: String },
+    Stop {
+        /// Which.
+        task: String,
+    },
 }
 
 /// What an access is to be. Nothing stays as it is where this says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) lets_in: Option<bool>,
-    pub(crate) password: Option<String>,
+pub struct Wanted {
+    /// Whether it lets its device in, or is suspended.
+    pub lets_in: Option<bool>,
+    /// Its password.
+    pub password: Option<String>,
 }
 
 /// What a batch is about.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Items {
+pub enum Items {
     /// So many accesses.
     Number(u64),
     /// Accesses by device; the one at this place has a password that none can have.
-    Listed { devices: Vec<String>, failing: Option<usize> },
+    Listed {
+        /// Their devices.
+        devices: Vec<String>,
+        /// The place.
+        failing: Option<usize>,
+    },
     /// A change of these, of which the one at this place isn't there.
-    Update { accesses: Vec<String>, wanted: Wanted, failing: Option<usize> },
+    Update {
+        /// Which.
+        accesses: Vec<String>,
+        /// What they are to be.
+        wanted: Wanted,
+        /// The place.
+        failing: Option<usize>,
+    },
     /// The end of these with the month.
-    Terminate { accesses: Vec<String> },
+    Terminate {
+        /// Which.
+        accesses: Vec<String>,
+    },
 }
 
 /// What was heard.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// It was done; what it said.
     Done(Value),
     /// It was not done, and will not be.
-    Refused { status: u16, title: String },
+    Refused {
+        /// The status of the answer.
+        status: u16,
+        /// The title of its problem.
+        title: String,
+    },
     /// 503, and after how many seconds to come again. Whether it was done is not known.
-    Unavailable { retry_after: Option<u64> },
+    Unavailable {
+        /// The seconds.
+        retry_after: Option<u64>,
+    },
     /// The connection broke. Whether it was done is not known.
     Lost,
     /// There was no answer within the deadline.
@@ -79,19 +142,20 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn done(&self) -> Option<&Value> {
+    /// What it said, if it was done.
+    pub fn done(&self) -> Option<&Value> {
         if let Self::Done(body) = self { Some(body) } else { None }
     }
 
     /// Whether it is surely not done.
-    pub(crate) fn is_refusal(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
 }
 
 impl Request {
     /// Its kind, in a word.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Create { key: None, .. } => "creation",
             Self::Create { key: Some(_), .. } => "creation with a key",
@@ -110,20 +174,21 @@ impl Request {
     }
 
     /// Its method, and its path below the tenant.
-    pub(super) fn line(&self) -> (Method, String) {
+    pub fn line(&self) -> (&'static str, String) {
         match self {
-            Self::Create { .. } => (Method::POST, "access".into()),
-            Self::Change { access, .. } => (Method::PATCH, format!("access/{access}")),
-            Self::Check { .. } => (Method::POST, "verify".into()),
-            Self::Read { access } => (Method::GET, format!("access/{access}")),
-            Self::Count => (Method::GET, "access?pageSize=5".into()),
-            Self::Batch { items, .. } => (Method::POST, items.path().into()),
-            Self::Look { task } => (Method::GET, format!("access/batch/{task}")),
-            Self::Stop { task } => (Method::DELETE, format!("access/batch/{task}")),
+            Self::Create { .. } => ("POST", "access".into()),
+            Self::Change { access, .. } => ("PATCH", format!("access/{access}")),
+            Self::Check { .. } => ("POST", "verify".into()),
+            Self::Read { access } => ("GET", format!("access/{access}")),
+            Self::Count => ("GET", "access?pageSize=5".into()),
+            Self::Batch { items, .. } => ("POST", items.path().into()),
+            Self::Look { task } => ("GET", format!("access/batch/{task}")),
+            Self::Stop { task } => ("DELETE", format!("access/batch/{task}")),
         }
     }
 
-    pub(super) fn body(&self) -> Option<Value> {
+    /// Its body, where it has one.
+    pub fn body(&self) -> Option<Value> {
         match self {
             Self::Create { device, .. } => {
                 Some(json!({"contractId": "payg", "deviceName": device}))
@@ -137,7 +202,8 @@ impl Request {
         }
     }
 
-    pub(super) fn key(&self) -> Option<&str> {
+    /// Its `Idempotency-Key`, where it has one.
+    pub fn key(&self) -> Option<&str> {
         match self {
             Self::Create { key, .. } | Self::Batch { key, .. } => key.as_deref(),
             _ => None,
@@ -186,7 +252,8 @@ impl Items {
         }
     }
 
-    pub(super) fn n(&self) -> usize {
+    /// How many there are.
+    pub fn n(&self) -> usize {
         match self {
             Self::Number(n) => *n as usize,
             Self::Listed { devices, .. } => devices.len(),
@@ -195,14 +262,15 @@ impl Items {
     }
 
     /// The one that can't succeed.
-    pub(super) fn failing(&self) -> Option<usize> {
+    pub fn failing(&self) -> Option<usize> {
         match self {
             Self::Listed { failing, .. } | Self::Update { failing, .. } => *failing,
             Self::Number(_) | Self::Terminate { .. } => None,
         }
     }
 
-    pub(super) fn makes_accesses(&self) -> bool {
+    /// Whether it is about new accesses.
+    pub fn makes_accesses(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Listed { .. })
     }
 }

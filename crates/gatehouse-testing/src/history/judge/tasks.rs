@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::batches::is_over;
 use super::super::call::{Answer, Call, Items, Moment, Request};
-use super::super::settled::{Settled, SettledTask};
+use super::super::settled::{Settled, SettledTask, is_over};
 use serde_json::Value;
 
 pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
@@ -33,7 +32,8 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
         if let Items::Terminate { .. } = items {
             for access in &accesses {
                 let status = statuses.get(access);
-                if status != Some(&"PENDING_TERMINATE") {
+                let has_ended = settled.is_month_over && status == Some(&"TERMINATED");
+                if status != Some(&"PENDING_TERMINATE") && !has_ended {
                     say(format!("{access} is to end, and is {status:?}"));
                 }
             }

@@ -1,0 +1,134 @@
+//! What every transaction changed, told by the database itself: triggers write it down, so that what is rolled back was never
+//! told, and no code of the store is asked.
+
+use gatehouse_core::Timestamp;
+use rusqlite::{Connection, Row};
+
+use super::quota::{N_ACCESSES_MAX, QUOTA_CONTRACT};
+
+/// Something that a transaction has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A Task is there.
+    Accepted { tenant: String, task: String, number: i64, kind: String },
+    /// A Task has come further: from a state and so many items to others.
+    Advanced { tenant: String, task: String, before: (String, i64), after: (String, i64) },
+    /// A Task is forgotten that ended then.
+    Forgotten { tenant: String, task: String, ended_at: Option<i64> },
+    /// The key of a Task is destroyed that was to be kept until then.
+    KeyDestroyed { tenant: String, task: String, until: Option<i64> },
+    /// Work was taken up that was due, or leased, until then.
+    Claimed { tenant: String, work: String, until: i64 },
+    /// Work was given back.
+    Released { tenant: String, work: String },
+    /// Work was finished.
+    Finished { tenant: String, work: String },
+    /// An access has another status, and this end.
+    Status { access: String, before: String, after: String, end_at: Option<i64> },
+    /// A tenant is deleted, with all that was its.
+    Deleted { tenant: String },
+    /// The contract with a quota has so many accesses, and so many places that are reserved.
+    Quota { tenant: String, n_live: i64, n_reserved: i64 },
+}
+
+impl Event {
+    /// Whether it ends a sweep of ends that have come.
+    pub(super) fn ends_sweep(&self) -> bool {
+        matches!(self, Self::Released { work, .. } | Self::Finished { work, .. }
+                 if work.starts_with("ends "))
+    }
+}
+
+const JOURNAL: &str = "
+CREATE TABLE journal (seq INTEGER PRIMARY KEY, what TEXT, tenant TEXT, name TEXT, a TEXT, b TEXT, m INTEGER, n INTEGER);
+CREATE TRIGGER task_accepted AFTER INSERT ON task BEGIN
+    INSERT INTO journal (what, tenant, name, a, m) VALUES ('accepted', new.tenant, hex(new.id), new.kind, new.number);
+END;
+CREATE TRIGGER task_advanced AFTER UPDATE ON task
+WHEN old.state <> new.state OR old.n_succeeded + old.n_failed <> new.n_succeeded + new.n_failed BEGIN
+    INSERT INTO journal (what, tenant, name, a, b, m, n) VALUES ('advanced', new.tenant, hex(new.id), old.state, new.state,
+        old.n_succeeded + old.n_failed, new.n_succeeded + new.n_failed);
+END;
+CREATE TRIGGER task_forgotten AFTER DELETE ON task BEGIN
+    INSERT INTO journal (what, tenant, name, m) VALUES ('forgotten', old.tenant, hex(old.id), old.ended_at);
+END;
+CREATE TRIGGER key_destroyed AFTER DELETE ON secret WHEN old.kind = 'task' BEGIN
+    INSERT INTO journal (what, tenant, name, m) SELECT 'key', old.tenant, old.name, max(shows_secrets_until)
+    FROM task WHERE tenant = old.tenant AND 'job' || lower(hex(id)) = replace(old.name, '-', '');
+END;
+CREATE TRIGGER due_leased AFTER UPDATE ON due WHEN old.epoch <> new.epoch BEGIN
+    INSERT INTO journal (what, tenant, name, m) VALUES (iif(new.is_leased, 'claimed', 'released'), new.tenant,
+        new.kind || ' ' || new.name || ' ' || new.part, old.due_at);
+END;
+CREATE TRIGGER due_finished AFTER DELETE ON due BEGIN
+    INSERT INTO journal (what, tenant, name) VALUES ('finished', old.tenant, old.kind || ' ' || old.name || ' ' || old.part);
+END;
+CREATE TRIGGER access_status AFTER UPDATE ON access WHEN old.status <> new.status BEGIN
+    INSERT INTO journal (what, tenant, name, a, b, m) VALUES ('status', new.tenant, hex(new.id), old.status, new.status, new.end_at);
+END;
+CREATE TRIGGER tenant_deleted AFTER DELETE ON tenant BEGIN
+    INSERT INTO journal (what, tenant) VALUES ('deleted', old.tenant);
+END;
+CREATE TRIGGER quota_used AFTER UPDATE ON tally WHEN new.contract_id = 'few' BEGIN
+    INSERT INTO journal (what, tenant) VALUES ('quota', new.tenant);
+END;
+";
+
+/// Begins to write down what changes.
+pub(super) fn begin(connection: &Connection) {
+    connection.execute_batch(JOURNAL).unwrap();
+}
+
+/// What has changed since the last time.
+pub(super) fn take(connection: &Connection, now: Timestamp) -> Vec<Event> {
+    let sql = "SELECT what, tenant, name, a, b, m, n FROM journal ORDER BY seq";
+    let mut statement = connection.prepare_cached(sql).unwrap();
+    let found = statement.query_map([], |row| read(connection, row, now)).unwrap();
+    let events: Vec<Event> = found.map(Result::unwrap).collect();
+    if !events.is_empty() {
+        connection.prepare_cached("DELETE FROM journal").unwrap().execute([]).unwrap();
+    }
+    events
+}
+
+fn read(connection: &Connection, row: &Row<'_>, now: Timestamp) -> rusqlite::Result<Event> {
+    let tenant: String = row.get(1)?;
+    let text = |column: usize| row.get::<_, String>(column);
+    Ok(match text(0)?.as_str() {
+        "accepted" => {
+            Event::Accepted { tenant, task: text(2)?, number: row.get(5)?, kind: text(3)? }
+        }
+        "advanced" => {
+            let (before, after) = ((text(3)?, row.get(5)?), (text(4)?, row.get(6)?));
+            Event::Advanced { tenant, task: text(2)?, before, after }
+        }
+        "forgotten" => Event::Forgotten { tenant, task: text(2)?, ended_at: row.get(5)? },
+        "key" => Event::KeyDestroyed { tenant, task: text(2)?, until: row.get(5)? },
+        "claimed" => Event::Claimed { tenant, work: text(2)?, until: row.get(5)? },
+        "released" => Event::Released { tenant, work: text(2)? },
+        "finished" => Event::Finished { tenant, work: text(2)? },
+        "status" => {
+            let (before, after) = (text(3)?, text(4)?);
+            Event::Status { access: text(2)?, before, after, end_at: row.get(5)? }
+        }
+        "deleted" => Event::Deleted { tenant },
+        _ => quota(connection, tenant, now)?,
+    })
+}
+
+/// The contract with a quota as it is after the transaction, its accesses counted one by one.
+fn quota(connection: &Connection, tenant: String, now: Timestamp) -> rusqlite::Result<Event> {
+    let sql = "SELECT t.n_reserved, (SELECT COUNT(*) FROM access a WHERE a.tenant = t.tenant \
+               AND a.contract_id = t.contract_id AND a.status <> 'TERMINATED' \
+               AND (a.end_at IS NULL OR a.end_at > ?3)) \
+               FROM tally t WHERE t.tenant = ?1 AND t.contract_id = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = (&tenant, QUOTA_CONTRACT, now.as_millisecond());
+    let (n_reserved, n_live) = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Event::Quota { tenant, n_live, n_reserved })
+}
+
+/// Says whether a quota is kept.
+pub(super) fn is_within_quota(n_live: i64, n_reserved: i64) -> bool {
+    n_live + n_reserved <= N_ACCESSES_MAX.cast_signed()
+}

@@ -1,0 +1,201 @@
+//! A tenant whose contracts have quotas and ends: what asks for more than there is room for, and for accesses that end soon.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::lifecycle::Target;
+use gatehouse_core::{
+    Access, AccessId, BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp,
+};
+use gatehouse_store::Store;
+use gatehouse_testing::Dice;
+use gatehouse_testing::history::{Replicas, TENANTS};
+use gatehouse_vault::Asker;
+use tokio_util::sync::CancellationToken;
+
+use super::fleet::Fleet;
+use super::rates::{LIMITED, REQUESTS_PER_SECOND};
+use super::world::World;
+use crate::app::access::{Issued, Update, Wanted};
+use crate::app::batch::{BatchChange, BatchedChange, NamedAccess, NewBatch, NewItems};
+use crate::app::{App, Error};
+
+/// The tenant.
+pub(super) const QUOTA_TENANT: &str = "few";
+
+/// Its contract with a quota, which the journal counts.
+pub(super) const QUOTA_CONTRACT: &str = "few";
+
+/// How many accesses that may have.
+pub(super) const N_ACCESSES_MAX: u64 = 8;
+
+/// Contracts whose accesses end: with the contract, and some seconds after their first connection.
+const ENDING: &str = "ending";
+const PREPAID: &str = "prepaid";
+
+/// Makes all tenants with their contracts.
+pub(super) async fn found(store: &Store, world: &World) {
+    let contract = |id: &str| Contract {
+        id: id.parse().unwrap(),
+        offering_id: "po".parse().unwrap(),
+        billing_model: BillingModel::PayPerUse,
+        status: ContractStatus::Active,
+        start: None,
+        end: None,
+        validity: None,
+        n_accesses_max: None,
+    };
+    let few = Contract { n_accesses_max: Some(N_ACCESSES_MAX), ..contract(QUOTA_CONTRACT) };
+    let end = some_end(world);
+    let ending = Contract { end: Some(end), ..contract(ENDING) };
+    let prepaid = Contract {
+        billing_model: BillingModel::Prepaid,
+        validity: "PT7S".parse().ok(),
+        n_accesses_max: None,
+        ..contract(PREPAID)
+    };
+    let payg = TENANTS.map(|tenant| (tenant, vec![contract("payg")]));
+    let others = [(QUOTA_TENANT, vec![few, ending, prepaid]), (LIMITED, Vec::new())];
+    for (name, contracts) in payg.into_iter().chain(others) {
+        let tenant = Tenant {
+            name: name.parse().unwrap(),
+            time_zone: "Europe/Berlin".parse().unwrap(),
+            requests_per_second: (name == LIMITED).then_some(REQUESTS_PER_SECOND),
+            page_number_max: None,
+        };
+        store.put_tenant(&tenant).await.unwrap();
+        for contract in contracts {
+            store.put_contract(&tenant.name, &contract).await.unwrap().unwrap();
+        }
+    }
+}
+
+/// An end that comes while clients ask.
+fn some_end(world: &World) -> Timestamp {
+    let milliseconds = world.dice().roll(world.plan.load_milliseconds).cast_signed();
+    world.now().plus_milliseconds(milliseconds)
+}
+
+/// A client of the tenant.
+pub(super) struct QuotaClient {
+    fleet: Arc<Fleet>,
+    dice: Dice,
+    tenant: TenantName,
+    known: Vec<(AccessId, String, Option<String>)>,
+}
+
+impl QuotaClient {
+    pub(super) fn new(fleet: Arc<Fleet>, dice: Dice) -> Self {
+        Self { fleet, dice, tenant: QUOTA_TENANT.parse().unwrap(), known: Vec::new() }
+    }
+
+    /// Asks for one thing after the other, for so long.
+    pub(super) async fn ask_for(mut self, world: Arc<World>, time: Duration) {
+        let until = tokio::time::Instant::now() + time;
+        while tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20 + self.dice.roll(300))).await;
+            let replica = self.fleet.anyone(&mut self.dice).await;
+            let server = self.fleet.server(replica);
+            let asked = tokio::select! {
+                biased;
+                () = server.wire.died.cancelled() => continue,
+                asked = self.ask(&server.app) => asked,
+            };
+            if let Err(error) = asked {
+                match error {
+                    // There is no room, or what it is about is over.
+                    Error::Refused(_) | Error::Storage(_) | Error::CredentialsRefused(_) => {}
+                    other => world.model().fault(format!("nobody should hear {other:?}")),
+                }
+            }
+        }
+    }
+
+    async fn ask(&mut self, app: &App) -> Result<(), Error> {
+        match self.dice.roll(8) {
+            0..=2 => {
+                let contract = *self.dice.pick(&[QUOTA_CONTRACT, ENDING, PREPAID]);
+                self.create(app, contract).await
+            }
+            3 => self.create_many(app).await,
+            4..=5 => self.terminate(app).await,
+            6 => self.terminate_many(app).await,
+            _ => self.connect(app).await,
+        }
+    }
+
+    async fn create(&mut self, app: &App, contract: &str) -> Result<(), Error> {
+        let wanted = Wanted {
+            contract_id: contract.parse().unwrap(),
+            username: None,
+            password: None,
+            device_name: None,
+        };
+        let tenant = self.tenant.clone();
+        let gone = CancellationToken::new();
+        let asker = Asker { tenant: &tenant, gone: &gone };
+        let Issued { access, password } = app.create_access(asker, wanted, None).await?;
+        let Access { id, username, .. } = access;
+        let password = password.map(|it| it.reveal().to_owned());
+        self.known.push((id, username.as_str().to_owned(), password));
+        Ok(())
+    }
+
+    /// A batch for which there may be no room.
+    async fn create_many(&mut self, app: &App) -> Result<(), Error> {
+        let contract_id = self.dice.pick(&[QUOTA_CONTRACT, ENDING]).parse().unwrap();
+        let n = 1 + self.dice.roll(N_ACCESSES_MAX + 1);
+        let batch = NewBatch { contract_id, items: NewItems::Count(n.try_into().unwrap()) };
+        let (task, _) = app.accept_batch(&self.tenant, batch, None, "simulated").await?;
+        if self.dice.roll(3) == 0 {
+            // Over already is fine, too.
+            let stopped = app.stop_task(&self.tenant, task).await;
+            return stopped.map(drop).or_else(|error| match error {
+                Error::TaskOver(_) => Ok(()),
+                other => Err(other),
+            });
+        }
+        let made = |made: gatehouse_store::MadeAccess<'_>| {
+            (made.access.id, made.access.username.to_owned(), None)
+        };
+        let made = app.store.accesses_of_task(&self.tenant, task, 0, u32::MAX, made).await?;
+        self.known.extend(made);
+        Ok(())
+    }
+
+    /// The end of an access, at once.
+    async fn terminate(&mut self, app: &App) -> Result<(), Error> {
+        let Some((id, ..)) = self.some_access() else { return Ok(()) };
+        let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
+        let asker = Asker { tenant: &tenant, gone: &gone };
+        let status = *self.dice.pick(&[Target::Terminated, Target::Suspended, Target::Active]);
+        let update = Update { status: Some(status), password: None };
+        app.update_access(asker, id, update, |_| true).await.map(drop)
+    }
+
+    /// The end of accesses with the month, or their suspension.
+    async fn terminate_many(&mut self, app: &App) -> Result<(), Error> {
+        let what = match self.dice.roll(2) {
+            0 => BatchedChange::Terminate,
+            _ => BatchedChange::Update { status: Some(Target::Suspended), password: None },
+        };
+        let named = self.known.iter().rev().take(12).zip(0..);
+        let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();
+        app.accept_change(&self.tenant, BatchChange { ids, what }, None, "simulated")
+            .await
+            .map(drop)
+    }
+
+    /// The connection of a device, which begins the life of a prepaid access.
+    async fn connect(&mut self, app: &App) -> Result<(), Error> {
+        let Some((_, username, Some(password))) = self.some_access() else { return Ok(()) };
+        let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
+        let asker = Asker { tenant: &tenant, gone: &gone };
+        let password = gatehouse_core::credential::Password::new(password).unwrap();
+        app.verify(asker, &username.parse().unwrap(), &password).await.map(drop)
+    }
+
+    fn some_access(&mut self) -> Option<(AccessId, String, Option<String>)> {
+        (!self.known.is_empty()).then(|| self.dice.pick(&self.known).clone())
+    }
+}

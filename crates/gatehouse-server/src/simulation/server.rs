@@ -1,0 +1,90 @@
+//! A simulated server: the service with its workers and its presence, as `serve` starts it, without what listens.
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use gatehouse_connectors::Platforms;
+use gatehouse_core::CurrentSlice;
+use gatehouse_store::{Clock, Store};
+use gatehouse_vault::{MasterKeys, Vault};
+
+use super::network::Wire;
+use super::rates::REQUESTS_PER_SECOND;
+use super::world::World;
+use crate::app::App;
+use crate::config::{Config, Duration, Tasks};
+use crate::rate::Rates;
+use crate::work::{Presence, Workers};
+
+/// How far a server's clock may be from the database's.
+pub(super) const SKEW_MILLISECONDS_MAX: i64 = 400;
+
+/// How long Tasks are kept: longer than clients ask and work is drained, so that they can be judged.
+pub(super) const RETENTION_MILLISECONDS: i64 = 3_600_000;
+
+/// How long passwords are shown: the keys of the first batches are destroyed while clients ask.
+const PASSWORD_RETENTION: Duration = Duration::seconds(5);
+
+/// Made once: opening what platforms need takes longer than a simulation, and nobody here asks them.
+static PLATFORMS: LazyLock<Arc<Platforms>> = LazyLock::new(|| {
+    let options = Config::default().platforms.options(Default::default());
+    Arc::new(Platforms::new(options).unwrap())
+});
+
+pub(super) struct Server {
+    pub(super) app: App,
+    pub(super) rates: Rates,
+    pub(super) wire: Arc<Wire>,
+    workers: Mutex<Option<Workers>>,
+}
+
+impl Server {
+    pub(super) async fn start(world: &Arc<World>, number: usize) -> Arc<Self> {
+        let wire = Wire::new(world, number);
+        let store =
+            Store::open_in_memory(&world.database, Arc::clone(&wire) as _, world.clock.clone());
+        let (store, clock) = (store.await.unwrap(), skewed(world));
+        let keys = MasterKeys::parse(&"5e".repeat(32)).unwrap();
+        let tasks = Tasks {
+            workers: world.plan.n_workers,
+            password_retention: PASSWORD_RETENTION,
+            retention: Duration::milliseconds(RETENTION_MILLISECONDS.cast_unsigned()),
+        };
+        let app = App::new(store, Arc::new(Vault::new(&keys)), clock, tasks, PLATFORMS.clone());
+        let app = App { slice: CurrentSlice::default(), ..app }.with_failed_checks(0);
+        let rates = Rates::new(REQUESTS_PER_SECOND, app.slice.clone());
+        let presence = Presence::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
+        world.tell(|| format!("server {number} joins"));
+        world.model().joins(number);
+        wire.arm();
+        let workers = Workers::start_probed(&app, presence, &wire.probe());
+        let server = Arc::new(Self { app, rates, wire, workers: Mutex::new(Some(workers)) });
+        tokio::spawn(Arc::clone(&server).end());
+        server
+    }
+
+    /// Has the loops end when the server is dead, instead of waking up for ever: whatever they still ask for never arrives.
+    async fn end(self: Arc<Self>) {
+        self.wire.died.cancelled().await;
+        let workers = self.workers.lock().unwrap().take();
+        if let Some(workers) = workers {
+            workers.stop().await;
+        }
+    }
+
+    /// Ends the workers in order, unless the server dies before.
+    pub(super) async fn leave(&self) {
+        let Some(workers) = self.workers.lock().unwrap().take() else { return };
+        tokio::select! {
+            biased;
+            () = self.wire.died.cancelled() => {}
+            () = workers.stop() => {}
+        }
+    }
+}
+
+/// The clock of a server: not quite the database's.
+fn skewed(world: &World) -> Clock {
+    let most = world.plan.skew_milliseconds.cast_signed().min(SKEW_MILLISECONDS_MAX);
+    let skew = world.dice().roll(2 * most.cast_unsigned() + 1).cast_signed() - most;
+    Clock::of_runtime(world.now().plus_milliseconds(skew))
+}

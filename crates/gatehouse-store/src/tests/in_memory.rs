@@ -1,0 +1,120 @@
+//! The database in memory: what becomes of a call is what its network says.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gatehouse_core::TaskId;
+use gatehouse_core::task::Work;
+use rusqlite::Connection;
+
+use super::*;
+use crate::{
+    Company, Fate, InMemoryDatabase, Network, NewTask, NotAccepted, Put, SentCall, StoreError,
+};
+
+/// Answers every call, unless other fates were laid out before; counts commits.
+#[derive(Default)]
+struct Fates {
+    next: Mutex<VecDeque<Fate>>,
+    n_commits: AtomicU64,
+}
+
+impl Fates {
+    fn lay_out(&self, fates: impl IntoIterator<Item = Fate>) {
+        self.next.lock().unwrap().extend(fates);
+    }
+
+    fn n_commits(&self) -> u64 {
+        self.n_commits.load(Ordering::SeqCst)
+    }
+}
+
+impl Network for Fates {
+    fn send(&self, _: SentCall) -> BoxFuture<'_, Fate> {
+        let fate = self.next.lock().unwrap().pop_front().unwrap_or(Fate::Answered);
+        Box::pin(async move { fate })
+    }
+
+    fn committed(&self, _: &Connection) {
+        self.n_commits.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn receive(&self, _: SentCall) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn elapsed(&self, by_clock: Duration) -> Duration {
+        by_clock
+    }
+
+    fn company(&self) -> Company {
+        Company::None
+    }
+}
+
+async fn open(database: &InMemoryDatabase) -> (Store, Arc<Fates>) {
+    let (fates, clock) = (Arc::new(Fates::default()), Clock::by_hand(day(0)));
+    let store = Store::open_in_memory(database, Arc::clone(&fates) as _, clock).await.unwrap();
+    (store, fates)
+}
+
+fn tenant(name: &str) -> Tenant {
+    let time_zone = "UTC".parse().unwrap();
+    Tenant {
+        name: name.parse().unwrap(),
+        time_zone,
+        requests_per_second: None,
+        page_number_max: None,
+    }
+}
+
+#[tokio::test]
+async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
+    let database = InMemoryDatabase::new().unwrap();
+    let ((one, fates), (other, _)) = (open(&database).await, open(&database).await);
+    assert!(one.is_shared() && other.is_shared());
+    let is_there = async |name: &str| other.tenant(&name.parse().unwrap()).await.unwrap().is_some();
+
+    assert_eq!(one.put_tenant(&tenant("answered")).await.unwrap(), Put::Created);
+    assert!(is_there("answered").await, "one database for both");
+    let n_commits = fates.n_commits();
+    for (fate, name, happens) in [
+        (Fate::Unavailable, "unavailable", false),
+        (Fate::LostUndone, "undone", false),
+        (Fate::LostCommitted, "committed", true),
+    ] {
+        fates.lay_out([fate]);
+        let put = one.put_tenant(&tenant(name)).await;
+        let is_told = match fate {
+            Fate::Unavailable => matches!(put, Err(StoreError::Unavailable(_))),
+            _ => matches!(put, Err(StoreError::Unsure(_))),
+        };
+        assert!(is_told, "{name}: {put:?}");
+        assert_eq!(is_there(name).await, happens, "{name}");
+    }
+    assert_eq!(fates.n_commits(), n_commits + 1, "what happened was told, and nothing else");
+
+    fates.lay_out([Fate::Unavailable, Fate::LostUndone]);
+    let name = "answered".parse().unwrap();
+    assert!(matches!(one.tenant(&name).await, Err(StoreError::Unavailable(_))));
+    assert!(one.tenant(&name).await.unwrap().is_some(), "a read has no commit to be lost in");
+}
+
+#[tokio::test]
+async fn a_refusal_is_one_also_where_the_commit_would_be_lost() {
+    let (store, fates) = open(&InMemoryDatabase::new().unwrap()).await;
+    fates.lay_out([Fate::LostCommitted]);
+    let new = NewTask {
+        id: TaskId::from_bytes([1; 16]),
+        work: Work::Termination,
+        n_items: 1,
+        parts: Vec::new(),
+        sealed_key: None,
+        correlation_id: "test".into(),
+        once: None,
+    };
+    let accepted = store.accept_task(&acme(), new).await;
+    assert!(matches!(accepted, Err(NotAccepted::NoTenant)), "{accepted:?}");
+}

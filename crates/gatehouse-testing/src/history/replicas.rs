@@ -1,0 +1,92 @@
+//! Replicas of one service, as clients see them.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::call::{Answer, Request};
+use crate::Dice;
+
+/// For how long a client asks again for something that it must have: longer than all that is broken stays so.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A client comes again at the latest after this, whatever `Retry-After` says.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Between two looks at something that takes time.
+pub const PAUSE: Duration = Duration::from_millis(50);
+
+/// Some replicas over one database, and a record of what is asked of them.
+pub trait Replicas: Send + Sync + 'static {
+    /// The replicas that run.
+    fn running(&self) -> Vec<usize>;
+
+    /// Asks one replica, once, and records the call. None when it doesn't listen: then nothing was sent, and nothing
+    /// is recorded.
+    fn call(
+        &self,
+        replica: usize,
+        tenant: usize,
+        request: &Request,
+    ) -> impl Future<Output = Option<Answer>> + Send;
+
+    /// One that runs. Where none does, there will be one soon.
+    fn anyone(&self, dice: &mut Dice) -> impl Future<Output = usize> + Send {
+        async {
+            let began = Instant::now();
+            loop {
+                let running = self.running();
+                if !running.is_empty() {
+                    return *dice.pick(&running);
+                }
+                assert!(began.elapsed() < PATIENCE, "no replica runs");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// Asks any replica, once; another one where one doesn't listen.
+    fn ask(
+        &self,
+        dice: &mut Dice,
+        tenant: usize,
+        request: &Request,
+    ) -> impl Future<Output = Answer> + Send {
+        async move {
+            let began = Instant::now();
+            loop {
+                let replica = self.anyone(dice).await;
+                if let Some(answer) = self.call(replica, tenant, request).await {
+                    return answer;
+                }
+                assert!(began.elapsed() < PATIENCE, "no replica listens");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// Asks until it is done or refused: for reads, and for what has an `Idempotency-Key`.
+    fn insist(
+        &self,
+        dice: &mut Dice,
+        tenant: usize,
+        request: &Request,
+    ) -> impl Future<Output = Answer> + Send {
+        async move {
+            let began = Instant::now();
+            loop {
+                let answer = self.ask(dice, tenant, request).await;
+                let pause = match &answer {
+                    Answer::Unavailable { retry_after } => retry_after.unwrap_or(1),
+                    Answer::Refused { title, .. } if title == "Request under way" => 1,
+                    Answer::Lost => 0,
+                    Answer::Done(_) | Answer::Refused { .. } | Answer::Late | Answer::Wrong(_) => {
+                        return answer;
+                    }
+                };
+                assert!(began.elapsed() < PATIENCE, "asked in vain: {request:?}, last {answer:?}");
+                tokio::time::sleep(Duration::from_secs(pause).min(LONGEST_PAUSE)).await;
+            }
+        }
+    }
+}
