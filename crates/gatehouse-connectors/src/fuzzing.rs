@@ -8,8 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use crate::recording::Recording;
 use crate::{Answer, line, manifest, simulator};
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[Target] = &[
     ("manifest", |bytes| with_text(bytes, manifest::fuzzing::manifest)),
     ("manifest-value", |bytes| with_text(bytes, manifest::fuzzing::value)),
     ("link-header", |bytes| with_text(bytes, manifest::fuzzing::link_header)),

@@ -18,8 +18,11 @@ use crate::span::Span;
 use crate::tenant::ZoneName;
 use crate::*;
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[Target] = &[
     ("filter", |bytes| with_text(bytes, filter)),
     ("identifier", |bytes| with_text(bytes, identifier)),
     ("name", |bytes| with_text(bytes, name)),

@@ -10,8 +10,11 @@ use crate::estate::{BadEstate, Estate, Surroundings};
 use crate::reader::Json;
 use crate::{auth, http, serve};
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[Target] = &[
     ("account-body", http::fuzzing::account),
     ("admin-body", http::fuzzing::admin),
     ("access-body", http::fuzzing::access),

@@ -4,8 +4,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::DatabaseUrl;
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("database-url", database_url)];
+pub const TARGETS: &[Target] = &[("database-url", database_url)];
 
 /// Any text is the address of a database or none. Whatever it is used for in one, as a password it is never shown.
 fn database_url(bytes: &[u8]) {

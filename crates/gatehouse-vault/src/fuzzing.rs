@@ -7,8 +7,11 @@ use gatehouse_core::Timestamp;
 use crate::key_set::part;
 use crate::{BadMasterKeys, KeySet, MasterKeys, TokenKeys, named_issuer, token_type};
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("token", token), ("key-set", key_set), ("keys", keys)];
+pub const TARGETS: &[Target] = &[("token", token), ("key-set", key_set), ("keys", keys)];
 
 /// Keys of three kinds, as RFC 7517 and RFC 8037 print them.
 const KEY_SET: &str = r#"{"keys":[

@@ -17,11 +17,14 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// Has the process end when that happens. A thread of its own waits for it: all others may be waiting for the disk.
 pub(crate) fn end_with(server: &Server) -> Result<(), String> {
     let failure = server.until_disk_fails();
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
     let waiting = thread::Builder::new().name("disk-failure".into()).spawn(move || {
-        let why = runtime.block_on(failure);
-        thread::sleep(LAST_ANSWERS);
+        let why = runtime.block_on(async {
+            let why = failure.await;
+            tokio::time::sleep(LAST_ANSWERS).await;
+            why
+        });
         remark(&format!(
             "gatehouse: the store stopped, because its disk failed: {why}\n  what to do: look at the disk, mend it or \
              take another, then start again: what was answered is taken up, and checked first"

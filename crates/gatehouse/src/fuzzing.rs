@@ -16,8 +16,11 @@ use crate::screen::{cut, harmless, harmless_json, width};
 use crate::table_input::{Row, read_rows};
 use crate::{batch, login, token};
 
+/// A target's name, and what it does with any bytes.
+type Target = (&'static str, fn(&[u8]));
+
 /// The targets of this crate.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[Target] = &[
     ("answer", answer),
     ("profiles", |bytes| with_text(bytes, profiles)),
     ("raw-filter", |bytes| with_text(bytes, raw_filter)),
