@@ -42,7 +42,7 @@ pub(super) fn examine(config: &Config, is_deep: bool, findings: &mut Findings) -
             let keys: Vec<_> = keys.iter().map(|it| it.display().to_string()).collect();
             findings.wrong(&format!(
                 "{what}, but there are keys beside it ({}), so there was a store: {way}; or, if there is \
-                 nothing to restore, move the keys away, and `gatehouse serve` makes a new store",
+                 nothing to restore, begin with an empty store by `gatehouse serve --start-empty`",
                 keys.join(", ")
             ));
             false

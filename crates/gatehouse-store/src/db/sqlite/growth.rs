@@ -43,20 +43,26 @@ impl Growth {
         Ok(Self { n_bytes: 0, ..Self::of(path)? })
     }
 
-    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed.
+    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
+    /// nobody may be writing it.
     pub(super) fn is_on_device(&mut self) -> io::Result<bool> {
         let n_bytes = self.seen.metadata()?.len();
-        let Some(on_device) = &self.on_device else { return Ok(true) };
-        if n_bytes > self.n_bytes && !same(&self.seen, on_device, self.n_bytes..n_bytes)? {
-            return Ok(false);
-        }
-        self.n_bytes = n_bytes;
-        Ok(true)
+        self.is_on_device_up_to(n_bytes)
     }
 
-    /// Whether it has grown beyond what was looked at, if it has this many bytes.
-    pub(super) fn is_beyond(&self, n_bytes: u64) -> bool {
-        n_bytes > self.n_bytes
+    /// The same up to here: what comes then may be another's, who is about to write it.
+    pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
+        let Some(on_device) = self.on_device.as_ref().filter(|_| n_bytes > self.n_bytes) else {
+            return Ok(true);
+        };
+        match same(&self.seen, on_device, self.n_bytes..n_bytes) {
+            Ok(true) => self.n_bytes = n_bytes,
+            Ok(false) => return Ok(false),
+            // This file system has no such reads, or other rules for them.
+            Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => self.on_device = None,
+            Err(cause) => return Err(cause),
+        }
+        Ok(true)
     }
 }
 
@@ -102,12 +108,19 @@ mod tests {
         std::fs::write(&path, b"begin").unwrap();
         let mut growth = Growth::of(&path).unwrap();
         for n_bytes in [6, 4096, 4097, 700_000] {
-            assert!(growth.is_beyond(n_bytes as u64));
             std::fs::write(&path, vec![7; n_bytes]).unwrap();
             File::open(&path).unwrap().sync_all().unwrap();
             assert!(growth.is_on_device().unwrap());
-            assert!(!growth.is_beyond(n_bytes as u64));
         }
+        // What the device has is another file, from here on.
+        let other = dir.path().join("other");
+        std::fs::write(&other, vec![0; 800_000]).unwrap();
+        growth.on_device = Some(File::open(&other).unwrap());
+        assert!(growth.is_on_device().unwrap(), "what was looked at is not looked at again");
+        std::fs::write(&path, vec![7; 800_000]).unwrap();
+        assert!(growth.is_on_device_up_to(700_000).unwrap());
+        assert!(!growth.is_on_device_up_to(700_001).unwrap());
+        assert!(!growth.is_on_device().unwrap());
     }
 
     #[test]

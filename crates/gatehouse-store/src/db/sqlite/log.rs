@@ -13,7 +13,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -61,7 +61,7 @@ impl Pace {
     };
 }
 
-/// The lengths of what a log begins with, and of a page in it. Other sizes of pages only make it be looked at more often.
+/// The lengths of what a log begins with, and of a page in it: SQLite's usual ones, which every store of ours has.
 const LOG_HEADER_BYTES: u64 = 32;
 const FRAME_BYTES: u64 = 24 + 4096;
 
@@ -76,8 +76,11 @@ pub(super) struct Log {
     pace: Pace,
     /// The pages in it after the last commit, which SQLite tells.
     n_pages: Arc<AtomicI32>,
-    /// Those of them that the last look at it found.
+    /// The commits that wrote something.
+    n_commits: Arc<AtomicU32>,
+    /// Both, as the last look at it found them.
     n_seen: i32,
+    n_commits_seen: u32,
     /// Those that are in the database.
     n_moved: i32,
     /// What the database and the log have grown by; `None` on a disk of a test's.
@@ -111,7 +114,7 @@ impl Growths {
             // Nothing of it has been looked at.
             None => self.log.insert(Growth::from_nothing(&files::log_of(&self.path))?),
         };
-        if log.is_beyond(n_bytes) { log.is_on_device() } else { Ok(true) }
+        log.is_on_device_up_to(n_bytes)
     }
 }
 
@@ -128,9 +131,11 @@ impl Log {
     /// The log of the database that `writer` writes. SQLite moves nothing by itself any more.
     pub(super) fn of(writer: &mut Connection, place: &Place) -> Result<Self, StoreError> {
         let n_pages = Arc::new(AtomicI32::new(0));
-        let told = Arc::clone(&n_pages);
+        let n_commits = Arc::new(AtomicU32::new(0));
+        let told = (Arc::clone(&n_pages), Arc::clone(&n_commits));
         writer.wal_hook(Some(move |_: &mut Wal, n_pages| {
-            told.store(n_pages, Ordering::Relaxed);
+            told.0.store(n_pages, Ordering::Relaxed);
+            told.1.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }))?;
         let growths = match place.vfs {
@@ -139,18 +144,20 @@ impl Log {
                 Growths::of(&place.path).map_err(|cause| StoreError::Unavailable(cause.into()))?,
             ),
         };
-        Ok(Self { pace: place.pace, n_pages, n_seen: 0, n_moved: 0, growths })
+        let pace = place.pace;
+        Ok(Self { pace, n_pages, n_commits, n_seen: 0, n_commits_seen: 0, n_moved: 0, growths })
     }
 
     /// Whether something was written since this was asked last.
     pub(super) fn has_grown(&mut self) -> bool {
         let n_pages = self.n_pages.load(Ordering::Relaxed);
-        let has_grown = n_pages != self.n_seen;
-        if n_pages < self.n_seen {
+        let n_commits = self.n_commits.load(Ordering::Relaxed);
+        let has_grown = n_commits != self.n_commits_seen;
+        if has_grown && n_pages <= self.n_seen {
             // It has begun anew, because all of it was moved.
             self.n_moved = 0;
         }
-        self.n_seen = n_pages;
+        (self.n_seen, self.n_commits_seen) = (n_pages, n_commits);
         has_grown
     }
 

@@ -39,8 +39,11 @@ impl Mark {
         }))
     }
 
-    /// Puts the mark there, durably.
+    /// Puts the mark there, durably. One that is there already is left: a disk that is full has no room for it.
     pub(crate) fn write(&self, database: &Path) -> io::Result<()> {
+        if Self::read(database).is_ok_and(|found| found.as_ref() == Some(self)) {
+            return Ok(());
+        }
         let text = match self {
             Self::Beginning => "beginning\n".to_owned(),
             Self::Open => "open\n".to_owned(),
