@@ -182,7 +182,7 @@ fn copy_keys(from: &Path, to: &Path) -> Result<Vec<String>, BackupError> {
 }
 
 /// Whether a file holds a key, by its name.
-pub(crate) fn is_key(path: &Path) -> bool {
+fn is_key(path: &Path) -> bool {
     path.extension() == Some("key".as_ref())
 }
 

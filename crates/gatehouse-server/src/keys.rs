@@ -18,7 +18,6 @@ use std::sync::Arc;
 use gatehouse_store::{Clock, Store, StoreError};
 use gatehouse_vault::{KeyFileError, MasterKey, MasterKeys, TokenKeys, TooManyTokenKeys, Vault};
 
-use crate::backup::is_key;
 use crate::config::Config;
 
 const MASTER_FILE: &str = "master.key";
@@ -117,11 +116,6 @@ pub fn given_master_keys(config: &Config) -> Result<Option<MasterKeys>, KeysErro
         None if config.database_url.is_some() => Err(KeysError::NoMasterKey),
         None => Ok(None),
     }
-}
-
-/// Whether keys lie where the embedded store is, or belongs: then there was one.
-pub(crate) fn are_beside_store(config: &Config) -> bool {
-    [MASTER_FILE, TOKEN_FILE].iter().any(|name| config.data_dir.join(name).exists())
 }
 
 /// Finds the keys of a server, and makes those that are missing.
@@ -226,10 +220,7 @@ pub async fn kept_master_keys(
 
 /// The files of keys in the data directory of an embedded store. Where there are any, a store was made.
 pub fn beside(config: &Config) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(&config.data_dir).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|it| it.path()).filter(|it| is_key(it)).collect();
-    paths.sort();
-    paths
+    FILES.iter().map(|name| config.data_dir.join(name)).filter(|path| path.exists()).collect()
 }
 
 /// The files of keys that others than their owner can read.

@@ -319,10 +319,10 @@ pub async fn open_store(
     let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_left(config)?;
     refuse_unfinished(config)?;
-    let opener = match (start_empty, keys::are_beside_store(config)) {
+    let opener = match (start_empty, keys::beside(config).is_empty()) {
         (true, _) => Opener::Anew,
-        (false, true) => Opener::Returning,
-        (false, false) => Opener::Server,
+        (false, false) => Opener::Returning,
+        (false, true) => Opener::Server,
     };
     let store = Store::open_sqlite_as(opener, &config.database_file(), clock).await?;
     Ok((store, Some(lock)))
