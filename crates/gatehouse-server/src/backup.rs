@@ -193,6 +193,11 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), BackupError> {
     io::copy(&mut source, &mut target).and_then(|_| target.sync_all()).map_err(of(to))
 }
 
+/// Whether SQLite gives files such an ending that it makes beside a database.
+fn is_of_sqlite(ending: &str) -> bool {
+    matches!(ending, "-wal" | "-shm" | "-journal")
+}
+
 /// Removes a backup: first the name that makes it one, then its files, and the directory where nothing else is in it and it
 /// may go. What can't be removed stays, and is no backup any more.
 fn remove(directory: &Path, with_directory: bool) -> bool {
@@ -200,10 +205,13 @@ fn remove(directory: &Path, with_directory: bool) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(UNFINISHED_FILE) || name.starts_with(DATABASE_FILE) || is_key(&path) {
+        let of_store = |file: &str| name.strip_prefix(file).is_some_and(is_of_sqlite);
+        if of_store(UNFINISHED_FILE) || of_store(DATABASE_FILE) || is_key(&path) {
             let _ = fs::remove_file(&path);
         }
     }
+    // Last, because it says that the rest is ours to remove.
+    let _ = fs::remove_file(directory.join(UNFINISHED_FILE));
     !with_directory || fs::remove_dir(directory).is_ok()
 }
 

@@ -117,6 +117,14 @@ pub enum StartError {
     Tls(#[from] TlsError),
 }
 
+impl StartError {
+    /// Whether the disk under the embedded store has failed.
+    pub fn is_of_disk(&self) -> bool {
+        let (Self::Store(cause) | Self::Keys(KeysError::Store(cause))) = self else { return false };
+        matches!(cause, StoreError::Disk(_) | StoreError::Unsure(_))
+    }
+}
+
 /// Has the log tell of a connector that isn't shipped.
 fn tell_of(own: &OwnManifest) {
     let (connector, file) = (own.manifest.name(), own.file.display());
@@ -124,6 +132,23 @@ fn tell_of(own: &OwnManifest) {
         tracing::info!(%connector, %file, "a connector takes the place of the shipped one");
     } else {
         tracing::info!(%connector, %file, "a connector was read");
+    }
+}
+
+/// The disk under a server's embedded store. When it has failed, the process must end and leave everything as it is.
+#[derive(Clone)]
+pub struct Disk(Store);
+
+impl Disk {
+    /// Comes when it has failed, with the reason.
+    pub fn until_it_fails(&self) -> BoxFuture<'static, Arc<str>> {
+        let store = self.0.clone();
+        Box::pin(async move { store.until_disk_fails().await })
+    }
+
+    /// Why it has failed, if it has.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        self.0.disk_failure()
     }
 }
 
@@ -233,11 +258,9 @@ impl Server {
         self.gate.auth()
     }
 
-    /// Comes when the disk under the embedded store has failed, with the reason. The process must end then, and leave
-    /// everything as it is.
-    pub fn until_disk_fails(&self) -> BoxFuture<'static, Arc<str>> {
-        let store = self.app.store.clone();
-        Box::pin(async move { store.until_disk_fails().await })
+    /// The disk under the embedded store.
+    pub fn disk(&self) -> Disk {
+        Disk(self.app.store.clone())
     }
 
     /// What time it is.

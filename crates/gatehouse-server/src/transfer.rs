@@ -79,10 +79,15 @@ pub fn move_estate<'a>(
         let held =
             hold(dir).map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
         let _lock = held.ok_or_else(|| TransferError::InUse(dir.clone()))?;
-        let store = Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store)?;
+        let attach =
+            async || Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store);
+        let mut store = attach().await?;
         let (found, newest) = store.schema_versions().await?;
         if found < newest {
+            // One after the other: a start looks at the files, and must be the only one who has them.
+            store.close().await;
             Store::open_sqlite(&file, clock.clone()).await?.close().await;
+            store = attach().await?;
         }
         let keys = keys::to_be_moved(config, &store).await?;
         let moved = store.move_to(target, clock, keys, tell).await;

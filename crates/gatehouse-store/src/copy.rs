@@ -32,6 +32,12 @@ impl Store {
             connection.execute("VACUUM INTO ?1", [file])?;
             Ok(())
         });
-        copied.await.map_err(|_| StoreError::Unexpected("a copy panicked".into()))?
+        let copied = copied.await;
+        let copied = copied.map_err(|_| StoreError::Unexpected("a copy panicked".into()))?;
+        if let (Err(StoreError::Disk(why)), Some(health)) = (&copied, self.db.health()) {
+            // Of the store's disk or of the copy's: a look at every page tells.
+            health.unreadable(&format!("a copy failed: {why}"));
+        }
+        copied
     }
 }

@@ -22,7 +22,7 @@ pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
 #[cfg(test)]
 pub(crate) use sqlite::Pace;
-pub(crate) use sqlite::{Duty, Health, Place, look};
+pub(crate) use sqlite::{Debt, Duty, Health, Place, look};
 pub use sqlite::{LastEnd, Opener, Refused, Trouble};
 pub(crate) use work::TxFailed;
 
@@ -309,17 +309,16 @@ impl Db {
         let probed = tokio::time::timeout(PING_MAX, async {
             let _turn = db.probe_turn().await;
             if let Some(told) = db.is_well() {
-                return told;
+                return told.map_err(StoreError::NotReady);
             }
-            // What comes of it, the disk's health tells better.
-            let _ = self.write(Line::Own, async |tx| tx.touch().await).await;
+            let touched = self.write(Line::Own, async |tx| tx.touch().await).await;
             if db.health().trouble() == Some(Trouble::Full) {
                 let _ = db.move_log().await;
             }
-            db.health().trouble().map_or(Ok(()), Err)
+            // The disk's health says more than an error does.
+            db.health().trouble().map_or(touched, |trouble| Err(StoreError::NotReady(trouble)))
         });
-        let told = probed.await.unwrap_or(Err(Trouble::Stuck));
-        told.map_err(StoreError::NotReady)?;
+        probed.await.unwrap_or(Err(StoreError::NotReady(Trouble::Stuck)))?;
         self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
     }
 

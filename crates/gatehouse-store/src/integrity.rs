@@ -24,7 +24,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
 use crate::Store;
-use crate::db::{LastEnd, Opener, Refused};
+use crate::db::{Debt, LastEnd, Opener, Refused};
 use crate::error::StoreError;
 use crate::guard::guard;
 use file::{Header, Log};
@@ -192,6 +192,17 @@ fn gather(outcome: Integrity, damage: &mut Damage) -> Result<(), Integrity> {
     }
 }
 
+/// Errors of the system's that say something about the file that is read.
+const READING_FAILED: [i32; 3] = [
+    rusqlite::ffi::SQLITE_IOERR_READ,
+    rusqlite::ffi::SQLITE_IOERR_SHORT_READ,
+    rusqlite::ffi::SQLITE_IOERR_CORRUPTFS,
+];
+
+fn extended(cause: &rusqlite::Error) -> i32 {
+    cause.sqlite_error().map_or(0, |error| error.extended_code)
+}
+
 /// What an error of SQLite's says about the database.
 fn told(cause: rusqlite::Error) -> Integrity {
     let code = cause.sqlite_error_code();
@@ -203,8 +214,14 @@ fn told(cause: rusqlite::Error) -> Integrity {
             | ErrorCode::OutOfMemory
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
-            | ErrorCode::ReadOnly,
+            | ErrorCode::ReadOnly
+            | ErrorCode::DiskFull
+            | ErrorCode::FileLockingProtocolFailed,
         ) => Integrity::Unchecked(cause.to_string()),
+        // Of the many errors of the system's, these are about the file that is read.
+        Some(ErrorCode::SystemIoFailure) if !READING_FAILED.contains(&extended(&cause)) => {
+            Integrity::Unchecked(cause.to_string())
+        }
         _ => Integrity::Damaged(Damage::new(format!("reading the database failed: {cause}"))),
     }
 }
@@ -282,7 +299,7 @@ impl Store {
         self.remember(&outcome);
         if outcome == Integrity::Sound {
             guard(&self.known_damage.0).take();
-            self.db.health().inspect(|health| health.found_readable());
+            self.db.health().inspect(|health| health.found_sound());
         }
         outcome
     }
@@ -295,6 +312,7 @@ impl Store {
     /// Records that the store is damaged.
     pub fn record_damage(&self, damage: Damage) {
         *guard(&self.known_damage.0) = Some(damage);
+        self.db.health().inspect(|health| health.owe(Debt::CheckFirst));
     }
 
     /// Remembers damage. A store that is open and isn't there is damaged.

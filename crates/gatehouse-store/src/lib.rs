@@ -133,9 +133,11 @@ impl Store {
         let last_end = db::look(&place.path, opener)?;
         integrity::refuse_damaged(&place.path, &last_end, opener).await?;
         let db = db::Db::open_sqlite(place, db::Duty::Keeper, clock)?;
-        if matches!(last_end, LastEnd::DiskFailed(_)) {
+        match &last_end {
             // All of it has been looked at.
-            db.settle()?;
+            LastEnd::DiskFailed(_) => db.settle()?,
+            LastEnd::CutOff => drop(db.health().inspect(|health| health.owe(db::Debt::Check))),
+            LastEnd::Clean | LastEnd::Beginning => {}
         }
         Ok(Self { last_end, ..Self::with(db).await? })
     }
@@ -229,6 +231,11 @@ impl Store {
             Some(health) => health.until_stopped().await,
             None => std::future::pending().await,
         }
+    }
+
+    /// Why the embedded store has stopped, if it has.
+    pub fn disk_failure(&self) -> Option<std::sync::Arc<str>> {
+        self.db.health().and_then(db::Health::stopped)
     }
 
     /// Comes when a read of the embedded store has failed, and no full check has found since that all can be read.

@@ -95,7 +95,7 @@ pub fn run() -> ExitCode {
         Command::Login(login) => login.run(),
         Command::Logout(logout) => logout.run(),
         Command::Profile(profile) => profile.run(),
-        Command::Serve(serve) => serve.run().map_err(Failure::from),
+        Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run().map_err(Failure::from),
         Command::Client(client) => client.run().map_err(Failure::from),
         Command::Apply(apply) => apply.run(),

@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::demo::Demo;
 use crate::disk_failure;
+use crate::failure::Failure;
 use crate::logging;
 use crate::text_input::given_secret;
 
@@ -88,7 +89,7 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    pub(crate) fn run(self) -> Result<(), String> {
+    pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.settings.load(&[("listen", self.listen.as_ref())])?;
         if self.print_config {
             print!("{}", config.show());
@@ -112,7 +113,7 @@ impl Serve {
     }
 
     /// Serves until the process is asked to end, and tells when that was.
-    async fn serve(self, config: &Config, asked: Arc<OnceLock<Instant>>) -> Result<(), String> {
+    async fn serve(self, config: &Config, asked: Arc<OnceLock<Instant>>) -> Result<(), Failure> {
         let mut estate = match &self.estate {
             Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
             None => None,
@@ -130,8 +131,12 @@ impl Serve {
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
         let server = Server::start(config, estate.as_ref(), offer, self.start_empty).await;
-        let server = server.map_err(|why| why.to_string())?;
-        disk_failure::end_with(&server)?;
+        let server = server.map_err(|why| match why.is_of_disk() {
+            true => disk_failure::of_disk(&why.to_string()),
+            false => Failure::from(why.to_string()),
+        })?;
+        let disk = server.disk();
+        disk_failure::end_with(&disk)?;
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");
@@ -156,7 +161,8 @@ impl Serve {
         if let Some(demo) = demo {
             demo.stop().await;
         }
-        Ok(())
+        // Also while it closed the store.
+        disk.failure().map_or(Ok(()), |why| Err(disk_failure::of_disk(&why)))
     }
 }
 

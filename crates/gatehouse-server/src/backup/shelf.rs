@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 
-use super::{BackupError, make_directory, of, remove};
+use super::{BackupError, UNFINISHED_FILE, make_directory, of, remove};
 use crate::config::DATABASE_FILE;
 
 /// A backup by its time.
@@ -79,7 +79,8 @@ impl Shelf {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             match time_of(&name) {
                 Some(time) if path.join(DATABASE_FILE).is_file() => whole.push(Kept { time, path }),
-                Some(_) if path.is_dir() => unfinished.push(path),
+                // Whatever else has such a name is not ours to touch: a backup that somebody has packed, say.
+                Some(_) if path.join(UNFINISHED_FILE).exists() => unfinished.push(path),
                 _ => {}
             }
         }

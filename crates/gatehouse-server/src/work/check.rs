@@ -14,6 +14,9 @@ use crate::app::App;
 /// Longest wait before the first check: a server that is restarted often is checked all the same.
 const FIRST_MAX: Duration = Duration::from_secs(60);
 
+/// How long after a check that found damage, or could not be made, the next one is: a cable may have been loose.
+const AGAIN: Duration = Duration::from_secs(600);
+
 /// The checks of a server.
 pub(crate) struct Checks {
     every: Option<Duration>,
@@ -60,6 +63,7 @@ impl Checks {
                 self.every.map(|every| every.min(FIRST_MAX))
             }
         };
+        let mut looks_again = false;
         loop {
             let its_time = async {
                 match wait {
@@ -67,19 +71,20 @@ impl Checks {
                     None => std::future::pending().await,
                 }
             };
-            // Where it is known to be damaged, another look at once tells nothing new.
-            let is_damaged = app.store.damage().is_some();
+            // Where it was just looked at, another look at once tells nothing new.
             tokio::select! {
                 () = stopping.cancelled() => return,
                 () = its_time => {}
-                () = app.store.until_unreadable(), if !is_damaged => {}
+                () = app.store.until_unreadable(), if !looks_again => {}
             }
-            self.check_one(app, stopping).await;
-            wait = self.every;
+            looks_again = self.check_one(app, stopping).await != Some("sound");
+            wait =
+                if looks_again { self.every.into_iter().chain([AGAIN]).min() } else { self.every };
         }
     }
 
-    async fn check_one(&self, app: &App, stopping: &CancellationToken) {
+    /// Makes one check, and says what came of it; `None` where there was none.
+    async fn check_one(&self, app: &App, stopping: &CancellationToken) -> Option<&'static str> {
         let began = Instant::now();
         let outcome = app.store.check_fully(stopping).await;
         let seconds = began.elapsed().as_secs_f64();
@@ -103,7 +108,7 @@ impl Checks {
                 tracing::warn!(%why, "the store could not be checked; it is tried again");
                 "failed"
             }
-            Integrity::Interrupted | Integrity::NotApplicable => return,
+            Integrity::Interrupted | Integrity::NotApplicable => return None,
         };
         self.total.with_label_values(&[word]).inc();
         if word != "failed" {
@@ -111,6 +116,7 @@ impl Checks {
             self.duration.set(seconds);
             self.last.set(app.now().as_second() as f64);
         }
+        Some(word)
     }
 }
 

@@ -15,8 +15,8 @@ mod rest;
 mod session;
 mod writer;
 
-pub(crate) use health::Health;
 pub use health::Trouble;
+pub(crate) use health::{Debt, Health};
 pub(crate) use recovery::look;
 pub use recovery::{LastEnd, Refused};
 pub(crate) use session::Session;
@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
@@ -84,11 +85,14 @@ impl From<&Path> for Place {
 }
 
 impl Place {
+    /// A connection whose end moves no log: whoever does that must hear what comes of it.
     fn connect(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
-        match self.vfs {
+        let connection = match self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs),
             None => Connection::open_with_flags(&self.path, flags),
-        }
+        }?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok(connection)
     }
 }
 
@@ -131,7 +135,7 @@ impl Sqlite {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
-        let log = Log::of(&mut connection, &place)?;
+        let log = Log::of(&mut connection, &place, duty)?;
         let session = Session::new(connection, Role::Writer, Arc::clone(&health))?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         // It must not keep the queue open.

@@ -69,13 +69,22 @@ pub(super) fn forget_cached(database: &Path) -> io::Result<()> {
     told
 }
 
-/// The process that uses the database, if there is one.
-pub(super) fn used_by(database: &Path) -> io::Result<Option<u32>> {
+/// Another process that uses the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct User {
+    /// Its number; `None` where it isn't one of ours to know, because it is in another container.
+    pub(super) process: Option<u32>,
+}
+
+/// Another process that uses the database, if there is one.
+pub(super) fn used_by(database: &Path) -> io::Result<Option<User>> {
     let index = match OpenOptions::new().read(true).write(true).open(beside(database, "-shm")) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
     let lock = Flock { start: IN_USE_BYTE, length: 1, ..Flock::from(FlockType::WriteLock) };
     let found = fcntl_getlk(&index, &lock)?;
-    Ok(found.and_then(|lock| lock.pid).map(|pid| pid.as_raw_nonzero().get().unsigned_abs()))
+    Ok(found.map(|lock| User {
+        process: lock.pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs()),
+    }))
 }

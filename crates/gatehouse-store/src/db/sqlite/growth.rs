@@ -15,6 +15,9 @@ use rustix::fs::OFlags;
 /// Reads past the system's memory begin and end at multiples of this, in memory and in the file.
 const ALIGNED: usize = 4096;
 
+/// How often what differs is looked at before it is lost.
+const LOOKS: usize = 5;
+
 /// As much as is compared at a time.
 const CHUNK: usize = 256 * 1024;
 
@@ -46,21 +49,28 @@ impl Growth {
     /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
     /// nobody may be writing it.
     pub(super) fn is_on_device(&mut self) -> io::Result<bool> {
-        let n_bytes = self.seen.metadata()?.len();
-        self.is_on_device_up_to(n_bytes)
+        self.is_on_device_up_to(u64::MAX)
     }
 
     /// The same up to here: what comes then may be another's, who is about to write it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
+        let there = self.seen.metadata()?.len();
+        // It may have been cut off since.
+        self.n_bytes = self.n_bytes.min(there);
+        let n_bytes = n_bytes.min(there);
         let Some(on_device) = self.on_device.as_ref().filter(|_| n_bytes > self.n_bytes) else {
             return Ok(true);
         };
-        match same(&self.seen, on_device, self.n_bytes..n_bytes) {
-            Ok(true) => self.n_bytes = n_bytes,
-            Ok(false) => return Ok(false),
+        // Others may move the log, too, and write in between.
+        let is_same = || same(&self.seen, on_device, self.n_bytes..n_bytes);
+        match (0..LOOKS).find_map(|_| Some(is_same()).filter(|it| !matches!(it, Ok(false)))) {
+            None => return Ok(false),
+            Some(Ok(_)) => self.n_bytes = n_bytes,
             // This file system has no such reads, or other rules for them.
-            Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => self.on_device = None,
-            Err(cause) => return Err(cause),
+            Some(Err(cause)) if cause.kind() == io::ErrorKind::InvalidInput => {
+                self.on_device = None;
+            }
+            Some(Err(cause)) => return Err(cause),
         }
         Ok(true)
     }
@@ -86,15 +96,20 @@ fn same(seen: &File, on_device: &File, range: std::ops::Range<u64>) -> io::Resul
     Ok(true)
 }
 
-/// Reads as much as there is.
+/// Reads until there is no room or no more.
 fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    loop {
-        match file.read_at(into, at) {
+    let mut n_read = 0;
+    while n_read < into.len() {
+        match file.read_at(&mut into[n_read..], at + n_read as u64) {
+            Ok(0) => break,
+            Ok(n) => n_read += n,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            // A whole chunk or the file's end: local file systems read no less.
-            other => return other,
+            // At the file's end, where reads past the system's memory no longer begin where they must.
+            Err(_) if n_read % ALIGNED != 0 => break,
+            Err(cause) => return Err(cause),
         }
     }
+    Ok(n_read)
 }
 
 #[cfg(test)]

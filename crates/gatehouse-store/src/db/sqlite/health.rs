@@ -48,11 +48,24 @@ impl fmt::Display for Trouble {
     }
 }
 
+/// A look at every page that has to be made up for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Debt {
+    /// None.
+    #[default]
+    None,
+    /// After an end that was not clean.
+    Check,
+    /// Before anything is answered: a page could not be read, or is damaged.
+    CheckFirst,
+}
+
 #[derive(Default)]
 struct Condition {
     /// Why all writing ended.
     stopped: Option<Arc<str>>,
     is_unreadable: bool,
+    debt: Debt,
     is_full: bool,
     /// There is no room to move the log into the database.
     is_log_stuck: bool,
@@ -113,8 +126,19 @@ impl Health {
         stopped.unwrap_or_else(|| "the store was let go of".into())
     }
 
+    /// Every page has to be looked at, at the next start if not before.
+    pub(crate) fn owe(&self, debt: Debt) {
+        self.condition.send_modify(|now| now.debt = now.debt.max(debt));
+    }
+
+    /// What has not been looked at yet.
+    pub(super) fn debt(&self) -> Debt {
+        self.condition.borrow().debt
+    }
+
     /// A read failed.
-    pub(super) fn unreadable(&self, why: &str) {
+    pub(crate) fn unreadable(&self, why: &str) {
+        self.owe(Debt::CheckFirst);
         let is_new =
             self.condition.send_if_modified(|now| !std::mem::replace(&mut now.is_unreadable, true));
         if is_new {
@@ -170,8 +194,11 @@ impl Health {
     }
 
     /// Every page has been looked at, and is as it should be.
-    pub(crate) fn found_readable(&self) {
-        self.condition.send_if_modified(|now| std::mem::take(&mut now.is_unreadable));
+    pub(crate) fn found_sound(&self) {
+        self.condition.send_modify(|now| {
+            now.is_unreadable = false;
+            now.debt = Debt::None;
+        });
     }
 }
 
@@ -200,7 +227,9 @@ mod tests {
         let health = Health::new();
         health.unreadable("EIO");
         assert_eq!(health.trouble(), Some(Trouble::Unreadable));
-        health.found_readable();
+        assert_eq!(health.debt(), Debt::CheckFirst);
+        health.found_sound();
+        assert_eq!(health.debt(), Debt::None);
         assert_eq!(health.trouble(), None);
     }
 }

@@ -21,6 +21,7 @@ use rusqlite::hooks::Wal;
 
 use super::growth::Growth;
 use super::session::{Fault, Session, fault};
+use super::writer::Duty;
 use super::{BUSY_TIMEOUT, Place, files};
 use crate::error::StoreError;
 
@@ -61,9 +62,9 @@ impl Pace {
     };
 }
 
-/// The lengths of what a log begins with, and of a page in it: SQLite's usual ones, which every store of ours has.
+/// The lengths of what a log begins with, and of what stands before each page in it.
 const LOG_HEADER_BYTES: u64 = 32;
-const FRAME_BYTES: u64 = 24 + 4096;
+const FRAME_HEADER_BYTES: u64 = 24;
 
 /// How long readers of a long log are waited for. Everyone who writes waits with it.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -83,8 +84,10 @@ pub(super) struct Log {
     n_commits_seen: u32,
     /// Those that are in the database.
     n_moved: i32,
-    /// What the database and the log have grown by; `None` on a disk of a test's.
+    /// What the database and the log have grown by; `None` for a command, and on a disk of a test's.
     growths: Option<Growths>,
+    /// How long it was when it was last tried to be moved.
+    n_tried: i32,
 }
 
 /// What is known of a device that says it has taken what it hasn't.
@@ -94,21 +97,23 @@ pub(super) const LOST: &str =
 /// The two files of a database, as they grow.
 struct Growths {
     path: PathBuf,
+    page_bytes: u64,
     database: Growth,
     /// The log; `None` before it is first written to, and when it was cut off.
     log: Option<Growth>,
 }
 
 impl Growths {
-    fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), database: Growth::of(path)?, log: None })
+    fn of(path: &Path, page_bytes: u64) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), page_bytes, database: Growth::of(path)?, log: None })
     }
 
     fn log_is_on_device(&mut self, n_pages: i32) -> io::Result<bool> {
         if n_pages == 0 {
             return Ok(true);
         }
-        let n_bytes = LOG_HEADER_BYTES + u64::from(n_pages.unsigned_abs()) * FRAME_BYTES;
+        let frame_bytes = FRAME_HEADER_BYTES + self.page_bytes;
+        let n_bytes = LOG_HEADER_BYTES + u64::from(n_pages.unsigned_abs()) * frame_bytes;
         let log = match &mut self.log {
             Some(log) => log,
             // Nothing of it has been looked at.
@@ -129,7 +134,11 @@ enum Way {
 
 impl Log {
     /// The log of the database that `writer` writes. SQLite moves nothing by itself any more.
-    pub(super) fn of(writer: &mut Connection, place: &Place) -> Result<Self, StoreError> {
+    pub(super) fn of(
+        writer: &mut Connection,
+        place: &Place,
+        duty: Duty,
+    ) -> Result<Self, StoreError> {
         let n_pages = Arc::new(AtomicI32::new(0));
         let n_commits = Arc::new(AtomicU32::new(0));
         let told = (Arc::clone(&n_pages), Arc::clone(&n_commits));
@@ -138,14 +147,26 @@ impl Log {
             told.1.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }))?;
-        let growths = match place.vfs {
-            Some(_) => None,
-            None => Some(
-                Growths::of(&place.path).map_err(|cause| StoreError::Unavailable(cause.into()))?,
-            ),
+        let page_bytes: i64 = writer.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        let growths = match (place.vfs, duty) {
+            (None, Duty::Keeper) => {
+                let growths = Growths::of(&place.path, page_bytes.unsigned_abs());
+                Some(growths.map_err(|cause| StoreError::Unavailable(cause.into()))?)
+            }
+            // What a command writes beside the server is not worth it.
+            (None, Duty::Guest) | (Some(_), _) => None,
         };
         let pace = place.pace;
-        Ok(Self { pace, n_pages, n_commits, n_seen: 0, n_commits_seen: 0, n_moved: 0, growths })
+        Ok(Self {
+            pace,
+            n_pages,
+            n_commits,
+            n_seen: 0,
+            n_commits_seen: 0,
+            n_moved: 0,
+            growths,
+            n_tried: 0,
+        })
     }
 
     /// Whether something was written since this was asked last.
@@ -155,7 +176,7 @@ impl Log {
         let has_grown = n_commits != self.n_commits_seen;
         if has_grown && n_pages <= self.n_seen {
             // It has begun anew, because all of it was moved.
-            self.n_moved = 0;
+            (self.n_moved, self.n_tried) = (0, 0);
         }
         (self.n_seen, self.n_commits_seen) = (n_pages, n_commits);
         has_grown
@@ -169,7 +190,8 @@ impl Log {
     ) -> Result<(), StoreError> {
         let Pace { while_others_wait, while_nobody_waits, long, very_long, .. } = self.pace;
         let enough = if somebody_waits { while_others_wait } else { while_nobody_waits };
-        if self.n_seen - self.n_moved < enough {
+        // Where somebody reads for long, trying after each commit would only hold everyone up.
+        if self.n_seen - self.n_moved.max(self.n_tried) < enough {
             return Ok(());
         }
         self.move_into_database(
@@ -195,18 +217,22 @@ impl Log {
             Way::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
             Way::Restart(patience) => ("PRAGMA wal_checkpoint(RESTART)", patience),
         };
+        self.n_tried = self.n_seen;
         let connection = writer.connection();
         let moved = connection.busy_timeout(patience).and_then(|()| {
-            let moved = connection.query_row(sql, [], |row| row.get::<_, i32>(2));
+            let counted = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i32>(1)?, row.get(2)?));
+            let moved = connection.query_row(sql, [], counted);
             connection.busy_timeout(BUSY_TIMEOUT)?;
             moved
         });
         match moved {
-            Ok(n_moved) => {
-                // Where it has begun anew, there is nothing to move.
-                self.n_moved = n_moved.max(0);
+            // Somebody else is at it.
+            Ok((_, ..0)) => Ok(()),
+            Ok((n_pages, n_moved)) => {
+                self.n_moved = n_moved;
                 writer.health().log_moved();
-                self.look_at_database(writer)
+                // Of what is moved in part, some pages are still to come, and nothing was flushed.
+                if n_moved == n_pages { self.look_at_database(writer) } else { Ok(()) }
             }
             Err(cause) if fault(&cause) == Some(Fault::Full) => {
                 // The log still has everything. It is tried again after some more of it.
@@ -229,9 +255,11 @@ impl Log {
             is_busy
         });
         let is_busy = is_busy.map_err(|cause| writer.heard(cause))?;
-        self.look_at_database(writer)?;
         if !is_busy {
-            (self.n_seen, self.n_moved) = (0, 0);
+            self.look_at_database(writer)?;
+        }
+        if !is_busy {
+            (self.n_seen, self.n_moved, self.n_tried) = (0, 0, 0);
             self.n_pages.store(0, Ordering::Relaxed);
             if let Some(growths) = &mut self.growths {
                 growths.log = None;

@@ -35,7 +35,7 @@ pub enum Refused {
     /// The disk failed, and only a server looks at all of it before anybody else writes.
     DiskFailed(String),
     /// The disk failed, and another process still remembers what of the log was moved.
-    InUse(u32),
+    InUse(Option<u32>),
     /// It has been looked at, and is not as it was written.
     Damaged(String),
 }
@@ -69,11 +69,14 @@ impl fmt::Display for Refused {
                 "the disk failed when a server last used the store ({why}): start `gatehouse serve`, which looks at \
                  all of it first"
             ),
-            Self::InUse(process) => write!(
-                f,
-                "the disk failed when a server last used the store, and the process {process} has it open: end that one, \
-                 then start again"
-            ),
+            Self::InUse(process) => {
+                f.write_str("the disk failed when a server last used the store, and ")?;
+                match process {
+                    Some(process) => write!(f, "the process {process} has it open")?,
+                    None => f.write_str("a process of another container has it open")?,
+                }
+                f.write_str(": end that one, then start again")
+            }
             Self::Damaged(what) => write!(
                 f,
                 "the database is damaged: {what}. Restore a backup with `gatehouse restore --from BACKUP`"
@@ -137,8 +140,8 @@ pub(crate) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreErro
     if let LastEnd::DiskFailed(why) = &last_end {
         // Until all of it has been looked at.
         Mark::Failed(why.clone()).write(database).map_err(failed)?;
-        if let Some(process) = files::used_by(database).map_err(failed)? {
-            return Err(Refused::InUse(process).into());
+        if let Some(user) = files::used_by(database).map_err(failed)? {
+            return Err(Refused::InUse(user.process).into());
         }
     } else {
         let is_beginning = last_end == LastEnd::Beginning;

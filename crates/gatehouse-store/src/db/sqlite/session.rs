@@ -33,8 +33,6 @@ pub(crate) struct Session {
 impl Session {
     /// Statements are planned once. Without this SQLite would look at the values of every range and plan
     /// each statement anew for them, which costs more than most statements do.
-    ///
-    /// And nobody moves the log by closing a connection: whoever does that must hear what comes of it.
     pub(super) fn new(
         connection: Connection,
         role: Role,
@@ -42,7 +40,6 @@ impl Session {
     ) -> Result<Self, StoreError> {
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         Ok(Self { connection, role, health })
     }
 

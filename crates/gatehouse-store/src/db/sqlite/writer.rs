@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::health::Health;
+use super::health::{Debt, Health};
 use super::log::{LOST, Log};
 use super::mark::Mark;
 use super::session::{Fault, Session, fault};
@@ -190,7 +190,7 @@ impl Writer {
         }
     }
 
-    /// Moves the log back into the database, and tells that the end is clean.
+    /// Moves the log back into the database, and has the next start know how this one ended.
     fn finish(mut self) {
         if self.duty == Duty::Guest {
             return;
@@ -207,8 +207,16 @@ impl Writer {
                 tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
             }
         }
-        if let Err(cause) = Mark::remove(&self.database) {
-            tracing::warn!(%cause, "that the end was clean could not be written down");
+        let marked = match self.health.debt() {
+            Debt::None => Mark::remove(&self.database),
+            // The next start looks at every page after all.
+            Debt::Check => Mark::Open.write(&self.database),
+            Debt::CheckFirst => {
+                Mark::Failed("a page could not be read, or is damaged".into()).write(&self.database)
+            }
+        };
+        if let Err(cause) = marked {
+            tracing::warn!(%cause, "how this ended could not be written down beside the database");
         }
     }
 }
