@@ -218,8 +218,12 @@ pub async fn kept_master_keys(
     }
 }
 
-/// The files of keys in the data directory of an embedded store. Where there are any, a store was made.
+/// The files of keys in the data directory of an embedded store, where they tell that one was made. A master key alone tells
+/// nothing: people put it there before the first start.
 pub fn beside(config: &Config) -> Vec<PathBuf> {
+    if !config.data_dir.join(TOKEN_FILE).exists() {
+        return Vec::new();
+    }
     FILES.iter().map(|name| config.data_dir.join(name)).filter(|path| path.exists()).collect()
 }
 
