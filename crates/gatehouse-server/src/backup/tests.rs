@@ -27,9 +27,8 @@ fn only_whole_backups_with_a_time_count() {
     ] {
         let path = dir.path().join("backups").join(name);
         std::fs::create_dir_all(&path).unwrap();
-        if is_whole {
-            std::fs::write(path.join(DATABASE_FILE), "x").unwrap();
-        }
+        let file = if is_whole { DATABASE_FILE } else { "unfinished" };
+        std::fs::write(path.join(file), "x").unwrap();
     }
     let times: Vec<_> = shelf.backups().unwrap().iter().map(|it| it.time).collect();
     assert_eq!(times, [at("2026-11-17T09:20:00Z"), at("2026-11-17T09:29:30Z")]);

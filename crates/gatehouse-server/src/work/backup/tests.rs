@@ -86,7 +86,7 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
     let shelf = dir.path().join("backups");
     for (name, file) in [
         ("20261117T093000Z", "unfinished"),
-        ("20261117T080000Z", "master.key"),
+        ("20261117T080000Z", "gatehouse.db.zst"),
         ("20261117T070000Z", "notes.txt"),
         ("my-own", "unfinished"),
     ] {
@@ -94,7 +94,9 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
         std::fs::write(shelf.join(name).join(file), "x").unwrap();
     }
     backups.step(&app, &CancellationToken::new(), &mut None).await;
-    assert_eq!(names(dir.path()), ["20261117T070000Z", "20261117T093000Z", "my-own"]);
+    let left = ["20261117T070000Z", "20261117T080000Z", "20261117T093000Z", "my-own"];
+    assert_eq!(names(dir.path()), left);
+    assert!(shelf.join("20261117T080000Z/gatehouse.db.zst").is_file(), "somebody has packed it");
     assert!(shelf.join("20261117T093000Z/gatehouse.db").is_file());
 }
 
