@@ -16,6 +16,7 @@ mod carrier;
 mod encryption;
 mod fault;
 mod session;
+mod warnings;
 mod way;
 
 pub use address::DatabaseUrl;
@@ -254,9 +255,10 @@ impl Postgres {
             });
         }
         match timeout(COMMIT_MAX, session.commit()).await {
-            Ok(Ok(())) => {
+            Ok(Ok(warning)) => {
                 guard(&self.writers).push(session);
-                Ok(())
+                // Committed here, and perhaps not on the standby that the caller's promise needs.
+                warning.map_or(Ok(()), |warning| Err(StoreError::Unsure(warning.into()).into()))
             }
             Ok(Err(cause)) if fault::is_undone(&cause) => {
                 guard(&self.writers).push(session);

@@ -147,6 +147,29 @@ async fn a_lost_commit_is_told_and_never_repeated() {
     );
 }
 
+/// A commit that was cancelled while it waited for a standby is answered so.
+#[tokio::test]
+async fn a_commit_with_a_warning_is_unsure() {
+    let url = gatehouse_testing::empty_schema("store_commit_with_a_warning").await;
+    let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
+    set_up(&store).await;
+    store.create_access(&acme(), new("c1", "before")).await.unwrap().unwrap();
+    gatehouse_testing::execute(
+        &url,
+        "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN RAISE WARNING 'no standby has it'; RETURN NULL; END$$; \
+         CREATE CONSTRAINT TRIGGER warns AFTER INSERT ON access DEFERRABLE INITIALLY DEFERRED \
+         FOR EACH ROW EXECUTE FUNCTION warn()",
+    )
+    .await;
+    let made = store.create_access(&acme(), new("c1", "warned")).await;
+    let Err(StoreError::Unsure(why)) = made else { panic!("{made:?}") };
+    assert_eq!(why.to_string(), "no standby has it");
+    gatehouse_testing::execute(&url, "DROP TRIGGER warns ON access").await;
+    store.create_access(&acme(), new("c1", "after")).await.unwrap().unwrap();
+    assert_eq!(total(&store).await, 3, "the warned one is there, once");
+}
+
 #[tokio::test]
 async fn a_write_that_was_cut_before_its_commit_is_done_again() {
     let (store, cable, _) = behind_a_cable("cut_before_its_commit").await;

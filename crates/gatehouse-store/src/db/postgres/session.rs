@@ -19,6 +19,8 @@ use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
 use super::carrier::Carrier;
 use super::encryption::Encryption;
+use super::warnings::Warnings;
+use super::way::Opened;
 use super::{NOW, fault};
 use crate::db::row::{Cell, Row, Sent, Value};
 use crate::db::work::ReadRow;
@@ -34,6 +36,7 @@ pub(crate) struct Session {
     client: Client,
     encryption: Encryption,
     carrier: Carrier,
+    warnings: Warnings,
     /// `None` where nothing can be kept.
     prepared: Option<Prepared>,
     /// When it came about.
@@ -59,7 +62,7 @@ enum Locking {
 impl Session {
     /// A connection that has come about, and what carries its bytes. Behind a pooler nothing is prepared on it.
     pub(super) fn new(
-        (client, carrier): (Client, Carrier),
+        Opened { client, carrier, warnings }: Opened,
         encryption: Encryption,
         is_pooled: bool,
         meter: &StoreMeter,
@@ -68,6 +71,7 @@ impl Session {
             client,
             encryption,
             carrier,
+            warnings,
             prepared: (!is_pooled).then(Prepared::default),
             made: Instant::now(),
             is_given_up: AtomicBool::new(false),
@@ -282,9 +286,13 @@ impl Session {
         )
     }
 
-    /// Makes everything durable. The driver's own error, because what it means is for the caller to judge.
-    pub(super) async fn commit(&self) -> Result<(), tokio_postgres::Error> {
-        self.client.batch_execute("COMMIT").await
+    /// Commits the transaction; returns the warning that came with the response, if there was one. The error is the
+    /// driver's own, because its meaning is for the caller to judge.
+    pub(super) async fn commit(&self) -> Result<Option<String>, tokio_postgres::Error> {
+        // A warning of an earlier statement says nothing about the commit.
+        self.warnings.take();
+        self.client.batch_execute("COMMIT").await?;
+        Ok(self.warnings.take())
     }
 
     pub(crate) fn now(&self) -> BoxFuture<'_, Result<Timestamp, StoreError>> {

@@ -22,6 +22,7 @@ use super::address::{DatabaseUrl, shown_hosts as shown};
 use super::carrier::Carrier;
 use super::encryption::{Encryption, NoAgreement};
 use super::session::Session;
+use super::warnings::{Warned, Warnings};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::StoreMeter;
@@ -69,8 +70,12 @@ struct Place {
     refuses_settings: AtomicBool,
 }
 
-/// A connection, and what carries its bytes.
-type Opened = (Client, Carrier);
+/// A connection, what carries its bytes, and its warnings.
+pub(super) struct Opened {
+    pub(super) client: Client,
+    pub(super) carrier: Carrier,
+    pub(super) warnings: Warnings,
+}
 
 /// What the last tries have shown.
 struct Trouble {
@@ -225,7 +230,7 @@ impl Place {
         ));
         match self.open(&marked).await {
             Ok(opened) => {
-                let is_ours = read_mark(&opened.0).await?.as_deref() == Some(mark.as_str());
+                let is_ours = read_mark(&opened.client).await?.as_deref() == Some(mark.as_str());
                 Ok(self.session(opened, !is_ours, meter))
             }
             Err(cause) if cause.code().is_some_and(refuses_settings) => {
@@ -251,6 +256,7 @@ impl Place {
 
     async fn open_as_told(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
         let (client, connection) = config.connect(self.encryption.clone()).await?;
+        let (connection, warnings) = Warned::new(connection);
         // Ends by itself when the client is dropped, and nothing is under way any more.
         let carrier = Carrier::start(connection, |ended| {
             if let Err(cause) = ended {
@@ -258,7 +264,7 @@ impl Place {
                 tracing::warn!(cause, "a database connection was lost");
             }
         });
-        Ok((client, carrier))
+        Ok(Opened { client, carrier, warnings })
     }
 
     fn session(&self, opened: Opened, is_pooled: bool, meter: &StoreMeter) -> Session {

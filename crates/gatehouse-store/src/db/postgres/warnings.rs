@@ -1,0 +1,58 @@
+//! Warnings that PostgreSQL sends beside the response to a statement.
+//!
+//! One of them changes what a response means. A COMMIT that waits for a synchronous standby can be cancelled, by
+//! `statement_timeout` or `pg_cancel_backend`. The server then responds that the transaction is committed, and only a
+//! warning tells that no standby may have it. A failover to that standby would lose the transaction.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::error::Severity;
+use tokio_postgres::{AsyncMessage, Connection};
+
+use crate::guard::guard;
+
+/// The last warning on a connection that nothing has taken yet.
+#[derive(Clone, Default)]
+pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
+
+impl Warnings {
+    /// Takes the last warning, so that the next call returns only a newer one.
+    pub(super) fn take(&self) -> Option<String> {
+        guard(&self.0).take()
+    }
+}
+
+/// A connection that keeps its warnings; the driver's own would only log them.
+pub(super) struct Warned<S, T> {
+    connection: Connection<S, T>,
+    warnings: Warnings,
+}
+
+impl<S, T> Warned<S, T> {
+    pub(super) fn new(connection: Connection<S, T>) -> (Self, Warnings) {
+        let warnings = Warnings::default();
+        (Self { connection, warnings: warnings.clone() }, warnings)
+    }
+}
+
+impl<S, T> Future for Warned<S, T>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    type Output = Result<(), tokio_postgres::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        while let Some(message) = ready!(self.connection.poll_message(cx)?) {
+            if let AsyncMessage::Notice(notice) = message
+                && notice.parsed_severity() == Some(Severity::Warning)
+            {
+                *guard(&self.warnings.0) = Some(notice.message().to_owned());
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
