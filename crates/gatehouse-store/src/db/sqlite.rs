@@ -1,15 +1,19 @@
 //! SQLite, on a disk that may fail.
 //!
-//! `writer` is the one thread that writes; whoever reads does so on its own thread. `session` is one connection and says
-//! what its errors tell about the disk; `health` knows how the disk is. `log` moves the write-ahead log into the
-//! database, and `rest` notices when there is time for it. `growth` looks whether a longer file is on the device. `mark` tells the next start how this one ended, `recovery`
-//! looks at what it finds then, and `files` knows the files from outside.
+//! `writer` is the one thread that writes; a read runs on the thread that asks for it. `session` is one connection and
+//! says what its errors tell about the disk; `health` keeps the disk's condition. `log` moves the write-ahead log into
+//! the database: `mover` runs it beside the writer, `log_length` says when, and `rest` notices when the writer is idle.
+//! `growth` reads new parts of a file back from the device, `log_growth` those of the log. `mark` tells the next start
+//! how this one ended, `recovery` looks at what it finds then, and `files` knows the files from outside.
 
 mod files;
 mod growth;
 mod health;
 mod log;
+mod log_growth;
+mod log_length;
 mod mark;
+mod mover;
 mod recovery;
 mod rest;
 mod session;
@@ -31,6 +35,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
@@ -41,8 +46,11 @@ use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 use log::Log;
-pub(crate) use log::Pace;
+use log_growth::LogGrowth;
+use log_length::LogLength;
+pub(crate) use log_length::Pace;
 use mark::Mark;
+use mover::Mover;
 use session::Role;
 use writer::{Job, Link, Order, Room, Writer, in_savepoint, in_transaction};
 
@@ -135,20 +143,42 @@ impl Sqlite {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
-        let log = Log::of(&mut connection, &place, duty)?;
+        let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        let log_length = Arc::new(LogLength::new(place.pace));
+        let told = Arc::clone(&log_length);
+        // SQLite itself moves nothing any more.
+        connection.wal_hook(Some(move |_: &mut Wal, n_pages| {
+            told.is_committed(n_pages);
+            Ok(())
+        }))?;
         let session = Session::new(connection, Role::Writer, Arc::clone(&health))?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
         // It must not keep the queue open.
         let queue = sender.downgrade();
-        let rest = rest::watch(move || {
-            // Where the queue is full, nobody rests.
+        let wake = move || {
+            // A writer whose queue is full is awake.
             let _ = queue.upgrade().map(|queue| queue.try_send(Order::Rest));
-        })?;
+        };
+        let mover = match duty {
+            Duty::Keeper => {
+                let (log, length) = (Log::open(&place, &log_length, &health)?, log_length.clone());
+                Some(match place.vfs {
+                    None => Mover::start(log, length, wake.clone())?,
+                    Some(_) => Mover::inline(log, length),
+                })
+            }
+            Duty::Guest => None,
+        };
+        let rest = rest::watch(wake)?;
+        let log_growth = (duty == Duty::Keeper && place.vfs.is_none())
+            .then(|| LogGrowth::of(&place.path, page_bytes.unsigned_abs()));
         let writer = Writer {
             link: Arc::new(Mutex::new(session)),
             health: Arc::clone(&health),
             duty,
-            log,
+            log_length,
+            mover,
+            log_growth,
             database: place.path.clone(),
             meter: Arc::clone(&meter),
             rest,

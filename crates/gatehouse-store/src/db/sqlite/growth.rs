@@ -46,6 +46,11 @@ impl Growth {
         Ok(Self { n_bytes: 0, ..Self::of(path)? })
     }
 
+    /// Flushes the file's data.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        self.seen.sync_data()
+    }
+
     /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
     /// nobody may be writing it.
     pub(super) fn is_on_device(&mut self) -> io::Result<bool> {

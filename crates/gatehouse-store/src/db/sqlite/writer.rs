@@ -15,8 +15,11 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, oneshot};
 
 use super::health::{Debt, Health};
-use super::log::{LOST, Log};
+use super::log::LOST;
+use super::log_growth::LogGrowth;
+use super::log_length::LogLength;
 use super::mark::Mark;
+use super::mover::Mover;
 use super::session::{Fault, Session, fault};
 use crate::db::Length;
 use crate::db::work::TxFailed;
@@ -71,7 +74,11 @@ pub(super) struct Writer {
     pub(super) link: Link,
     pub(super) health: Arc<Health>,
     pub(super) duty: Duty,
-    pub(super) log: Log,
+    pub(super) log_length: Arc<LogLength>,
+    /// The server's; `None` for a command.
+    pub(super) mover: Option<Mover>,
+    /// The server's; `None` for a command, and on a test's disk.
+    pub(super) log_growth: Option<LogGrowth>,
     pub(super) database: PathBuf,
     pub(super) meter: Arc<StoreMeter>,
     /// Is told of writes.
@@ -83,13 +90,17 @@ impl Writer {
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Order>) {
         let mut put_off = None;
         while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
+            if let Some(why) = self.health.stopped() {
+                return self.leave_as_it_is(&why, Some(order), queue);
+            }
             match order {
                 Order::Write(_, first) => put_off = self.write(first, &mut queue),
                 Order::MoveLog(answer) => {
-                    let _ = answer.send(self.log.move_at_rest(&guard(&self.link)));
+                    let moved = self.mover.as_ref().map_or(Ok(()), Mover::move_at_rest);
+                    let _ = answer.send(moved);
                 }
                 Order::TruncateLog(answer) => {
-                    let _ = answer.send(self.log.truncate(&guard(&self.link)));
+                    let _ = answer.send(self.truncate_log());
                 }
                 // Somebody wants something after all.
                 Order::Rest if !queue.is_empty() => {}
@@ -106,6 +117,7 @@ impl Writer {
     /// and has to wait.
     fn write(&mut self, first: Job, queue: &mut mpsc::Receiver<Order>) -> Option<Order> {
         let (link, mut put_off) = (Arc::clone(&self.link), None);
+        let n_commits = self.log_length.n_commits();
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
         let mut answers = vec![first(place.map(Room::Fresh))];
@@ -128,15 +140,16 @@ impl Writer {
         for answer in answers {
             answer(committed.as_ref().copied());
         }
-        if self.log.has_grown() {
+        if self.log_length.n_commits() != n_commits {
             self.health.wrote();
             // Full: it has been told already.
             let _ = self.rest.try_send(());
-            if self.duty == Duty::Keeper && committed.is_ok() {
-                let somebody_waits = put_off.is_some() || !queue.is_empty();
-                // What is wrong with the disk, its health knows.
-                let _ = self.log.move_if_long(&guard(&link), somebody_waits);
-            }
+        }
+        if committed.is_ok()
+            && let Some(mover) = &self.mover
+        {
+            // What is wrong with the disk, its health knows.
+            let _ = mover.tend();
         }
         put_off
     }
@@ -144,20 +157,31 @@ impl Writer {
     /// Makes the transaction durable, and looks where the device could have lost it.
     fn commit(&mut self) -> Result<(), StoreError> {
         commit(&self.link)?;
-        let why = match self.log.is_on_device() {
+        let Some(log) = &mut self.log_growth else { return Ok(()) };
+        let why = match log.is_on_device(self.log_length.n_pages()) {
             Ok(true) => return Ok(()),
             Ok(false) => LOST.to_owned(),
-            Err(cause) => format!("what was written can't be read again: {cause}"),
+            Err(cause) => format!("the log can't be read from the device: {cause}"),
         };
         self.health.stop(&why);
         Err(StoreError::Unsure(why.into()))
     }
 
+    /// Moves the log and cuts it off; false where a reader stands in the way.
+    fn truncate_log(&mut self) -> Result<bool, StoreError> {
+        let Some(mover) = &self.mover else { return Ok(false) };
+        let is_cut_off = mover.truncate()?;
+        if is_cut_off && let Some(log) = &mut self.log_growth {
+            log.is_cut_off();
+        }
+        Ok(is_cut_off)
+    }
+
     fn rest(&mut self) {
         let session = guard(&self.link);
-        if self.duty == Duty::Keeper {
+        if let Some(mover) = &self.mover {
             // What is wrong with the disk, its health knows.
-            let _ = self.log.move_at_rest(&session);
+            let _ = mover.move_at_rest();
             if session.health().trouble().is_some() {
                 // Once more, after a while.
                 let _ = self.rest.try_send(());
@@ -181,7 +205,7 @@ impl Writer {
             }
         }
         // To close it would write to it, and to unlock it would let others do so.
-        std::mem::forget((self.link, self.log));
+        std::mem::forget((self.link, self.mover));
         // Last, because nobody knows how long a disk takes that has failed.
         if self.duty == Duty::Keeper
             && let Err(cause) = Mark::Failed(why.to_owned()).write(&self.database)
@@ -195,7 +219,10 @@ impl Writer {
         if self.duty == Duty::Guest {
             return;
         }
-        let truncated = self.log.truncate(&guard(&self.link));
+        if let Some(mover) = &mut self.mover {
+            mover.end();
+        }
+        let truncated = self.truncate_log();
         if let Some(why) = self.health.stopped() {
             let (_, nobody) = mpsc::channel(1);
             return self.leave_as_it_is(&why, None, nobody);
