@@ -16,6 +16,7 @@ mod fresh;
 mod fuzz;
 mod keeper;
 mod lock_file;
+mod mounts;
 mod node;
 mod packages;
 mod postgres_binaries;
@@ -130,9 +131,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
-    // Those that only a part of all machines can run, and that say so.
-    let with_ignored: &[&str] = if long { &["--", "--include-ignored"] } else { &[] };
-    let of_programs = [&rust_tests[..], &["--test", "e2e"], with_ignored].concat();
+    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
     let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
     let in_documentation = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
@@ -143,6 +142,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     suites.run("examples in the documentation", || cargo::run(&in_documentation, &environment));
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
+    if long {
+        test_faults(&mut suites, &environment);
+    }
     suites.finish()?;
     if long {
         reliability::write_document(&record)?;
@@ -150,6 +152,19 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let version = binaries.version();
     eprintln!("xtask: every test has passed, on SQLite and on PostgreSQL {version}");
     Ok(())
+}
+
+/// Tests faults of real devices, where this machine can make such devices. No other test may run beside: one of them has
+/// PostgreSQL wait for a standby.
+fn test_faults(suites: &mut Suites, environment: &[(&str, &OsStr)]) {
+    if let Err(why) = mounts::check() {
+        eprintln!("xtask: not checked: faults of real devices, because {why}");
+        return;
+    }
+    let one_by_one = ["--", "--test-threads=1", "--nocapture"];
+    let faults =
+        [&["test", "--package", "gatehouse", "--test", "faults"], &one_by_one[..]].concat();
+    suites.run("faults of real devices", || cargo::run(&faults, environment));
 }
 
 fn test_api() -> Result<(), Failure> {
@@ -248,8 +263,9 @@ fn offer_postgres() -> Result<(), Failure> {
 fn lint() -> Result<(), Failure> {
     let mut suites = Suites::default();
     suites.run("formatting", || cargo::run(&["fmt", "--all", "--", "--check"], &[]));
-    // The test of failover is none of all targets, so that nothing but its own chore runs it.
-    let everything = ["clippy", "--workspace", "--all-targets", "--test", "failover"];
+    // These two are none of all targets, so that nothing but their own chores runs them.
+    let own_chores = ["--test", "failover", "--test", "faults"];
+    let everything = [&["clippy", "--workspace", "--all-targets"], &own_chores[..]].concat();
     let clippy = [&everything[..], &["--", "-D", "warnings"]].concat();
     suites.run("clippy", || cargo::run(&clippy, &[]));
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];

@@ -1,18 +1,13 @@
 //! A disk that fails under a running server, and what a server makes of a store that is damaged or gone.
 
-mod failing;
-
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use super::outcomes::*;
 use super::process::*;
 use reqwest::Method;
 use serde_json::Value;
-
-/// The exit code of a server whose disk failed, as docs/cli.md has it.
-const DISK_FAILED: i32 = 74;
 
 /// Files may not become larger than this: writing past it is an I/O error, like that of a disk.
 const FILE_BYTES_MAX: usize = 1_000_000;
@@ -35,54 +30,6 @@ fn serve_on_failing_disk(place: &Place) -> Server {
     place.start_as(shell, log)
 }
 
-/// What clients were told of creations, by username.
-#[derive(Default)]
-struct Told {
-    done: BTreeSet<String>,
-    refused: BTreeSet<String>,
-    unsure: BTreeSet<String>,
-}
-
-/// Creates accesses, eight at a time, until the server is gone.
-async fn create_until_it_ends(server: &Server) -> Told {
-    let mut told = Told::default();
-    for round in 0..100_000 {
-        let creations = (0..8).map(|n| async move {
-            let username = format!("d{round}-{n}");
-            let body = format!(r#"{{"contractId": "payg", "username": "{username}"}}"#);
-            let request = server.client.post(format!("{}/acme/access", server.url));
-            let request = request.bearer_auth(&server.token);
-            let sent = request.header("content-type", "application/json").body(body).send().await;
-            let Ok(answer) = sent else { return (username, 0, Value::Null) };
-            let status = answer.status().as_u16();
-            (username, status, answer.json().await.unwrap_or_default())
-        });
-        let mut is_there = false;
-        for (username, status, body) in futures_util::future::join_all(creations).await {
-            is_there |= status != 0;
-            match (status, body["title"].as_str()) {
-                (201, _) => told.done.insert(username),
-                (503, Some("Store unavailable")) => told.refused.insert(username),
-                // Who got no answer knows no more than who got this one.
-                (503, Some("Outcome unknown")) | (0, _) => told.unsure.insert(username),
-                _ => panic!("{status}: {body}"),
-            };
-        }
-        if !told.refused.is_empty() || !told.unsure.is_empty() {
-            let ready = server.client.get(format!("{}/-/ready", server.url)).send().await;
-            if let Ok(ready) = ready {
-                assert_eq!(ready.status(), 503);
-                let body: Value = ready.json().await.unwrap();
-                assert!(body["detail"].as_str().unwrap().contains("the disk failed"), "{body}");
-            }
-        }
-        if !is_there {
-            return told;
-        }
-    }
-    panic!("the disk has never failed");
-}
-
 #[tokio::test]
 async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
     let place = Place::sqlite();
@@ -91,9 +38,9 @@ async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
     assert!(server.wait().success());
 
     let server = serve_on_failing_disk(&place);
-    let told = create_until_it_ends(&server).await;
-    assert!(told.done.len() > 10, "{}", told.done.len());
-    assert!(!told.unsure.is_empty());
+    let outcomes = create_until_it_ends(&server).await;
+    assert!(outcomes.created.len() > 10, "{}", outcomes.created.len());
+    assert!(!outcomes.unknown.is_empty());
     let ended = server.wait();
     assert_eq!(ended.code(), Some(DISK_FAILED), "{}", place.log());
     assert!(place.log().contains("the disk failed"), "{}", place.log());
@@ -103,23 +50,11 @@ async fn a_disk_that_fails_ends_the_server_and_loses_nothing() {
     assert!(!output.status.success() && said(&output).contains("the disk failed"), "{output:?}");
 
     let server = place.serve();
-    must_hold(&place, &server, &told).await;
+    must_hold(&place, &server, &outcomes).await;
     server.terminate();
     assert!(server.wait().success());
     let output = place.run(&["doctor", "--deep"]);
     assert!(output.status.success(), "{}", said(&output));
-}
-
-/// What was answered is there, and what was refused is not.
-async fn must_hold(place: &Place, server: &Server, told: &Told) {
-    let (done, refused) = (&told.done, &told.refused);
-    let all = done.iter().map(|it| (it, true)).chain(refused.iter().map(|it| (it, false)));
-    for (username, must_be_there) in all {
-        let path = format!("/acme/access?username={username}");
-        let (status, found) = server.json(Method::GET, &path, None).await;
-        assert!(status == 200 || status == 206, "{status}: {found} {}", place.log());
-        assert_eq!(found.as_array().unwrap().len(), usize::from(must_be_there), "{username}");
-    }
 }
 
 /// A place whose server has been used and has ended, with an access in its store.

@@ -28,6 +28,7 @@ mod log;
 mod login;
 mod migrate;
 mod operator;
+mod outcomes;
 mod process;
 mod recording;
 mod replicas;

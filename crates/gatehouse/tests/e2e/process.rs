@@ -214,8 +214,13 @@ impl Server {
 
     /// Ends it without a word, as a crash would.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
+        self.crash();
         self.child.wait().unwrap();
+    }
+
+    /// Kills it with `-9`, and doesn't wait.
+    pub(crate) fn crash(&self) {
+        signal(&self.child, Signal::KILL);
     }
 
     /// Asks it to end.

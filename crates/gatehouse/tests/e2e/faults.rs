@@ -1,0 +1,211 @@
+//! Faults that need root, or a PostgreSQL server whose settings no other test depends on.
+//!
+//! A program of its own, which `cargo xtask test --long` alone runs, and only where the machine allows mounts.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+#![expect(dead_code, reason = "the other program of this directory uses the rest of these modules")]
+
+mod device;
+mod outcomes;
+mod process;
+
+use std::fs;
+use std::time::Duration;
+
+use device::{FailingDevice, SmallDisk};
+use gatehouse_testing::{execute, record};
+use outcomes::{DISK_FAILED, Outcomes, create, create_until_it_ends, must_hold};
+use process::{Place, said};
+use reqwest::Method;
+
+/// Rounds of each test of a failing device. Each round fails the device at another moment.
+const N_ROUNDS: usize = 9;
+
+/// How long a device fails. The kernel writes the pages that it has taken after some seconds by itself.
+const OUTAGE: Duration = Duration::from_secs(8);
+
+/// A place whose store is on this device.
+fn place_on(device: &FailingDevice) -> Place {
+    let place = Place::sqlite();
+    let data = device.inside().join("data");
+    fs::create_dir(&data).unwrap();
+    std::os::unix::fs::symlink(data, place.path("gatehouse-data")).unwrap();
+    place
+}
+
+/// How long a server of this round is under load before its device fails.
+fn load_before(round: usize) -> Duration {
+    Duration::from_millis(300 + 400 * round as u64)
+}
+
+/// Starts a server, checks it against the clients' outcomes, ends it, and checks every page on the device alone.
+async fn must_be_whole(place: &Place, device: &FailingDevice, outcomes: &Outcomes) {
+    let server = place.serve();
+    let ready = server.json(Method::GET, "/-/ready", None).await;
+    assert_eq!(ready.0, 200, "{ready:?} {}", place.log());
+    must_hold(place, &server, outcomes).await;
+    server.terminate();
+    assert!(server.wait().success());
+    device.start_anew();
+    let output = place.run(&["doctor", "--deep"]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_fails_for_a_moment_loses_nothing() {
+    let (mut n_created, mut n_unknown) = (0, 0);
+    for round in 0..N_ROUNDS {
+        let device = FailingDevice::make();
+        let place = place_on(&device);
+        let server = place.serve();
+        let outage = async {
+            tokio::time::sleep(load_before(round)).await;
+            device.fail();
+            tokio::time::sleep(OUTAGE).await;
+            device.heal();
+        };
+        let (outcomes, ()) = tokio::join!(create_until_it_ends(&server), outage);
+        assert_eq!(server.wait().code(), Some(DISK_FAILED), "{}", place.log());
+        device.start_anew();
+        must_be_whole(&place, &device, &outcomes).await;
+        n_created += outcomes.created.len();
+        n_unknown += outcomes.unknown.len();
+    }
+    let held = format!(
+        "the server stopped; all of {n_created} answered accesses are there, {n_unknown} were told to be unknown; \
+         the database is whole after a start from the device alone"
+    );
+    record(
+        "embedded store on ext4: the device fails for 8 s under load and heals",
+        N_ROUNDS,
+        &held,
+    );
+}
+
+/// The server has no chance to mark its store as failed. Every other round starts the next one on the same mount, if the
+/// kernel allows it: there cached pages may differ from the device's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_beside_a_failing_device_loses_nothing() {
+    let (mut n_created, mut n_unknown, mut n_same_mount) = (0, 0, 0);
+    for round in 0..N_ROUNDS {
+        let device = FailingDevice::make();
+        let place = place_on(&device);
+        let server = place.serve();
+        let kill = async {
+            tokio::time::sleep(load_before(round)).await;
+            device.fail();
+            tokio::time::sleep(Duration::from_millis(60 * round as u64)).await;
+            server.crash();
+            device.heal();
+        };
+        let (mut outcomes, ()) = tokio::join!(create_until_it_ends(&server), kill);
+        drop(server);
+        // The kernel may have made the file system read-only, which only a restart of the machine ends.
+        let is_writable = fs::write(device.inside().join("probe"), "probe").is_ok();
+        if round % 2 == 0 && is_writable {
+            n_same_mount += 1;
+            let server = place.serve();
+            for n in 0..50 {
+                let username = format!("after-{n}");
+                let (status, body) = create(&server, &username).await;
+                outcomes.add(username, status, &body);
+            }
+            server.kill();
+        }
+        device.start_anew();
+        must_be_whole(&place, &device, &outcomes).await;
+        n_created += outcomes.created.len();
+        n_unknown += outcomes.unknown.len();
+    }
+    let held = format!(
+        "all of {n_created} answered accesses are there, {n_unknown} have no answer or an unknown one; the database is \
+         whole after a start from the device alone, before which {n_same_mount} servers wrote to the same mount"
+    );
+    record("embedded store on ext4: `kill -9` while the device fails", N_ROUNDS, &held);
+}
+
+#[tokio::test]
+async fn a_full_disk_of_postgres_is_refused_and_heals() {
+    let place = Place::postgres("full_disk_of_postgres").await;
+    let url = place.database_url.clone().unwrap();
+    let disk = SmallDisk::make("postgres");
+    execute(&url, "DROP TABLESPACE IF EXISTS small_disk").await;
+    let space = disk.space();
+    execute(&url, &format!("CREATE TABLESPACE small_disk LOCATION '{}'", space.display())).await;
+    let on_it = format!("{url}%20-c%20default_tablespace%3Dsmall_disk");
+    let place = Place { database_url: Some(on_it), ..place };
+    let server = place.serve();
+    let mut outcomes = Outcomes::default();
+    assert_eq!(create(&server, "before").await.0, 201);
+    disk.fill();
+    for n in 0.. {
+        let username = format!("full{n}");
+        let (status, body) = create(&server, &username).await;
+        outcomes.add(username, status, &body);
+        if status != 201 {
+            break;
+        }
+    }
+    assert_eq!((outcomes.refused.len(), outcomes.unknown.len()), (1, 0));
+    disk.make_room();
+    assert_eq!(create(&server, "after").await.0, 201, "it heals by itself");
+    outcomes.created.extend(["before", "after"].map(str::to_owned));
+    must_hold(&place, &server, &outcomes).await;
+    server.terminate();
+    assert!(server.wait().success());
+    record(
+        "PostgreSQL: its disk is full, and has room again",
+        1,
+        "the write is refused with 503, the next one after that goes through; nothing answered is lost",
+    );
+    execute(&url, "DROP SCHEMA e2e_full_disk_of_postgres CASCADE").await;
+    execute(&url, "DROP TABLESPACE small_disk").await;
+}
+
+/// Makes each commit wait for a synchronous standby of this name; there is none, so that none ever confirms.
+async fn await_standby(url: &str, name: &str) {
+    execute(url, &format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await;
+    execute(url, "SELECT pg_reload_conf()").await;
+}
+
+/// With a `statement_timeout` the server ends the wait itself, and responds that the transaction is committed.
+#[tokio::test]
+async fn a_commit_that_no_standby_confirms_is_unknown() {
+    let place = Place::postgres("standby_behind").await;
+    let url = place.database_url.clone().unwrap();
+    let settings = ["", "%20-c%20statement_timeout%3D1000"];
+    for (nth, setting) in settings.into_iter().enumerate() {
+        let place = Place { database_url: Some(format!("{url}{setting}")), ..Place::sqlite() };
+        let server = place.serve();
+        let mut outcomes = Outcomes::default();
+        await_standby(&url, "behind").await;
+        // PostgreSQL takes the setting up a moment later.
+        let mut n = 0;
+        while outcomes.unknown.is_empty() {
+            let username = format!("s{nth}-{n}");
+            let (status, body) = create(&server, &username).await;
+            outcomes.add(username, status, &body);
+            n += 1;
+        }
+        assert!(outcomes.refused.is_empty(), "{:?}", outcomes.refused);
+        await_standby(&url, "").await;
+        for n in 0.. {
+            let username = format!("after{nth}-{n}");
+            let (status, body) = create(&server, &username).await;
+            outcomes.add(username, status, &body);
+            if status == 201 {
+                break;
+            }
+        }
+        // A commit that no standby confirms stands on its own server, once.
+        outcomes.created.append(&mut outcomes.unknown);
+        must_hold(&place, &server, &outcomes).await;
+        server.terminate();
+        assert!(server.wait().success());
+    }
+    record(
+        "PostgreSQL: the synchronous standby confirms no commit; with and without `statement_timeout`",
+        settings.len(),
+        "the caller is told that the outcome is unknown; nothing is written twice; writes go on when they may",
+    );
+}
