@@ -31,6 +31,7 @@ pub(crate) const CASES: &[Case] = &[
     case(12, "A storm of reconnections",      "the same checks alone",                            BOTH),
     case(13, "Memory",                        "",                                                 BOTH),
     case(14, "Starting",                      "an empty store",                                   BOTH),
+    case(15, "Overload",                      "the most that the server can do",                  BOTH),
 ];
 
 const fn case(
@@ -48,6 +49,6 @@ mod tests {
 
     #[test]
     fn cases_are_numbered_from_one() {
-        assert!(CASES.iter().map(|case| case.number).eq(1..=14));
+        assert!(CASES.iter().map(|case| case.number).eq(1..=15));
     }
 }

@@ -20,6 +20,7 @@ mod line;
 mod lists;
 mod memory;
 mod options;
+mod overload;
 mod plot;
 mod products;
 mod quantiles;
@@ -76,6 +77,11 @@ fn run(options: Options) -> Result<(), Failure> {
         if options.want(11, kind) {
             let lines = products::measure(&workshop, options.rounds(15, 3))?;
             results.put(chapter(11, &database, products::about(), lines))?;
+        }
+        if options.want(15, kind) {
+            let lines = overload::measure(&workshop, &database)?;
+            let about = about(&database, options.usual_rows());
+            results.put(chapter(15, &database, about, lines))?;
         }
     }
     print!("{}", results.measured().markdown());

@@ -47,7 +47,7 @@ fn wrong_use_says_what_would_be_right() {
         ("--rows 10000", "above 10000"),
         ("--rows 20001", "a multiple of 10000"),
         ("--store mysql", "sqlite or postgres"),
-        ("--only 15", "from 1 to 14"),
+        ("--only 16", "from 1 to 15"),
         ("--only one", "as in 1,2,12"),
         ("--only 13", "use --only 1,2,3,9,10,12,13"),
         ("--only 7 --store postgres", "none of these cases"),

@@ -1,0 +1,191 @@
+//! Case 15: one tenant asks for ten times as much as the server can do, while another asks for little.
+//!
+//! The server has one core and the clients have another, so that neither takes CPU from the other. First the most that the
+//! server can do is found, with few connections. Then requests of one tenant arrive at ten times that rate, whether
+//! earlier ones have been answered or not.
+
+mod cores;
+mod flood;
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::batches::load::{self, Asks};
+use crate::client::{self, Client};
+use crate::database::Database;
+use crate::devices::Credentials;
+use crate::failure::Failure;
+use crate::filled;
+use crate::fleet::{CONTRACTS, TENANT};
+use crate::line::Line;
+use crate::memory;
+use crate::options::Options;
+use crate::quantiles::Waits;
+use crate::stage::{Stage, Workshop};
+use flood::Flood;
+
+/// The tenant that asks for little.
+const CALM_TENANT: &str = "calm";
+
+/// Connections of that tenant, each with a pause behind every response.
+const N_CALM: usize = 4;
+const CALM_PACE: Duration = Duration::from_millis(10);
+
+/// Connections with which the server's most is looked for.
+const PEAK_CONNECTIONS: [usize; 3] = [4, 16, 64];
+
+/// Most connections of the tenant that asks for too much.
+const FLOOD_CONNECTIONS: usize = 1000;
+
+/// Requests arrive so many times faster than they can be answered.
+const OVERLOAD: f64 = 10.0;
+
+/// Share of its most that the server still does.
+const GOAL_GOODPUT: f64 = 0.8;
+
+/// Growth of the server's memory from the first half of an overload to its end.
+const GOAL_MEMORY: f64 = 1.1;
+
+/// How many times longer one in a hundred requests of the other tenant may wait.
+const GOAL_CALM: f64 = 4.0;
+
+/// A kind of request that there is too much of.
+struct Kind {
+    name: &'static str,
+    requests: Vec<Vec<u8>>,
+    /// Status of a response that counts.
+    status: u16,
+}
+
+/// Measures each kind of overload.
+pub(crate) fn measure(workshop: &Workshop, database: &Database) -> Result<Vec<Line>, Failure> {
+    let options = &workshop.options;
+    let filled = workshop.fill(database, options.usual_rows())?;
+    let own = filled::copy(workshop, database, &filled, "overload")?;
+    own.place.found_with(&format!(
+        "tenants:\n  - name: {CALM_TENANT}\n    contracts:\n      - {{ id: C, productOfferingId: PO, billingModel: PAY_PER_USE }}\n"
+    ))?;
+    let calm_token = own.place.issue_token_for(CALM_TENANT, "access:write access:verify")?;
+    let cores = cores::two()?;
+    let stage = cores.on_first(|| Stage::set(database, own))?;
+    let lines = cores.on_second(|| {
+        let calm = calm_requests(&stage, &calm_token)?;
+        let mut lines = Vec::new();
+        for kind in kinds(&stage) {
+            lines.extend(measure_kind(&stage, &kind, &calm, options)?);
+        }
+        Ok(lines)
+    });
+    stage.strike()?;
+    lines
+}
+
+fn kinds(stage: &Stage) -> Vec<Kind> {
+    let post = |body: serde_json::Value| {
+        client::post(&format!("/{TENANT}/access"), &stage.token, &body.to_string())
+    };
+    let contract = CONTRACTS[0];
+    vec![
+        Kind {
+            name: "pages of 100 accesses",
+            requests: vec![client::get(&format!("/{TENANT}/access?pageSize=100"), &stage.token)],
+            status: 200,
+        },
+        Kind {
+            name: "creations",
+            requests: vec![post(json!({"contractId": contract}))],
+            status: 201,
+        },
+        Kind {
+            name: "creations with a chosen password",
+            requests: vec![post(json!({"contractId": contract, "password": "chosen by somebody"}))],
+            status: 201,
+        },
+    ]
+}
+
+/// Requests of the other tenant: checks of a device that it has.
+fn calm_requests(stage: &Stage, token: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut client = Client::connect(stage.server.address())?;
+    let make = |_| {
+        let body = json!({"contractId": "C"}).to_string();
+        let request = client::post(&format!("/{CALM_TENANT}/access"), token, &body);
+        let made = client.ask_for_json(&request, 201)?;
+        let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
+        let device = Credentials { username: text("username"), password: text("password") };
+        let body = json!({"username": device.username, "password": device.password}).to_string();
+        Ok(client::post(&format!("/{CALM_TENANT}/verify"), token, &body))
+    };
+    (0..N_CALM).map(make).collect()
+}
+
+fn measure_kind(
+    stage: &Stage,
+    kind: &Kind,
+    calm: &[Vec<u8>],
+    options: &Options,
+) -> Result<Vec<Line>, Failure> {
+    let stretch = Duration::from_secs(if options.quick { 2 } else { 8 });
+    let address = stage.server.address();
+    let asks: Vec<Asks<'_>> =
+        calm.iter().map(|it| Asks { address, requests: vec![it.as_slice()] }).collect();
+    let beside_calm = |work: &mut dyn FnMut() -> Result<(), Failure>| {
+        let (seen, waits, ()) = load::beside_each(&asks, 200, Some(CALM_PACE), work)?;
+        Ok::<_, Failure>(Waits::of(waits, seen))
+    };
+    let flood = |n_connections, per_second| Flood {
+        address,
+        requests: &kind.requests,
+        status: kind.status,
+        n_connections,
+        per_second,
+    };
+    let (mut goodput, mut p99, mut grown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut arrived, mut refused, mut during) = (Vec::new(), Vec::new(), Vec::new());
+    let n_rounds = options.rounds(3, 2);
+    for round in 0..n_rounds {
+        eprintln!("bench: too many {}, round {} of {n_rounds}", kind.name, round + 1);
+        let alone = beside_calm(&mut || load::pause(stretch))?;
+        let mut peak = 0.0_f64;
+        for n_connections in PEAK_CONNECTIONS {
+            peak = peak.max(flood(n_connections, None).run(stretch / 2)?.good_per_second);
+        }
+        let overload = flood(FLOOD_CONNECTIONS, Some(peak * OVERLOAD));
+        // The first part fills queues and caches; what comes after it must not need more memory.
+        let mut memory = (0.0, 0.0);
+        let mut flooded = None;
+        let beside = thread::scope(|scope| {
+            let flooding = scope.spawn(|| overload.run(stretch * 2));
+            let beside = beside_calm(&mut || {
+                load::pause(stretch)?;
+                memory.0 = memory::anonymous_mib(stage.server.process_id())?;
+                load::pause(stretch)?;
+                memory.1 = memory::anonymous_mib(stage.server.process_id())?;
+                Ok(())
+            });
+            let ended = flooding.join();
+            flooded = Some(ended.map_err(|_| Failure::Trouble("a flood panicked".to_owned())));
+            beside
+        })?;
+        let Some(flooded) = flooded.transpose()?.transpose()? else { continue };
+        goodput.push((flooded.good_per_second, peak));
+        p99.push((beside.p99_us, alone.p99_us));
+        grown.push((memory.1, memory.0));
+        arrived.push(flooded.sent_per_second / peak);
+        refused.push(flooded.refused_per_second);
+        during.push(beside);
+    }
+    let of = |what: &str| format!("{}: {what}", kind.name);
+    let waits = Waits::median(during.into_iter());
+    Ok(vec![
+        Line::new(&of("goodput, beside its peak"), "1/s", goodput).at_least(GOAL_GOODPUT),
+        Line::new(&of("p99 of another tenant, beside a calm server"), "µs", p99)
+            .at_most(GOAL_CALM)
+            .with_waits(waits),
+        Line::new(&of("memory at the end, beside the middle"), "MiB", grown).at_most(GOAL_MEMORY),
+        Line::alone(&of("requests that the server took, beside its peak"), "", arrived),
+        Line::alone(&of("refused"), "1/s", refused),
+    ])
+}
