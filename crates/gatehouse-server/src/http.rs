@@ -62,6 +62,7 @@ mod stream;
 mod summary;
 mod task;
 mod tenant;
+mod turns;
 mod verify;
 mod yardstick;
 
@@ -90,6 +91,7 @@ use large_bodies::LargeBodies;
 use routes::Routes;
 use site::Site;
 use slots::Slots;
+use turns::RequestTurns;
 
 /// What a server has to offer beside what every server has.
 #[derive(Clone, Debug, Default)]
@@ -125,6 +127,7 @@ impl Gate {
             auth,
             demo: offer.demo,
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
+            turns: RequestTurns::new(&config.limits, config.database_url.is_none()),
             slots: Slots::new(&config.limits),
             large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),

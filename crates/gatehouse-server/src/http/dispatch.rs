@@ -455,12 +455,14 @@ impl Entrance<'_> {
             correlation_id: self.correlation.id.clone(),
             gone: seen.gone.clone(),
         };
+        let turns = &self.gate.site.turns;
+        let turn = turns.take(call.tenant.as_ref(), operation, seen.gone).await?;
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
             _ => Some(self.gate.site.slots.take(self.arrival.door)?),
         };
-        let reply = (operation.run)(call).await?;
+        let reply = turn.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
         outgoing::agree(reply, operation, self.parts, tenant, &self.gate.site.slots)
     }

@@ -198,7 +198,10 @@ impl Answer {
         Self { status: 200, what: "", media_type: JSON, schema: None, example: None, headers: &[] };
 }
 
-pub(crate) type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+pub(crate) type Handler = fn(Call) -> Running;
+
+/// An operation under way.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
 impl Operation {
     /// The media types of its answers, where they have a body; the usual one first.

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::idempotency::UnderWay;
 use super::large_bodies::LargeBodies;
 use super::slots::Slots;
+use super::turns::RequestTurns;
 use crate::app::App;
 use crate::auth::{Auth, Grant};
 use crate::config::{BasePath, Limits, Platforms, PublicUrl};
@@ -24,6 +25,8 @@ pub(crate) struct Site {
     pub(crate) platforms: Platforms,
     /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,
+    /// Turns of tenants with the server's work.
+    pub(crate) turns: RequestTurns,
     /// Room for the requests that are worked on.
     pub(crate) slots: Slots,
     /// Room for the bodies of batches.
