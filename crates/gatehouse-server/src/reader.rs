@@ -194,7 +194,9 @@ impl<'f> Reader<'f> {
     /// Ends reading: whatever is left is unknown, or there twice.
     pub fn finish(self) {
         for (name, _) in &self.fields {
-            let path = self.path_of(&shortened(name));
+            // An empty name would leave a sentence without a subject.
+            let shown = if name.is_empty() { "\"\"".to_owned() } else { shortened(name) };
+            let path = self.path_of(&shown);
             if self.known.iter().chain(&self.forbidden).any(|known| known == name) {
                 self.faults.add(path, "is there more than once");
             } else {

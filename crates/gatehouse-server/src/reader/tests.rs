@@ -76,12 +76,12 @@ fn in_a_post_an_optional_field_that_is_null_is_absent() {
 
 #[test]
 fn the_names_of_its_type_are_no_fault_of_something_to_be_made() {
-    let json = br#"{"id": "c", "@type": "x", "@type": 1, "@baseType": null, "@schemaLocation": {}, "@x": 1}"#;
+    let json = br#"{"id": "c", "@type": "x", "@type": 1, "@baseType": null, "@schemaLocation": {}, "@x": 1, "": 2}"#;
     let mut faults = Faults::default();
     let mut reader = Reader::new(Json::parse(json).unwrap(), "", &mut faults).of_creation();
     reader.required("id", parsed::<ContractId>);
     reader.finish();
-    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @"@x is not a field of this object; it may have id");
+    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @r#"@x is not a field of this object; it may have id; "" is not a field of this object; it may have id"#);
 }
 
 #[test]
