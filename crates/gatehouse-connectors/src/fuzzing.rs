@@ -1,17 +1,17 @@
-//! What the fuzzer does with this crate's readers of text; `gatehouse_core::fuzzing` says why it is here.
+//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
 //!
-//! What the line reads of a platform's answer is in `line/fuzzing`, what a manifest makes of it in `manifest/fuzzing`, and
-//! what is asked of a simulated platform in `simulator/fuzzing`.
+//! `line/fuzzing` has the targets for platforms' responses, `manifest/fuzzing` those for manifests, and
+//! `simulator/fuzzing` those for requests to a simulated platform.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::recording::Recording;
 use crate::{Answer, line, manifest, simulator};
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[
     ("manifest", |bytes| with_text(bytes, manifest::fuzzing::manifest)),
     ("manifest-value", |bytes| with_text(bytes, manifest::fuzzing::value)),

@@ -36,7 +36,7 @@ impl CurrentSlice {
         Slice::new(rank, of).unwrap_or(Slice::WHOLE)
     }
 
-    /// Makes it another from `now` on, for whoever looks next.
+    /// Replaces the slice from `now` on.
     pub fn set(&self, slice: Slice, now: Instant) {
         let mut past = self.lock();
         if past.back().is_none_or(|(_, last)| *last != slice) {

@@ -1,6 +1,6 @@
-//! What the fuzzer does with this crate's readers of text, and the promises that it holds them to.
+//! Fuzz targets for this crate's parsers, and the promises that they hold them to.
 //!
-//! It is here, and not in `fuzz/`, because readers are private: no one else should reach them, and the fuzzer must. A module
+//! The targets are here, and not in `fuzz/`, because parsers are private, and the fuzzer must reach them. A module
 //! that only tests and fuzzers compile (`cfg(any(test, fuzzing))`) makes nothing public in the program, costs its build
 //! nothing, and has the ordinary tests run every seed. Every crate with readers has such a module with its `TARGETS`.
 
@@ -18,10 +18,10 @@ use crate::span::Span;
 use crate::tenant::ZoneName;
 use crate::*;
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[
     ("filter", |bytes| with_text(bytes, filter)),
     ("identifier", |bytes| with_text(bytes, identifier)),

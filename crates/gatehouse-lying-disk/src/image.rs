@@ -1,28 +1,28 @@
-//! What a disk has of one file, beside what everyone sees of it.
+//! The durable image of one file, beside the cached one that reads see.
 
 use gatehouse_testing::Dice;
 
-/// As much as a disk writes whole or not at all.
+/// Bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
-/// Something that was done to a file and is not flushed.
+/// A change of a file that is not flushed.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Write { offset: usize, bytes: Vec<u8> },
     Truncate { size: usize },
 }
 
-/// What a disk has of one file.
+/// The durable image of a file, and its unflushed changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
-    /// What was flushed; `None` where not even the file's name was.
+    /// Flushed content; `None` where not even the file's name is durable.
     durable: Option<Vec<u8>>,
-    /// What was done since, in order.
+    /// Changes since the last flush, in order.
     pending: Vec<Change>,
 }
 
 impl Image {
-    /// That of a file which is there, or is about to be made.
+    /// Image of a file that exists, or is about to be created.
     pub(crate) fn of(found: Option<Vec<u8>>) -> Self {
         Self { durable: found, pending: Vec::new() }
     }
@@ -31,13 +31,13 @@ impl Image {
         self.pending.push(change);
     }
 
-    /// All that was done is on the disk.
+    /// Makes all changes durable.
     pub(crate) fn flush(&mut self) {
         let durable = self.durable.get_or_insert_default();
         self.pending.drain(..).for_each(|change| change.apply_to(durable));
     }
 
-    /// Of what was done some is on the disk, and the rest never will be.
+    /// Makes some changes durable, and loses the others for good.
     pub(crate) fn fail_to_flush(&mut self, dice: &mut Dice) {
         let durable = self.durable.get_or_insert_default();
         for change in self.pending.drain(..) {
@@ -47,7 +47,7 @@ impl Image {
         }
     }
 
-    /// The file after a power cut: some of what was not flushed is there, torn or whole, whatever came before it.
+    /// Content after a power cut: some unflushed changes are there, torn or whole, in any order.
     pub(crate) fn after_power_cut(&self, dice: &mut Dice) -> Option<Vec<u8>> {
         let is_there = self.durable.is_some() || (!self.pending.is_empty() && dice.roll(2) == 0);
         let mut found = is_there.then(|| self.durable.clone().unwrap_or_default())?;
@@ -61,7 +61,7 @@ impl Image {
         Some(found)
     }
 
-    /// The file as the disk has it when all that could be written is.
+    /// Content after a complete write-back.
     pub(crate) fn after_reading_anew(&self) -> Option<Vec<u8>> {
         let mut whole = self.clone();
         if whole.durable.is_some() || !whole.pending.is_empty() {
@@ -79,7 +79,7 @@ impl Change {
         }
     }
 
-    /// Some of its sectors happen.
+    /// Writes some sectors of the change.
     fn apply_torn(&self, file: &mut Vec<u8>, dice: &mut Dice) {
         let Self::Write { offset, bytes } = self else { return };
         let (mut at, end) = (*offset, offset + bytes.len());

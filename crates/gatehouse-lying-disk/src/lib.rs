@@ -1,12 +1,12 @@
 //! A disk for tests that fails when it is told to.
 //!
-//! It stands between SQLite and the file system (`vfs`). The files themselves hold what the system's memory would: whoever
-//! reads sees what was written last. What a disk would hold of each file is kept apart (`image`): a write gets there
-//! by a flush, and where the flush fails it may never get there, though everyone who reads still sees it, and the
-//! next flush goes well. That is how Linux treats a disk that fails for a moment.
+//! The disk stands between SQLite and the file system (`vfs`). Each file has a cached and a durable image. The file itself
+//! is the cached image: a read sees the last write. The durable image is kept apart (`image`): a flush brings writes there.
+//! A write whose flush fails may never become durable, though reads still see it and the next flush succeeds. Linux
+//! treats a disk that fails for a moment in this way.
 //!
-//! A [`Plan`] says at which call it fails, and how. After a power cut, [`Disk::after_power_cut`] gives the files as
-//! somebody finds them: what was flushed, and of the rest some, torn and in any order.
+//! A [`Plan`] says at which call the disk fails, and how. [`Disk::after_power_cut`] gives the files after a power cut: all
+//! flushed writes, and some of the others, torn and in any order.
 //!
 //! The only `unsafe` code of the project is here, and no program that is shipped contains it.
 
@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gatehouse_testing::Dice;
 use image::Image;
 
-/// A disk. It lives as long as the process, because SQLite may ask for it at any time.
+/// A disk that fails by plan. It lives as long as the process, because SQLite may call it at any time.
 pub struct Disk {
     name: String,
     state: Mutex<State>,
@@ -40,14 +40,14 @@ pub(crate) struct State {
     is_off: bool,
 }
 
-/// What becomes of a call.
+/// Outcome of a call to the disk.
 pub(crate) enum Fate {
     Done,
     Fails(Failure),
 }
 
 impl State {
-    /// Counts a call, and says what becomes of it.
+    /// Counts a call, and decides its outcome.
     pub(crate) fn meet(&mut self, call: Call) -> Fate {
         let nth = self.calls.len();
         self.calls.push(call);
@@ -67,14 +67,14 @@ impl State {
         &mut self.dice
     }
 
-    /// The files, and what chance decides about them.
+    /// The image of a file, and the dice for its fate.
     pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut Dice)> {
         Some((self.files.get_mut(path)?, &mut self.dice))
     }
 }
 
 impl Disk {
-    /// A new disk, known to SQLite under [`Disk::name`]. What chance decides follows from the seed.
+    /// Makes a disk that SQLite knows under [`Disk::name`]. All chance follows from the seed.
     pub fn new(seed: u64) -> &'static Self {
         let state = State {
             files: BTreeMap::new(),
@@ -87,7 +87,7 @@ impl Disk {
         vfs::register(|name| Self { name, state: Mutex::new(state) })
     }
 
-    /// The name by which SQLite knows it.
+    /// Name of the disk's VFS in SQLite.
     pub fn name(&'static self) -> &'static str {
         &self.name
     }
@@ -96,31 +96,31 @@ impl Disk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has it fail by this plan from now on; calls are counted from now on, too.
+    /// Makes the disk fail by this plan, and counts calls from 0 again.
     pub fn follow(&self, plan: Option<Plan>) {
         let mut state = self.state();
         (state.plan, state.has_failed, state.is_off) = (plan, false, false);
         state.calls.clear();
     }
 
-    /// The calls that have come since the plan was made.
+    /// Calls since the plan was set.
     pub fn calls(&self) -> Vec<Call> {
         self.state().calls.clone()
     }
 
-    /// Whether it has failed as planned.
+    /// Whether the planned failure has happened.
     pub fn has_failed(&self) -> bool {
         self.state().has_failed
     }
 
-    /// Writes the files as somebody finds them who cuts the power now, in another directory: what was flushed, and of all
-    /// else a part that chance decides.
+    /// Writes the files as a power cut leaves them into another directory: all flushed writes, and a random part of the
+    /// others.
     pub fn after_power_cut(&self, directory: &Path) -> std::io::Result<()> {
         self.write_out(directory, |image, dice| image.after_power_cut(dice))
     }
 
-    /// Writes the files as somebody finds them whose system has had time to write, and has forgotten what it kept in
-    /// memory: all but what a failed flush has lost.
+    /// Writes the durable files after a complete write-back into another directory: everything but the writes that a failed
+    /// flush has lost.
     pub fn after_reading_anew(&self, directory: &Path) -> std::io::Result<()> {
         self.write_out(directory, |image, _| image.after_reading_anew())
     }
@@ -140,8 +140,8 @@ impl Disk {
         Ok(())
     }
 
-    /// The same disk as the next process finds it, well again, with its files in another directory: what the system keeps
-    /// in memory is kept, also what a failed flush has lost.
+    /// Copies the disk for the next process, without its plan, with its files in another directory. Cached images stay
+    /// cached, lost writes included.
     pub fn for_next_process(&self, directory: &Path) -> std::io::Result<&'static Self> {
         let next = Self::new(self.state().dice.roll(u64::MAX));
         for (path, image) in &self.state().files {
@@ -156,7 +156,7 @@ impl Disk {
         Ok(next)
     }
 
-    /// Lets go of what it remembers of files. Nobody may use them any more.
+    /// Forgets all images. No connection may use the files any more.
     pub fn forget(&self) {
         self.state().files.clear();
     }

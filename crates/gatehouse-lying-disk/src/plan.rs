@@ -1,26 +1,26 @@
 //! When a disk fails, and how.
 
-/// What is asked of a disk.
+/// Kinds of calls to a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
-    /// To give some bytes of a file.
+    /// Reads bytes of a file.
     Read,
-    /// To take some.
+    /// Writes bytes to a file.
     Write,
-    /// To cut a file off.
+    /// Truncates a file.
     Truncate,
-    /// To have what was written to a file on the disk, not only in memory.
+    /// Makes a file's writes durable.
     Flush,
 }
 
 /// How a disk fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// With an I/O error. A write has happened in part; a flush has lost some of what it was to write, for good.
+    /// I/O error. A write happens in part; a flush loses some changes for good.
     Io,
-    /// For want of room. A write has happened in part; a flush has lost some of what it was to write, for good.
+    /// No room. A write happens in part; a flush loses some changes for good.
     Full,
-    /// All at once: nothing works from here on.
+    /// Power cut: every later call fails.
     PowerCut,
 }
 

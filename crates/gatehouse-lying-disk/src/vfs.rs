@@ -25,17 +25,17 @@ use crate::{Disk, Fate};
 struct OurFile {
     base: sqlite3_file,
     disk: &'static Disk,
-    /// Which it is, for a database and its log; others are nobody's concern.
+    /// Path of a database or a log; `None` for other files, which never fail.
     path: Option<Box<PathBuf>>,
 }
 
-/// What SQLite knows of a disk.
+/// A disk as SQLite's VFS.
 struct Way {
     unix: *mut sqlite3_vfs,
     disk: &'static Disk,
 }
 
-/// Makes a disk with a name of its own, and has SQLite know it.
+/// Makes a disk under a unique name, and registers it with SQLite.
 pub(crate) fn register(make: impl FnOnce(String) -> Disk) -> &'static Disk {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = format!("lying-disk-{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -80,7 +80,7 @@ unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
     unsafe { file.cast::<OurFile>().add(1).cast() }
 }
 
-/// What the file behind ours does.
+/// Methods of the Unix file behind ours.
 ///
 /// # Safety
 /// `file` must be one that [`open`] has opened.
@@ -150,7 +150,7 @@ unsafe fn path_of(name: *const c_char) -> PathBuf {
     Path::new(std::ffi::OsStr::from_bytes(bytes)).to_owned()
 }
 
-/// What SQLite is told of a failure that would be `io` as an I/O error.
+/// SQLite's result code of a failure; `io` is the code of an I/O error for this call.
 fn code(failure: Failure, io: c_int) -> c_int {
     match failure {
         Failure::Io | Failure::PowerCut => io,

@@ -1,4 +1,4 @@
-//! What the fuzzer does with this crate's readers of text; `gatehouse_core::fuzzing` says why it is here.
+//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
 //!
 //! Bodies, queries and headers of requests are in `http/fuzzing`, tokens in `auth/fuzzing`, heads of requests in
 //! `serve/fuzzing`; what operators write is here.
@@ -10,10 +10,10 @@ use crate::estate::{BadEstate, Estate, Surroundings};
 use crate::reader::Json;
 use crate::{auth, http, serve};
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[
     ("account-body", http::fuzzing::account),
     ("admin-body", http::fuzzing::admin),

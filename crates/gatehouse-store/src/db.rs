@@ -22,7 +22,7 @@ pub use postgres::{DatabaseUrl, PATIENCE};
 pub(crate) use row::{Cell, Row, Value};
 #[cfg(test)]
 pub(crate) use sqlite::Pace;
-pub(crate) use sqlite::{Debt, Duty, Health, Place, look};
+pub(crate) use sqlite::{Debt, Duty, Health, Location, look};
 pub use sqlite::{LastEnd, Opener, Refused, Trouble};
 pub(crate) use work::TxFailed;
 
@@ -77,7 +77,7 @@ pub(crate) enum Dialect {
 
 impl Db {
     pub(crate) fn open_sqlite(
-        place: impl Into<Place>,
+        place: impl Into<Location>,
         duty: Duty,
         clock: Clock,
     ) -> Result<Self, StoreError> {
@@ -87,7 +87,10 @@ impl Db {
     }
 
     /// An embedded database that can only be read.
-    pub(crate) fn attach_sqlite(place: impl Into<Place>, clock: Clock) -> Result<Self, StoreError> {
+    pub(crate) fn attach_sqlite(
+        place: impl Into<Location>,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let db = sqlite::Sqlite::attach(place.into(), Arc::clone(&meter))?;
         Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })

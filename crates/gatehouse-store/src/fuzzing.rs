@@ -1,13 +1,13 @@
-//! What the fuzzer does with this crate's reader of text; `gatehouse_core::fuzzing` says why it is here.
+//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::DatabaseUrl;
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[("database-url", database_url)];
 
 /// Any text is the address of a database or none. Whatever it is used for in one, as a password it is never shown.

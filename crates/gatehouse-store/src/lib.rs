@@ -126,7 +126,7 @@ impl Store {
     }
 
     async fn open_place(
-        place: db::Place,
+        place: db::Location,
         opener: Opener,
         clock: Clock,
     ) -> Result<Self, StoreError> {

@@ -1,4 +1,4 @@
-//! What the fuzzer does with this crate's readers of text; `gatehouse_core::fuzzing` says why it is here.
+//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use gatehouse_core::Timestamp;
 use crate::key_set::part;
 use crate::{BadMasterKeys, KeySet, MasterKeys, TokenKeys, named_issuer, token_type};
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[("token", token), ("key-set", key_set), ("keys", keys)];
 
 /// Keys of three kinds, as RFC 7517 and RFC 8037 print them.

@@ -1,4 +1,4 @@
-//! What the fuzzer does with the command line's readers of text; `gatehouse_core::fuzzing` says why it is here.
+//! Fuzz targets for the command line's parsers; `gatehouse_core::fuzzing` says why they are here.
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::filter::Expression;
@@ -16,10 +16,10 @@ use crate::screen::{cut, harmless, harmless_json, width};
 use crate::table_input::{Row, read_rows};
 use crate::{batch, login, token};
 
-/// A target's name, and what it does with any bytes.
+/// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
-/// The targets of this crate.
+/// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[
     ("answer", answer),
     ("profiles", |bytes| with_text(bytes, profiles)),

@@ -1,4 +1,4 @@
-//! What the fuzzer asks of a simulated platform.
+//! Fuzz targets for requests to a simulated platform.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! What the fuzzer does with tokens, with what they claim, and with what issuers say of themselves.
+//! Fuzz targets for tokens, their claims, and issuers' documents.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What the fuzzer does with requests: their paths, queries, headers and bodies.
+//! Fuzz targets for requests: their paths, queries, headers and bodies.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

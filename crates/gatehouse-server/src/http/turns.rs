@@ -23,8 +23,8 @@ use crate::config::Limits;
 /// creations that wait together share a commit.
 const AT_ONCE_OF_TENANT: usize = 64;
 
-/// Reads of the embedded store at a time, for each core.
-const READS_FOR_EACH_CORE: usize = 2;
+/// Tenants that can have all of their reads at the same time: a tenant that reads little finds a turn at once.
+const TENANTS_READING: usize = 4;
 
 /// Turns with the server's work.
 pub(crate) struct RequestTurns {
@@ -52,16 +52,19 @@ impl RequestTurns {
             Turns::new(Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting: n_max })
         };
         let n_cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let n_reads = READS_FOR_EACH_CORE * n_cores;
+        // One more than can run, so that no core waits for the next.
+        let n_reads = n_cores + 1;
         Self {
-            reads: is_embedded.then(|| of(n_reads, n_reads)),
+            reads: is_embedded.then(|| of(TENANTS_READING * n_reads, n_reads)),
             others: of(usize::MAX, AT_ONCE_OF_TENANT),
         }
     }
 
-    /// Waits for a turn; gives up when the client disconnects. Requests for products need none: they wait for platforms,
-    /// and have a limit of their own. Neither do checks of credentials on PostgreSQL: some wait for a slow hash, and the
-    /// other devices of the tenant must not wait with them.
+    /// Waits for a turn; gives up when the client disconnects.
+    ///
+    /// Requests for products need none: they wait for platforms, and have a limit of their own. Checks of credentials on
+    /// PostgreSQL need none: some wait for a slow hash, and the tenant's other devices must not wait with them. Requests of
+    /// operators need none, so that they can stop a flood.
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
@@ -72,6 +75,9 @@ impl RequestTurns {
         match (operation.need, &self.reads) {
             (Need::Scope(Scope::ProductRead), _) => Ok(RequestTurn::Free),
             (Need::Scope(Scope::AccessVerify), None) => Ok(RequestTurn::Free),
+            (Need::Nothing | Need::Token | Need::Admin | Need::AdminOfAll, _) => {
+                Ok(RequestTurn::Free)
+            }
             (Need::Scope(Scope::AccessRead | Scope::AccessVerify), Some(reads)) => {
                 let turn = match reads.take_now(tenant) {
                     Some(turn) => {
@@ -83,7 +89,7 @@ impl RequestTurns {
                 };
                 Ok(RequestTurn::FirstPoll(turn))
             }
-            _ => Ok(RequestTurn::Whole(match self.others.take_now(tenant) {
+            (Need::Scope(_), _) => Ok(RequestTurn::Whole(match self.others.take_now(tenant) {
                 Some(turn) => turn,
                 None => wait(&self.others, tenant, client).await?,
             })),

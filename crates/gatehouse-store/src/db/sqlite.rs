@@ -52,19 +52,18 @@ pub(crate) use log_length::Pace;
 use mark::Mark;
 use mover::Mover;
 use session::Role;
-use writer::{Job, Link, Order, Room, Writer, in_savepoint, in_transaction};
+use writer::{Job, Link, Order, Transaction, Writer, in_savepoint, in_transaction};
 
 /// Writes that may wait for the writer; those after them wait to be let in.
 const QUEUE_MAX: usize = 4096;
 
-/// How long somebody waits for another process that writes.
+/// How long a transaction waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What each reading connection may keep of the database for itself. Whenever something is written it begins anew, and
-/// reads what it needs where the system has it.
+/// Page cache of each reading connection. Every write empties it.
 const CACHE_KIBIBYTES: i64 = 4 * 1024;
 
-/// What the writer may keep of the database. New usernames are random: each one changes another page of
+/// Page cache of the writer. New usernames are random: each one changes another page of
 /// their index, and those of a large batch together change most of them. Were they read, written and read
 /// again for want of room, a batch would take longer.
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
@@ -77,23 +76,23 @@ fn snapshots_at_once() -> usize {
     thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
 
-/// Where a database is.
+/// Where a database is, and how its log is moved.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) path: PathBuf,
-    /// What SQLite reaches the disk through, where it isn't its own way: a test's disk that fails.
+    /// SQLite's VFS; `None` for its own. Tests have a disk that fails.
     pub(crate) vfs: Option<&'static str>,
     pub(crate) pace: Pace,
 }
 
-impl From<&Path> for Place {
+impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
         Self { path: path.to_owned(), vfs: None, pace: Pace::USUAL }
     }
 }
 
-impl Place {
-    /// A connection whose end moves no log: whoever does that must hear what comes of it.
+impl Location {
+    /// Opens a connection that moves no log when it closes: errors of that would be lost.
     fn connect(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
         let connection = match self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs),
@@ -104,7 +103,7 @@ impl Place {
     }
 }
 
-/// Who opens an embedded store to write to it.
+/// Processes that open an embedded store to write to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opener {
     /// A server, which has it for itself. Where nothing says that there was a store, one is made.
@@ -118,7 +117,7 @@ pub enum Opener {
 }
 
 pub(crate) struct Sqlite {
-    place: Place,
+    place: Location,
     /// Idle read connections, and who had them last. There are at most as many as threads that read at the same time.
     readers: Mutex<Vec<(ThreadId, Session)>>,
     snapshots: Lane,
@@ -132,7 +131,7 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens a database that has been [looked at](look).
     pub(crate) fn open(
-        place: Place,
+        place: Location,
         duty: Duty,
         meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
@@ -194,7 +193,7 @@ impl Sqlite {
     }
 
     /// One that can only be read: another process may be writing it.
-    pub(crate) fn attach(place: Place, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
+    pub(crate) fn attach(place: Location, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
         recovery::refuse_lone_log(&place.path)?;
         Ok(Self {
             place,
@@ -320,8 +319,8 @@ impl Sqlite {
                     }
                 };
                 let result = match room {
-                    Ok(Room::Fresh(link)) => in_transaction(link, || run(link)),
-                    Ok(Room::Shared(link)) => in_savepoint(link, || run(link)),
+                    Ok(Transaction::Fresh(link)) => in_transaction(link, || run(link)),
+                    Ok(Transaction::Shared(link)) => in_savepoint(link, || run(link)),
                     Err(why) => Err(why.repeated().into()),
                 };
                 Box::new(move |committed| {

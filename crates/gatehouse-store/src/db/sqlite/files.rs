@@ -53,8 +53,8 @@ pub(super) fn sync_directory_of(file: &Path) -> io::Result<()> {
     File::open(directory.unwrap_or(Path::new("."))).and_then(|directory| directory.sync_all())
 }
 
-/// Has the system forget what it keeps of the database and its log in memory, so that what is read next is what the
-/// disk has: after a write that failed they need not be the same. An error is one that nobody had been told of.
+/// Drops the cached pages of the database and its log, so that the next read comes from the disk: after a failed write they
+/// may differ. An error is a write-back error that no process has been told of.
 pub(super) fn forget_cached(database: &Path) -> io::Result<()> {
     let mut told = Ok(());
     for file in [database.to_owned(), log_of(database)] {
@@ -62,7 +62,7 @@ pub(super) fn forget_cached(database: &Path) -> io::Result<()> {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
             other => other?,
         };
-        // What is not written yet can't be forgotten.
+        // Dirty pages can't be dropped.
         told = told.and(file.sync_all());
         fadvise(&file, 0, None, Advice::DontNeed)?;
     }

@@ -1,4 +1,4 @@
-//! Looking whether what a file has grown by is on the device.
+//! Reads the new part of a file back from the device.
 //!
 //! A device may have less room than it says: an image on a full disk, a thin volume in a full pool. Then it fails where a
 //! file grows, and some of them (Linux's loop devices are) take a part of a write for all of it and tell nobody.
@@ -23,16 +23,16 @@ const CHUNK: usize = 256 * 1024;
 
 /// A file that grows.
 pub(super) struct Growth {
-    /// As everyone sees it. Kept open: to close a database's file would let go of every lock that SQLite has on it.
+    /// The file through the page cache. Kept open: to close a database's file would let go of every lock that SQLite has on it.
     seen: File,
-    /// As the device has it; `None` where the file system can't tell.
+    /// The file past the page cache; `None` where the file system has no such reads.
     on_device: Option<File>,
-    /// So much of it has been looked at.
+    /// Length that has been read back.
     n_bytes: u64,
 }
 
 impl Growth {
-    /// Of a file as it is, which is taken to be on the device.
+    /// Takes a file as it is now to be on the device.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let seen = File::open(path)?;
         let n_bytes = seen.metadata()?.len();
@@ -41,7 +41,7 @@ impl Growth {
         Ok(Self { seen, on_device, n_bytes })
     }
 
-    /// The same, of which nothing is taken to be on the device.
+    /// Takes nothing of a file to be on the device.
     pub(super) fn from_nothing(path: &Path) -> io::Result<Self> {
         Ok(Self { n_bytes: 0, ..Self::of(path)? })
     }
@@ -57,7 +57,7 @@ impl Growth {
         self.is_on_device_up_to(u64::MAX)
     }
 
-    /// The same up to here: what comes then may be another's, who is about to write it.
+    /// Whether the new part up to this length is on the device: another process may be writing behind it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
         let there = self.seen.metadata()?.len();
         // It may have been cut off since.

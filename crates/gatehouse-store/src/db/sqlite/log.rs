@@ -20,7 +20,7 @@ use super::growth::Growth;
 use super::health::Health;
 use super::log_length::{LogLength, Patience};
 use super::session::{Fault, Role, Session, fault};
-use super::{BUSY_TIMEOUT, Place};
+use super::{BUSY_TIMEOUT, Location};
 use crate::error::StoreError;
 
 /// How long a long log waits for its readers, while every write waits with it.
@@ -54,7 +54,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(
-        place: &Place,
+        place: &Location,
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {

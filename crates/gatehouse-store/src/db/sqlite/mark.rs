@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use super::files::{beside, sync_directory_of};
 
-/// How the last use ended, or didn't.
+/// State of the store's last use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It was the first one, and did not come to its end: keys may be there, and nothing else.
+    /// The first start was cut off: keys may be there, and nothing else.
     Beginning,
-    /// Somebody uses the database, or was ended without a chance to tidy up.
+    /// A server uses the database, or was killed.
     Open,
     /// The disk failed.
     Failed(String),
@@ -39,7 +39,7 @@ impl Mark {
         }))
     }
 
-    /// Puts the mark there, durably. One that is there already is left: a disk that is full has no room for it.
+    /// Writes the mark durably. An equal mark is left as it is, because a full disk has no room for another.
     pub(crate) fn write(&self, database: &Path) -> io::Result<()> {
         if Self::read(database).is_ok_and(|found| found.as_ref() == Some(self)) {
             return Ok(());
@@ -50,7 +50,7 @@ impl Mark {
             Self::Failed(why) => format!("failed: {}\n", why.replace('\n', " ")),
         };
         let (whole, part) = (file(database), beside(database, "-mark-new"));
-        // In one step: whoever is cut off leaves the one or the other.
+        // A crash leaves the old mark or the new one.
         let mut owners_own = OpenOptions::new();
         owners_own.write(true).create(true).truncate(true).mode(0o600);
         let mut new = owners_own.open(&part)?;
@@ -60,7 +60,7 @@ impl Mark {
         sync_directory_of(database)
     }
 
-    /// Takes the mark away: the end is clean.
+    /// Removes the mark after a clean end.
     pub(crate) fn remove(database: &Path) -> io::Result<()> {
         match fs::remove_file(file(database)) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),

@@ -1,6 +1,6 @@
-//! What is there when a database is about to be opened: how its last use ended, and whether it can be opened at all.
+//! Checks before a database is opened: how its last use ended, and whether SQLite may open it.
 //!
-//! SQLite takes an empty file for a new database, and deletes the log that lies beside it. So this is looked at before.
+//! SQLite takes an empty file for a new database, and deletes the log beside it. So these checks come first.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -13,30 +13,30 @@ use crate::error::StoreError;
 /// How the last use of an embedded store ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LastEnd {
-    /// As it should.
+    /// The server stopped in order.
     Clean,
-    /// There was none, or it did not come to making all that belongs to a store.
+    /// The store is new, or its first start was cut off.
     Beginning,
-    /// The process was ended, or the machine was.
+    /// The process was killed, or the machine lost power.
     CutOff,
-    /// The disk failed: what the database holds is not known before all of it is looked at.
+    /// The disk failed: the database must be checked whole before anything is read.
     DiskFailed(String),
 }
 
-/// Why a database is not opened. It says what to do.
+/// Reason not to open a database, with a way out for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// What a store leaves is there, keys or a mark, and the store isn't.
+    /// Keys or a mark are there, and the database is missing.
     Missing(PathBuf),
-    /// The same, with an empty file in its place.
+    /// Keys or a mark are there, and the database is empty.
     Empty(PathBuf),
-    /// It has a log, whose writes were answered, and nothing to move it into.
+    /// A log with answered writes is there, and no database.
     OnlyLog(PathBuf),
-    /// The disk failed, and only a server looks at all of it before anybody else writes.
+    /// The disk failed, and only a server checks the whole store before it writes.
     DiskFailed(String),
     /// The disk failed, and another process still remembers what of the log was moved.
     InUse(Option<u32>),
-    /// It has been looked at, and is not as it was written.
+    /// A check found damage.
     Damaged(String),
 }
 
@@ -91,7 +91,7 @@ impl From<Refused> for StoreError {
     }
 }
 
-/// Refuses a database that SQLite would empty by opening it. Whoever only looks asks no more than this.
+/// Refuses a database whose log SQLite would delete on opening it.
 pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
     let size = |file: &Path| files::size(file).map_err(|cause| unreadable(file, &cause));
     if size(database)? == 0 && size(&files::log_of(database))? > 0 {
@@ -100,7 +100,7 @@ pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Looks at what is there, has the file made where it may be, and puts the mark of its next use.
+/// Checks the files, creates the database's file where that is allowed, and writes the mark of its next use.
 pub(crate) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreError> {
     refuse_lone_log(database)?;
     let failed = |cause: io::Error| unreadable(database, &cause);
@@ -131,7 +131,7 @@ pub(crate) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreErro
     };
     let last_end = match last_end {
         LastEnd::Clean | LastEnd::Beginning => last_end,
-        // Whoever was cut off may have been about to say that the disk failed.
+        // A killed server may not have come to mark that the disk failed.
         unclean => match files::forget_cached(database) {
             Ok(()) => unclean,
             Err(cause) => LastEnd::DiskFailed(cause.to_string()),

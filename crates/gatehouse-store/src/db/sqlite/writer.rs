@@ -35,20 +35,20 @@ pub(super) type Link = Arc<Mutex<Session>>;
 
 /// Runs a write, or hears why there is no transaction to run it in. What it returns is called with the fate
 /// of the commit.
-pub(super) type Job = Box<dyn FnOnce(Result<Room<'_>, &StoreError>) -> Answer + Send>;
+pub(super) type Job = Box<dyn FnOnce(Result<Transaction<'_>, &StoreError>) -> Answer + Send>;
 pub(super) type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
-/// Where a write runs.
+/// Transaction that a write runs in.
 #[derive(Clone, Copy)]
-pub(super) enum Room<'a> {
-    /// In a transaction that nobody has written in yet. When it fails, that is simply begun anew. A savepoint
+pub(super) enum Transaction<'a> {
+    /// A transaction without other writes. When the write fails, the transaction is begun anew. A savepoint
     /// would have SQLite copy every page before it changes, which costs a large write dearly.
     Fresh(&'a Link),
-    /// In a savepoint, behind others.
+    /// A savepoint behind other writes.
     Shared(&'a Link),
 }
 
-/// What the writer is asked for.
+/// Requests to the writer.
 pub(super) enum Order {
     /// A write, together with others; a long one only before others.
     Write(Length, Job),
@@ -61,7 +61,7 @@ pub(super) enum Order {
     Rest,
 }
 
-/// Who sees to the log, and how the last end is told.
+/// Whether a process moves the log and writes the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
     /// The server, which has the database for itself.
@@ -81,7 +81,7 @@ pub(super) struct Writer {
     pub(super) log_growth: Option<LogGrowth>,
     pub(super) database: PathBuf,
     pub(super) meter: Arc<StoreMeter>,
-    /// Is told of writes.
+    /// Notified of writes.
     pub(super) rest: SyncSender<()>,
 }
 
@@ -120,14 +120,16 @@ impl Writer {
         let n_commits = self.log_length.n_commits();
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
-        let mut answers = vec![first(place.map(Room::Fresh))];
+        let mut answers = vec![first(place.map(Transaction::Fresh))];
         while answers.len() < GATHER_MAX
             && (is_open(&link) || place.is_err())
             && self.health.stopped().is_none()
             && let Ok(next) = queue.try_recv()
         {
             match next {
-                Order::Write(Length::Short, job) => answers.push(job(place.map(Room::Shared))),
+                Order::Write(Length::Short, job) => {
+                    answers.push(job(place.map(Transaction::Shared)))
+                }
                 Order::Rest => {}
                 other => {
                     put_off = Some(other);

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::super::*;
 use super::after;
 use crate::StoreError;
-use crate::db::{Opener, Pace, Place};
+use crate::db::{Location, Opener, Pace};
 
 /// Creations, one after the other.
 pub(super) const N_WRITES: usize = 14;
@@ -179,7 +179,7 @@ impl Run {
 }
 
 async fn open(disk: &'static Disk, path: PathBuf) -> Result<Store, StoreError> {
-    let place = Place { path, vfs: Some(disk.name()), pace: Pace::FOR_TESTS };
+    let place = Location { path, vfs: Some(disk.name()), pace: Pace::FOR_TESTS };
     let clock = Clock::by_hand(day(0));
     Store::open_place(place, Opener::Server, clock).await
 }
