@@ -35,11 +35,11 @@ pub(crate) struct RequestTurns {
 
 /// A request's turn.
 pub(crate) enum RequestTurn {
-    /// Ends with the request's first poll: a read is done by then, and a check that waits for a slow hash uses no turn.
+    /// A turn that ends after the handler's first poll: an embedded read is done by then, and a check waits for a slow hash.
     FirstPoll(Turn),
-    /// Ends with the request.
+    /// A turn that ends with the request.
     Whole(Turn),
-    /// None is needed.
+    /// The request runs without a turn.
     Free,
 }
 
@@ -105,7 +105,7 @@ async fn wait(
     let busy = |detail: &str| Problem::unavailable("Busy", detail);
     tokio::select! {
         turn = turns.take(tenant) => turn.map_err(|_| {
-            busy("too many requests of this tenant are waiting, try again later")
+            busy("too many requests are waiting, try again later")
         }),
         () = client.wait() => Err(busy("the client has disconnected")),
     }

@@ -257,7 +257,7 @@ impl Postgres {
         match timeout(COMMIT_MAX, session.commit()).await {
             Ok(Ok(warning)) => {
                 guard(&self.writers).push(session);
-                // Committed here, and perhaps not on the standby that the caller's promise needs.
+                // This server has committed; the synchronous standby may not have the transaction.
                 warning.map_or(Ok(()), |warning| Err(StoreError::Unsure(warning.into()).into()))
             }
             Ok(Err(cause)) if fault::is_undone(&cause) => {

@@ -1,6 +1,6 @@
 //! Warnings that PostgreSQL sends beside the response to a statement.
 //!
-//! One of them changes what a response means. A COMMIT that waits for a synchronous standby can be cancelled, by
+//! One warning changes the meaning of a COMMIT's response. A COMMIT that waits for a synchronous standby can be cancelled, by
 //! `statement_timeout` or `pg_cancel_backend`. The server then responds that the transaction is committed, and only a
 //! warning tells that no standby may have it. A failover to that standby would lose the transaction.
 
@@ -14,7 +14,7 @@ use tokio_postgres::{AsyncMessage, Connection};
 
 use crate::guard::guard;
 
-/// The last warning on a connection that nothing has taken yet.
+/// The connection's latest warning, until [`Warnings::take`] returns it.
 #[derive(Clone, Default)]
 pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
 
@@ -25,7 +25,7 @@ impl Warnings {
     }
 }
 
-/// A connection that keeps its warnings; the driver's own would only log them.
+/// Drives a connection and stores its warnings, which the driver would only log.
 pub(super) struct Warned<S, T> {
     connection: Connection<S, T>,
     warnings: Warnings,
@@ -50,6 +50,7 @@ where
             if let AsyncMessage::Notice(notice) = message
                 && notice.parsed_severity() == Some(Severity::Warning)
             {
+                tracing::warn!(warning = notice.message(), "a warning of the database");
                 *guard(&self.warnings.0) = Some(notice.message().to_owned());
             }
         }

@@ -226,7 +226,7 @@ impl Place {
         marked.options(format!(
             "{given} -c {MARK}={mark} \
              -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_SECONDS_MAX}s \
-             -c client_connection_check_interval={GONE_SECONDS_MAX}s"
+             -c client_connection_check_interval={GONE_SECONDS_MAX}s -c client_min_messages=warning"
         ));
         match self.open(&marked).await {
             Ok(opened) => {

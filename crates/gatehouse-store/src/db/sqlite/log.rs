@@ -3,9 +3,9 @@
 //! Until the database is on the disk, and not only in the system's memory, the log is the only good copy of answered
 //! writes. SQLite lets the log begin anew, over its pages, only after a flush of the database that followed the last page
 //! of it. The system reports a page that it could not write to such a flush, once, and then takes the page for written.
-//! So one connection moves all of the log, and the first error ends all writing: there is no second flush that could seem
-//! to go well. The next start then moves all of the log once more, because SQLite keeps in shared memory which pages
-//! are moved.
+//! So one connection moves all of the log, and the first error of the disk ends all writing: there is no second flush that
+//! could seem to go well. The next start then moves all of the log once more: SQLite keeps the number of moved pages in
+//! shared memory, which is gone with the last process that uses the database.
 //!
 //! Most pages are moved while the writer appends others. A read transaction holds the log meanwhile, so that it can't
 //! begin anew before the database was flushed and read back. A log that has become long is moved to its end while the
@@ -23,10 +23,10 @@ use super::session::{Fault, Role, Session, fault};
 use super::{BUSY_TIMEOUT, Location};
 use crate::error::StoreError;
 
-/// How long a long log waits for its readers, while every write waits with it.
+/// Busy timeout of a RESTART checkpoint of a long log. All writes wait meanwhile.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// How long a very long log waits for its readers. Only a longer read, as a backup does it, lets the log grow further.
+/// Busy timeout of a RESTART checkpoint of a very long log. Only a longer read, such as a backup, lets it grow further.
 const MORE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reason to stop where the device holds other bytes than those that were written.
@@ -79,35 +79,50 @@ impl Log {
 
     /// Moves pages while the writer may append others.
     pub(super) fn move_beside_writer(&mut self) -> Result<(), StoreError> {
+        if let Some(why) = self.mover.health().stopped() {
+            return Err(StoreError::Disk(why.as_ref().into()));
+        }
+        if !self.holder.connection().is_autocommit() {
+            // An earlier attempt has failed, and not because of the disk.
+            self.holder.script("ROLLBACK")?;
+        }
         // The read transaction begins with the first read.
         self.holder.script("BEGIN; SELECT COUNT(*) FROM sqlite_schema")?;
         self.checkpoint(Mode::Passive)?;
-        // After an error the transaction stays open, and the log as it is.
+        // After an error of the disk the transaction stays open, and the log as it is.
         self.holder.script("ROLLBACK")
     }
 
-    /// Moves the log to its end, while the writer waits; less where readers stay in the way.
+    /// Whether the disk has failed.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.mover.health().stopped().is_some()
+    }
+
+    /// Moves the log to its end while the writer waits; less where readers stay in the way. A long log also waits for
+    /// readers, so that it can begin anew.
     pub(super) fn move_to_end(&mut self) -> Result<(), StoreError> {
-        let mode = match self.length.patience() {
-            Patience::None => Mode::Passive,
-            Patience::Short => Mode::Restart(PATIENCE),
-            Patience::Long => Mode::Restart(MORE_PATIENCE),
-        };
-        self.length.is_end_tried();
-        self.checkpoint(mode)
+        let patience = self.length.patience();
+        self.length.raise_end();
+        self.move_beside_writer()?;
+        match patience {
+            Patience::None => Ok(()),
+            Patience::Short => self.checkpoint(Mode::Restart(PATIENCE)),
+            Patience::Long => self.checkpoint(Mode::Restart(MORE_PATIENCE)),
+        }
     }
 
     /// Moves the log to its end and cuts it off, while the writer waits. False where a reader stands in the way.
     pub(super) fn truncate(&mut self) -> Result<bool, StoreError> {
+        // The log is the only good copy until the database was read back.
+        self.move_beside_writer()?;
         let connection = self.mover.connection();
         let is_busy = connection.busy_timeout(Duration::ZERO).and_then(|()| {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
             connection.query_row(sql, [], |row| row.get::<_, bool>(0))
         });
         let is_busy = is_busy.map_err(|cause| self.mover.heard(cause))?;
-        self.flush()?;
         if !is_busy {
-            self.length.is_cut_off();
+            self.length.on_truncate();
         }
         Ok(!is_busy)
     }
@@ -117,22 +132,23 @@ impl Log {
             Mode::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
             Mode::Restart(patience) => ("PRAGMA wal_checkpoint(RESTART)", patience),
         };
-        self.length.is_tried();
+        self.length.record_attempt();
         let connection = self.mover.connection();
-        let moved = connection
-            .busy_timeout(patience)
-            .and_then(|()| connection.query_row(sql, [], |row| row.get::<_, i32>(2)));
+        let moved = connection.busy_timeout(patience).and_then(|()| {
+            let counted = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i32>(1)?, row.get(2)?));
+            connection.query_row(sql, [], counted)
+        });
         match moved {
             // Another process is moving it.
-            Ok(..0) => Ok(()),
-            Ok(n_moved) => {
-                self.length.is_moved(n_moved);
+            Ok((_, ..0)) => Ok(()),
+            Ok((n_pages, n_moved)) => {
+                self.length.set_moved(n_moved);
                 self.mover.health().log_moved();
-                self.flush()
+                self.flush(n_moved == n_pages)
             }
             Err(cause) if fault(&cause) == Some(Fault::Full) => {
                 // The log still has everything.
-                self.length.is_stuck();
+                self.length.retry_sooner();
                 self.mover.health().log_stuck(&cause.to_string());
                 Ok(())
             }
@@ -140,11 +156,13 @@ impl Log {
         }
     }
 
-    /// Flushes the database, and reads its new parts back from the device. SQLite flushes only a log that it has moved to
-    /// the end.
-    fn flush(&mut self) -> Result<(), StoreError> {
+    /// Flushes the database, which SQLite itself does only after the log was moved to its end. Then the new parts of the
+    /// database are read back from the device. Before that they may have holes, which later pages fill.
+    fn flush(&mut self, is_whole: bool) -> Result<(), StoreError> {
         let Some(database) = &mut self.database else { return Ok(()) };
-        let is_there = database.flush().and_then(|()| database.is_on_device());
+        let flushed = database.flush();
+        let is_there =
+            flushed.and_then(|()| if is_whole { database.is_on_device() } else { Ok(true) });
         let why = match is_there {
             Ok(true) => return Ok(()),
             Ok(false) => LOST.to_owned(),

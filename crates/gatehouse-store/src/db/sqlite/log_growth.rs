@@ -1,7 +1,7 @@
 //! The log's new parts, read back from the device with the commit that wrote them.
 //!
-//! A file that grows can be lost on a device that is full (`growth`). To let the log grow in larger steps, ahead of the
-//! commits, was tried: creations were slower by a sixth.
+//! A file that grows can be lost on a device that is full (`growth`). Growing the log in larger steps, ahead of
+//! the commits, made creations a sixth slower.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl LogGrowth {
     }
 
     /// Forgets the log, which was cut off.
-    pub(super) fn is_cut_off(&mut self) {
+    pub(super) fn on_truncate(&mut self) {
         self.growth = None;
     }
 }

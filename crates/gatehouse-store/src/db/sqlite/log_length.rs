@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-/// Lengths of the log, in pages, from which on something is done about it.
+/// Log lengths, in pages, that trigger a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// Pages worth moving beside the writer. Most creations change the same few hundred pages again, and each page is moved
@@ -75,42 +75,43 @@ impl LogLength {
         self.n_commits.load(Ordering::Relaxed)
     }
 
-    /// Takes the length that SQLite reports after a commit.
-    pub(super) fn is_committed(&self, n_pages: i32) {
+    /// Stores the length that SQLite reports after a commit.
+    pub(super) fn on_commit(&self, n_pages: i32) {
         if n_pages <= self.n_pages.swap(n_pages, Ordering::Relaxed) {
             // The log has begun anew, because all of it was moved.
-            self.is_empty();
+            self.reset();
         }
         self.n_commits.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn is_tried(&self) {
+    /// Records an attempt to move the log at its present length.
+    pub(super) fn record_attempt(&self) {
         self.n_tried.store(self.n_pages(), Ordering::Relaxed);
     }
 
-    pub(super) fn is_moved(&self, n_moved: i32) {
+    pub(super) fn set_moved(&self, n_moved: i32) {
         self.n_moved.store(n_moved, Ordering::Relaxed);
     }
 
     /// Has the log moved again after some more of it: there was no room.
-    pub(super) fn is_stuck(&self) {
+    pub(super) fn retry_sooner(&self) {
         self.n_tried.store(self.n_pages() - self.pace.worth_moving / 2, Ordering::Relaxed);
     }
 
     /// Sets the length for the next attempt to move the log to its end, should this one fail.
-    pub(super) fn is_end_tried(&self) {
+    pub(super) fn raise_end(&self) {
         let Pace { long, very_long, .. } = self.pace;
         let n_pages = self.n_pages();
         let more = if n_pages < very_long { long } else { very_long };
         self.n_end.store(n_pages.saturating_add(more), Ordering::Relaxed);
     }
 
-    pub(super) fn is_cut_off(&self) {
+    pub(super) fn on_truncate(&self) {
         self.n_pages.store(0, Ordering::Relaxed);
-        self.is_empty();
+        self.reset();
     }
 
-    fn is_empty(&self) {
+    fn reset(&self) {
         self.n_moved.store(0, Ordering::Relaxed);
         self.n_tried.store(0, Ordering::Relaxed);
         self.n_end.store(self.pace.long, Ordering::Relaxed);
@@ -118,13 +119,18 @@ impl LogLength {
 
     /// Whether enough has been written since the log was last moved, or tried to.
     pub(super) fn is_worth_moving(&self) -> bool {
-        let n_moved = self.n_moved.load(Ordering::Relaxed);
-        let n_tried = self.n_tried.load(Ordering::Relaxed);
-        self.n_pages() - n_moved.max(n_tried) >= self.pace.worth_moving
+        let n_done = self.of_this_log(&self.n_moved).max(self.of_this_log(&self.n_tried));
+        self.n_pages() - n_done >= self.pace.worth_moving
     }
 
     pub(super) fn is_worth_moving_at_rest(&self) -> bool {
-        self.n_pages() - self.n_moved.load(Ordering::Relaxed) >= self.pace.at_rest
+        self.n_pages() - self.of_this_log(&self.n_moved) >= self.pace.at_rest
+    }
+
+    /// A count of pages; 0 where it is one of the log before it began anew, which the mover has stored too late.
+    fn of_this_log(&self, count: &AtomicI32) -> i32 {
+        let count = count.load(Ordering::Relaxed);
+        if count <= self.n_pages() { count } else { 0 }
     }
 
     /// Whether the log should be moved to its end, though the writer waits meanwhile.

@@ -1,10 +1,10 @@
 //! The thread that moves the log beside the writer.
 //!
-//! The writer asks for it after a commit, and goes on. Where the log has become long, the mover leaves its last pages to
-//! the writer, which moves them between two transactions.
+//! After a commit the writer requests a checkpoint and doesn't wait for it. Where the log has become long, the mover leaves
+//! its last pages to the writer, which moves them between two transactions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
@@ -24,7 +24,7 @@ pub(super) struct Mover {
 struct Thread {
     asks: SyncSender<()>,
     handle: JoinHandle<()>,
-    /// Whether the writer is to move the rest.
+    /// Set when the writer must finish the checkpoint.
     is_end_due: Arc<AtomicBool>,
 }
 
@@ -34,7 +34,7 @@ impl Mover {
         Self { log: Arc::new(Mutex::new(log)), length, thread: None }
     }
 
-    /// Starts a thread that moves the log. It ends when moving fails, after a call of `failed`.
+    /// Starts a thread that moves the log. When the disk fails, the thread calls `failed` and ends.
     pub(super) fn start(
         log: Log,
         length: Arc<LogLength>,
@@ -64,17 +64,20 @@ impl Mover {
                 guard(&self.log).move_to_end()
             }
             _ if !self.length.is_worth_moving() => Ok(()),
-            Some(thread) => {
+            Some(thread) => match thread.asks.try_send(()) {
                 // Full: the thread has been asked already.
-                let _ = thread.asks.try_send(());
-                Ok(())
-            }
-            None => {
-                let mut log = guard(&self.log);
-                log.move_beside_writer()?;
-                if self.length.is_end_due() { log.move_to_end() } else { Ok(()) }
-            }
+                Ok(()) | Err(TrySendError::Full(())) => Ok(()),
+                Err(TrySendError::Disconnected(())) => self.move_here(),
+            },
+            None => self.move_here(),
         }
+    }
+
+    /// Moves the log on the writer's own thread.
+    fn move_here(&self) -> Result<(), StoreError> {
+        let mut log = guard(&self.log);
+        log.move_beside_writer()?;
+        if self.length.is_end_due() { log.move_to_end() } else { Ok(()) }
     }
 
     /// Moves the log if it holds more than a little. Called by the writer when there is nothing to write.
@@ -107,7 +110,14 @@ fn move_when_asked(
     is_end_due: &AtomicBool,
 ) -> Result<(), StoreError> {
     while asked.recv().is_ok() {
-        guard(log).move_beside_writer()?;
+        let mut log = guard(log);
+        match log.move_beside_writer() {
+            Ok(()) => {}
+            Err(cause) if log.is_stopped() => return Err(cause),
+            // The next request tries again.
+            Err(cause) => tracing::warn!(%cause, "the write-ahead log could not be moved"),
+        }
+        drop(log);
         if length.is_end_due() {
             // The writer is next, and would wait for another round of this thread.
             let _ = asked.try_recv();

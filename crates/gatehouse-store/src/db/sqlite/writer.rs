@@ -75,9 +75,8 @@ pub(super) struct Writer {
     pub(super) health: Arc<Health>,
     pub(super) duty: Duty,
     pub(super) log_length: Arc<LogLength>,
-    /// The server's; `None` for a command.
-    pub(super) mover: Option<Mover>,
-    /// The server's; `None` for a command, and on a test's disk.
+    pub(super) mover: Mover,
+    /// New parts of a server's log; `None` for a command, and on a test's disk.
     pub(super) log_growth: Option<LogGrowth>,
     pub(super) database: PathBuf,
     pub(super) meter: Arc<StoreMeter>,
@@ -96,8 +95,7 @@ impl Writer {
             match order {
                 Order::Write(_, first) => put_off = self.write(first, &mut queue),
                 Order::MoveLog(answer) => {
-                    let moved = self.mover.as_ref().map_or(Ok(()), Mover::move_at_rest);
-                    let _ = answer.send(moved);
+                    let _ = answer.send(self.mover.move_at_rest());
                 }
                 Order::TruncateLog(answer) => {
                     let _ = answer.send(self.truncate_log());
@@ -147,11 +145,9 @@ impl Writer {
             // Full: it has been told already.
             let _ = self.rest.try_send(());
         }
-        if committed.is_ok()
-            && let Some(mover) = &self.mover
-        {
+        if self.duty == Duty::Keeper && committed.is_ok() {
             // What is wrong with the disk, its health knows.
-            let _ = mover.tend();
+            let _ = self.mover.tend();
         }
         put_off
     }
@@ -171,19 +167,18 @@ impl Writer {
 
     /// Moves the log and cuts it off; false where a reader stands in the way.
     fn truncate_log(&mut self) -> Result<bool, StoreError> {
-        let Some(mover) = &self.mover else { return Ok(false) };
-        let is_cut_off = mover.truncate()?;
+        let is_cut_off = self.mover.truncate()?;
         if is_cut_off && let Some(log) = &mut self.log_growth {
-            log.is_cut_off();
+            log.on_truncate();
         }
         Ok(is_cut_off)
     }
 
     fn rest(&mut self) {
         let session = guard(&self.link);
-        if let Some(mover) = &self.mover {
+        if self.duty == Duty::Keeper {
             // What is wrong with the disk, its health knows.
-            let _ = mover.move_at_rest();
+            let _ = self.mover.move_at_rest();
             if session.health().trouble().is_some() {
                 // Once more, after a while.
                 let _ = self.rest.try_send(());
@@ -221,9 +216,7 @@ impl Writer {
         if self.duty == Duty::Guest {
             return;
         }
-        if let Some(mover) = &mut self.mover {
-            mover.end();
-        }
+        self.mover.end();
         let truncated = self.truncate_log();
         if let Some(why) = self.health.stopped() {
             let (_, nobody) = mpsc::channel(1);
