@@ -77,7 +77,7 @@ pub enum BadEstate {
 }
 
 fn listed(faults: &[Fault]) -> String {
-    faults.iter().map(|fault| format!("\n  {} {}", fault.name, fault.reason)).collect()
+    faults.iter().map(|fault| format!("\n  {fault}")).collect()
 }
 
 impl Estate {

@@ -12,7 +12,7 @@ pub use json::Json;
 pub(crate) use json::Keep;
 pub(crate) use long_list::LongList;
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use gatehouse_core::Timestamp;
@@ -33,10 +33,17 @@ pub struct Fault {
     pub reason: String,
 }
 
+impl Display for Fault {
+    /// A sentence with the field as its subject; `""` for a field whose name is empty.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.name.is_empty() { "\"\"" } else { &self.name };
+        write!(f, "{name} {}", self.reason)
+    }
+}
+
 /// All faults in one line.
 pub fn told(faults: &[Fault]) -> String {
-    let lines: Vec<String> =
-        faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
+    let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
     lines.join("; ")
 }
 
@@ -194,9 +201,7 @@ impl<'f> Reader<'f> {
     /// Ends reading: whatever is left is unknown, or there twice.
     pub fn finish(self) {
         for (name, _) in &self.fields {
-            // An empty name would leave a sentence without a subject.
-            let shown = if name.is_empty() { "\"\"".to_owned() } else { shortened(name) };
-            let path = self.path_of(&shown);
+            let path = self.path_of(&shortened(name));
             if self.known.iter().chain(&self.forbidden).any(|known| known == name) {
                 self.faults.add(path, "is there more than once");
             } else {
