@@ -100,7 +100,7 @@ fn kinds(stage: &Stage) -> Vec<Kind> {
         },
         Kind {
             name: "creations with a chosen password",
-            requests: vec![post(json!({"contractId": contract, "password": "chosen by somebody"}))],
+            requests: vec![post(json!({"contractId": contract, "password": "a chosen password"}))],
             status: 201,
         },
     ]

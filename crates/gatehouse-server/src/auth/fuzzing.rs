@@ -59,7 +59,7 @@ pub(crate) fn claims(bytes: &[u8]) {
             assert!(caller.rights.scopes.is_empty() || claims.contains_key("scope"));
         }
         Err(Unknown::OtherIssuer) => assert_ne!(text("iss"), Some(ISSUER)),
-        // A token with a date that is none, or a subject that is no text, is refused whoever issued it.
+        // Before it looks at the issuer, the server refuses a malformed date or subject.
         Err(Unknown::NotTrusted) => {
             let is_date = |name: &&str| claims.get(*name).is_none_or(Value::is_number);
             let has_subject = claims.get("sub").is_none_or(Value::is_string);

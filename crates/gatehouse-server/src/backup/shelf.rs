@@ -79,7 +79,7 @@ impl Shelf {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             match time_of(&name) {
                 Some(time) if path.join(DATABASE_FILE).is_file() => whole.push(Kept { time, path }),
-                // Whatever else has such a name is not ours to touch: a backup that somebody has packed, say.
+                // A directory with neither file stays: an operator may have compressed the backup in it.
                 Some(_) if path.join(UNFINISHED_FILE).exists() => unfinished.push(path),
                 _ => {}
             }

@@ -83,7 +83,7 @@ impl Checks {
         }
     }
 
-    /// Makes one check, and says what came of it; `None` where there was none.
+    /// Runs one full check and returns its outcome for the metric; `None` if the check did not finish.
     async fn check_one(&self, app: &App, stopping: &CancellationToken) -> Option<&'static str> {
         let began = Instant::now();
         let outcome = app.store.check_fully(stopping).await;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use device::{FailingDevice, SmallDisk};
 use gatehouse_testing::{execute, record};
 use outcomes::{DISK_FAILED, Outcomes, create, create_until_it_ends, must_hold};
-use process::{Place, said};
+use process::{Place, Server, said};
 use reqwest::Method;
 
 /// Rounds of each test of a failing device. Each round fails the device at another moment.
@@ -124,6 +124,26 @@ async fn a_kill_beside_a_failing_device_loses_nothing() {
     record("embedded store on ext4: `kill -9` while the device fails", N_ROUNDS, &held);
 }
 
+/// Creates accesses, named `prefix` and a number, until a response has a status that `ends` accepts. Panics after two
+/// minutes.
+async fn create_until(
+    server: &Server,
+    outcomes: &mut Outcomes,
+    prefix: &str,
+    ends: impl Fn(u16) -> bool,
+) {
+    let began = Instant::now();
+    for n in 0.. {
+        let username = format!("{prefix}-{n}");
+        let (status, body) = create(server, &username).await;
+        outcomes.add(username, status, &body);
+        if ends(status) {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "the last response: {status} {body}");
+    }
+}
+
 #[tokio::test]
 async fn a_full_disk_of_postgres_is_refused_and_heals() {
     let place = Place::postgres("full_disk_of_postgres").await;
@@ -140,14 +160,7 @@ async fn a_full_disk_of_postgres_is_refused_and_heals() {
     let mut outcomes = Outcomes::default();
     assert_eq!(create(&server, "before").await.0, 201);
     disk.fill();
-    for n in 0.. {
-        let username = format!("full{n}");
-        let (status, body) = create(&server, &username).await;
-        outcomes.add(username, status, &body);
-        if status != 201 {
-            break;
-        }
-    }
+    create_until(&server, &mut outcomes, "full", |status| status != 201).await;
     assert_eq!((outcomes.refused.len(), outcomes.unknown.len()), (1, 0));
     disk.make_room();
     assert_eq!(create(&server, "after").await.0, 201, "it heals by itself");
@@ -181,27 +194,13 @@ async fn a_commit_that_no_standby_confirms_is_unknown() {
         let server = place.serve();
         let mut outcomes = Outcomes::default();
         await_standby(&url, "behind").await;
-        // PostgreSQL takes the setting up a moment later. A commit that waits is slow, so few of them are enough.
-        let began = Instant::now();
-        for n in 0.. {
-            assert!(began.elapsed() < Duration::from_secs(120), "no commit is of unknown outcome");
-            let username = format!("s{nth}-{n}");
-            let (status, body) = create(&server, &username).await;
-            outcomes.add(username, status, &body);
-            if status != 201 {
-                break;
-            }
-        }
+        // PostgreSQL applies the setting a moment later.
+        let waits = format!("waits{nth}");
+        create_until(&server, &mut outcomes, &waits, |status| status != 201).await;
         assert_eq!((outcomes.refused.len(), outcomes.unknown.len()), (0, 1));
         await_standby(&url, "").await;
-        for n in 0.. {
-            let username = format!("after{nth}-{n}");
-            let (status, body) = create(&server, &username).await;
-            outcomes.add(username, status, &body);
-            if status == 201 {
-                break;
-            }
-        }
+        let after = format!("after{nth}");
+        create_until(&server, &mut outcomes, &after, |status| status == 201).await;
         // A commit that no standby confirms stands on its own server, once.
         outcomes.created.append(&mut outcomes.unknown);
         must_hold(&place, &server, &outcomes).await;

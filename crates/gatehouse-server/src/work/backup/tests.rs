@@ -96,7 +96,7 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
     backups.step(&app, &CancellationToken::new(), &mut None).await;
     let left = ["20261117T070000Z", "20261117T080000Z", "20261117T093000Z", "my-own"];
     assert_eq!(names(dir.path()), left);
-    assert!(shelf.join("20261117T080000Z/gatehouse.db.zst").is_file(), "somebody has packed it");
+    assert!(shelf.join("20261117T080000Z/gatehouse.db.zst").is_file(), "a compressed backup stays");
     assert!(shelf.join("20261117T093000Z/gatehouse.db").is_file());
 }
 
