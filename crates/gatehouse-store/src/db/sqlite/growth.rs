@@ -21,6 +21,16 @@ const LOOKS: usize = 5;
 /// As much as is compared at a time.
 const CHUNK: usize = 256 * 1024;
 
+/// The device that the database's file is on.
+pub(super) trait Device: Send {
+    /// Flushes the file's data.
+    fn flush(&self) -> io::Result<()>;
+
+    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
+    /// nothing may be writing it.
+    fn is_on_device(&mut self) -> io::Result<bool>;
+}
+
 /// A file that grows.
 pub(super) struct Growth {
     /// The file through the page cache. Kept open: to close a database's file would let go of every lock that SQLite has on it.
@@ -46,17 +56,6 @@ impl Growth {
         Ok(Self { n_bytes: 0, ..Self::of(path)? })
     }
 
-    /// Flushes the file's data.
-    pub(super) fn flush(&self) -> io::Result<()> {
-        self.seen.sync_data()
-    }
-
-    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
-    /// nobody may be writing it.
-    pub(super) fn is_on_device(&mut self) -> io::Result<bool> {
-        self.is_on_device_up_to(u64::MAX)
-    }
-
     /// Whether the new part up to this length is on the device: another process may be writing behind it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
         let there = self.seen.metadata()?.len();
@@ -78,6 +77,16 @@ impl Growth {
             Some(Err(cause)) => return Err(cause),
         }
         Ok(true)
+    }
+}
+
+impl Device for Growth {
+    fn flush(&self) -> io::Result<()> {
+        self.seen.sync_data()
+    }
+
+    fn is_on_device(&mut self) -> io::Result<bool> {
+        self.is_on_device_up_to(u64::MAX)
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
-use super::growth::Growth;
+use super::growth::{Device, Growth};
 use super::health::Health;
 use super::log_length::{LogLength, Patience};
 use super::session::{Fault, Role, Session, fault};
@@ -49,7 +49,7 @@ pub(super) struct Log {
     /// Reads while pages are moved beside the writer.
     holder: Session,
     /// The database's file, of which new parts are read back from the device; `None` on a test's disk.
-    database: Option<Growth>,
+    database: Option<Box<dyn Device>>,
 }
 
 impl Log {
@@ -67,10 +67,10 @@ impl Log {
         };
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (mover, holder) = (connect(OpenFlags::default())?, connect(read_only)?);
-        let database = match place.vfs {
+        let database: Option<Box<dyn Device>> = match place.vfs {
             None => {
                 let growth = Growth::of(&place.path);
-                Some(growth.map_err(|cause| StoreError::Unavailable(cause.into()))?)
+                Some(Box::new(growth.map_err(|cause| StoreError::Unavailable(cause.into()))?))
             }
             Some(_) => None,
         };
@@ -170,5 +170,116 @@ impl Log {
         };
         self.mover.health().stop(&why);
         Err(StoreError::Disk(why.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs::File;
+    use std::io;
+    use std::os::unix::fs::FileExt;
+    use std::path::Path;
+    use std::sync::Mutex;
+
+    use rusqlite::Connection;
+
+    use super::super::log_length::Pace;
+    use crate::guard::guard;
+
+    /// A device that notes how it is used, and may lose what it took.
+    struct Noting {
+        calls: Arc<Mutex<Vec<&'static str>>>,
+        losing: Option<Losing>,
+    }
+
+    /// Loses the database's second half while a writer commits.
+    struct Losing {
+        database: File,
+        writer: Connection,
+    }
+
+    impl Device for Noting {
+        fn flush(&self) -> io::Result<()> {
+            guard(&self.calls).push("flush");
+            Ok(())
+        }
+
+        fn is_on_device(&mut self) -> io::Result<bool> {
+            guard(&self.calls).push("read back");
+            let Some(Losing { database, writer }) = &self.losing else { return Ok(true) };
+            insert(writer, 1);
+            let n_bytes = database.metadata()?.len();
+            let half = n_bytes / 2;
+            database.write_all_at(&vec![0; usize::try_from(n_bytes - half).unwrap()], half)?;
+            Ok(false)
+        }
+    }
+
+    fn location(dir: &Path) -> Location {
+        Location { path: dir.join("test.db"), vfs: None, pace: Pace::FOR_TESTS }
+    }
+
+    /// A connection that writes, to a database with a table.
+    fn writer(location: &Location) -> Connection {
+        let writer = location.connect(OpenFlags::default()).unwrap();
+        let set_up = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+            CREATE TABLE IF NOT EXISTS device (text TEXT)";
+        writer.execute_batch(set_up).unwrap();
+        writer
+    }
+
+    fn insert(writer: &Connection, n_rows: usize) {
+        for _ in 0..n_rows {
+            writer.execute("INSERT INTO device VALUES (hex(randomblob(1500)))", []).unwrap();
+        }
+    }
+
+    fn open_log(
+        location: &Location,
+        losing: Option<Losing>,
+    ) -> (Log, Arc<Mutex<Vec<&'static str>>>) {
+        let length = Arc::new(LogLength::new(location.pace));
+        let mut log = Log::open(location, &length, &Arc::new(Health::new())).unwrap();
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        log.database = Some(Box::new(Noting { calls: Arc::clone(&calls), losing }));
+        (log, calls)
+    }
+
+    #[test]
+    fn what_the_device_loses_is_still_in_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let location = location(dir.path());
+        let writer = writer(&location);
+        insert(&writer, 50);
+        let database = File::options().write(true).open(&location.path).unwrap();
+        let (mut log, calls) = open_log(&location, Some(Losing { database, writer }));
+        assert!(matches!(log.move_beside_writer(), Err(StoreError::Disk(_))));
+        assert_eq!(*guard(&calls), ["flush", "read back"]);
+        assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))), "the log was moved again");
+        drop(log);
+        let next = location.connect(OpenFlags::default()).unwrap();
+        let text = |sql: &str| next.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(text("PRAGMA integrity_check"), "ok");
+        assert_eq!(text("SELECT CAST(COUNT(*) AS TEXT) FROM device"), "51");
+    }
+
+    #[test]
+    fn the_database_is_read_back_when_it_has_the_whole_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let location = location(dir.path());
+        let writer = writer(&location);
+        insert(&writer, 10);
+        let (mut log, calls) = open_log(&location, None);
+        let reader = location.connect(OpenFlags::default()).unwrap();
+        reader.execute_batch("BEGIN; SELECT COUNT(*) FROM device").unwrap();
+        insert(&writer, 10);
+        // The reader needs the database without the last pages.
+        log.move_beside_writer().unwrap();
+        assert_eq!(*guard(&calls), ["flush"]);
+        reader.execute_batch("COMMIT").unwrap();
+        log.move_beside_writer().unwrap();
+        assert_eq!(*guard(&calls), ["flush", "flush", "read back"]);
     }
 }
