@@ -1,7 +1,7 @@
 //! A filled store is one that the product could have made: the product's own audit says so, on both
 //! databases, in the schema that the product makes.
 
-use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant};
+use gatehouse_core::{BillingModel, Contract, Tenant};
 use gatehouse_store::{Clock, Store};
 
 use super::*;
@@ -10,21 +10,11 @@ const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 
 /// What the server's estate makes before a store is filled.
 async fn set_up(store: &Store) {
-    let name = TENANT.parse().unwrap();
-    let time_zone = "UTC".parse().unwrap();
-    let tenant = Tenant { name, time_zone, requests_per_second: None, page_number_max: None };
+    let tenant = Tenant::new(TENANT.parse().unwrap(), "UTC".parse().unwrap());
     store.put_tenant(&tenant).await.unwrap();
     for (n, id) in CONTRACTS.iter().enumerate() {
-        let contract = Contract {
-            id: id.parse().unwrap(),
-            offering_id: OFFERINGS[offering_of(n)].parse().unwrap(),
-            billing_model: BillingModel::PayPerUse,
-            status: ContractStatus::Active,
-            start: None,
-            end: None,
-            validity: None,
-            n_accesses_max: None,
-        };
+        let offering_id = OFFERINGS[offering_of(n)].parse().unwrap();
+        let contract = Contract::active(id.parse().unwrap(), offering_id, BillingModel::PayPerUse);
         store.put_contract(&tenant.name, &contract).await.unwrap().unwrap();
     }
 }

@@ -83,6 +83,22 @@ pub struct Contract {
     pub n_accesses_max: Option<u64>,
 }
 
+impl Contract {
+    /// An active contract without dates and without a limit on its accesses.
+    pub fn active(id: ContractId, offering_id: OfferingId, billing_model: BillingModel) -> Self {
+        Self {
+            id,
+            offering_id,
+            billing_model,
+            status: ContractStatus::Active,
+            start: None,
+            end: None,
+            validity: None,
+            n_accesses_max: None,
+        }
+    }
+}
+
 /// Longest validity, in years: beyond it dates stop meaning anything.
 pub const VALIDITY_YEARS_MAX: i64 = 1000;
 

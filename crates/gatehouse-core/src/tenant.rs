@@ -20,6 +20,13 @@ pub struct Tenant {
     pub page_number_max: Option<u64>,
 }
 
+impl Tenant {
+    /// A tenant with the server's own limits.
+    pub fn new(name: TenantName, time_zone: ZoneName) -> Self {
+        Self { name, time_zone, requests_per_second: None, page_number_max: None }
+    }
+}
+
 /// Most that a limit on requests can be set to; who wants more wants none.
 pub const REQUESTS_PER_SECOND_MAX: u64 = 1_000_000;
 

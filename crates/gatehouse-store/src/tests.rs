@@ -101,16 +101,7 @@ fn acme() -> TenantName {
 }
 
 fn contract(id: &str, offering: &str) -> Contract {
-    Contract {
-        id: id.parse().unwrap(),
-        offering_id: offering.parse().unwrap(),
-        billing_model: BillingModel::PayPerUse,
-        status: ContractStatus::Active,
-        start: None,
-        end: None,
-        validity: None,
-        n_accesses_max: None,
-    }
+    Contract::active(id.parse().unwrap(), offering.parse().unwrap(), BillingModel::PayPerUse)
 }
 
 fn new(contract: &str, username: &str) -> NewAccess {
@@ -138,11 +129,5 @@ async fn set_up(store: &Store) {
 }
 
 fn tenant(name: &str) -> Tenant {
-    let time_zone = "Europe/Berlin".parse().unwrap();
-    Tenant {
-        name: name.parse().unwrap(),
-        time_zone,
-        requests_per_second: None,
-        page_number_max: None,
-    }
+    Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
 }

@@ -17,14 +17,8 @@ fn after(instant: Timestamp, milliseconds: i64) -> Timestamp {
 
 fn contract(billing_model: BillingModel) -> Contract {
     Contract {
-        id: "c".parse().unwrap(),
-        offering_id: "o".parse().unwrap(),
-        billing_model,
-        status: ContractStatus::Active,
-        start: None,
-        end: None,
         validity: (billing_model == BillingModel::Prepaid).then(|| "P30D".parse().unwrap()),
-        n_accesses_max: None,
+        ..Contract::active("c".parse().unwrap(), "o".parse().unwrap(), billing_model)
     }
 }
 

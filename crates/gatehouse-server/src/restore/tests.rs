@@ -11,13 +11,7 @@ async fn estate(dir: &Path, tenant: &str) -> Config {
     let config = Config { data_dir: dir.to_owned(), ..Config::default() };
     let (store, _lock) = open_store(&config, Clock::machine(), false).await.unwrap();
     keys::open(&config, &store, None).await.unwrap();
-    let time_zone = "UTC".parse().unwrap();
-    let tenant = Tenant {
-        name: tenant.parse().unwrap(),
-        time_zone,
-        requests_per_second: None,
-        page_number_max: None,
-    };
+    let tenant = Tenant::new(tenant.parse().unwrap(), "UTC".parse().unwrap());
     store.put_tenant(&tenant).await.unwrap();
     store.close().await;
     config

@@ -221,18 +221,4 @@ impl Network for Direct {
     fn send(&self, _: SentCall) -> BoxFuture<'_, Fate> {
         Box::pin(async { Fate::Answered })
     }
-
-    fn committed(&self, _: &Connection) {}
-
-    fn receive(&self, _: SentCall) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-
-    fn elapsed(&self, by_clock: Duration) -> Duration {
-        by_clock
-    }
-
-    fn company(&self) -> Company {
-        Company::None
-    }
 }

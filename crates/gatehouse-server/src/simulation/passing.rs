@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant, TenantName};
+use gatehouse_core::{Tenant, TenantName};
 use gatehouse_testing::Dice;
 use gatehouse_testing::history::Replicas;
 use tokio::time::{Instant, sleep};
 
 use super::fleet::Fleet;
+use super::quota::contract;
 use super::world::World;
 use crate::app::batch::{BatchChange, BatchedChange, NamedAccess, NewBatch, NewItems};
 use crate::app::{App, Error};
@@ -48,12 +49,7 @@ async fn ask(app: &App, dice: &mut Dice) -> Result<(), Error> {
     match dice.roll(5) {
         0 => app.delete_tenant(&name).await,
         1 => {
-            let tenant = Tenant {
-                name: name.clone(),
-                time_zone: "Europe/Berlin".parse().unwrap(),
-                requests_per_second: None,
-                page_number_max: None,
-            };
+            let tenant = Tenant::new(name.clone(), "Europe/Berlin".parse().unwrap());
             app.put_tenant(&tenant).await.map(drop)
         }
         // Without a contract it is rejected, so that the tenant stays one without accesses for a while.
@@ -67,18 +63,6 @@ async fn ask(app: &App, dice: &mut Dice) -> Result<(), Error> {
             let change = BatchChange { ids: vec![named], what: BatchedChange::Terminate };
             app.accept_change(&name, change, None, "simulated").await.map(drop)
         }
-        _ => {
-            let contract = Contract {
-                id: "payg".parse().unwrap(),
-                offering_id: "po".parse().unwrap(),
-                billing_model: BillingModel::PayPerUse,
-                status: ContractStatus::Active,
-                start: None,
-                end: None,
-                validity: None,
-                n_accesses_max: None,
-            };
-            app.put_contract(&name, &contract).await.map(drop)
-        }
+        _ => app.put_contract(&name, &contract("payg")).await.map(drop),
     }
 }

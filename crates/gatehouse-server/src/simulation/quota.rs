@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::lifecycle::Target;
-use gatehouse_core::{
-    Access, AccessId, BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp,
-};
+use gatehouse_core::{Access, AccessId, BillingModel, Contract, Tenant, TenantName, Timestamp};
 use gatehouse_store::Store;
 use gatehouse_testing::Dice;
 use gatehouse_testing::history::{Replicas, TENANTS};
@@ -33,35 +31,27 @@ pub(super) const N_ACCESSES_MAX: u64 = 8;
 const ENDING: &str = "ending";
 const PREPAID: &str = "prepaid";
 
+/// An active contract that is paid by use.
+pub(super) fn contract(id: &str) -> Contract {
+    Contract::active(id.parse().unwrap(), "po".parse().unwrap(), BillingModel::PayPerUse)
+}
+
 /// Makes all tenants with their contracts.
 pub(super) async fn found(store: &Store, world: &World) {
-    let contract = |id: &str| Contract {
-        id: id.parse().unwrap(),
-        offering_id: "po".parse().unwrap(),
-        billing_model: BillingModel::PayPerUse,
-        status: ContractStatus::Active,
-        start: None,
-        end: None,
-        validity: None,
-        n_accesses_max: None,
-    };
     let few = Contract { n_accesses_max: Some(N_ACCESSES_MAX), ..contract(QUOTA_CONTRACT) };
     let end = some_end(world);
     let ending = Contract { end: Some(end), ..contract(ENDING) };
     let prepaid = Contract {
         billing_model: BillingModel::Prepaid,
         validity: "PT7S".parse().ok(),
-        n_accesses_max: None,
         ..contract(PREPAID)
     };
     let payg = TENANTS.map(|tenant| (tenant, vec![contract("payg")]));
     let others = [(QUOTA_TENANT, vec![few, ending, prepaid]), (LIMITED, Vec::new())];
     for (name, contracts) in payg.into_iter().chain(others) {
         let tenant = Tenant {
-            name: name.parse().unwrap(),
-            time_zone: "Europe/Berlin".parse().unwrap(),
             requests_per_second: (name == LIMITED).then_some(REQUESTS_PER_SECOND),
-            page_number_max: None,
+            ..Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
         };
         store.put_tenant(&tenant).await.unwrap();
         for contract in contracts {

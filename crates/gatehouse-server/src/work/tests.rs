@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use gatehouse_connectors::Platforms;
-use gatehouse_core::{BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp};
+use gatehouse_core::{BillingModel, Contract, Tenant, TenantName, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
 use gatehouse_vault::{Asker, MasterKey, Vault};
@@ -34,16 +34,7 @@ pub(super) fn acme() -> TenantName {
 }
 
 fn by_use() -> Contract {
-    Contract {
-        id: "payg".parse().unwrap(),
-        offering_id: "po".parse().unwrap(),
-        billing_model: BillingModel::PayPerUse,
-        status: ContractStatus::Active,
-        start: None,
-        end: None,
-        validity: None,
-        n_accesses_max: None,
-    }
+    Contract::active("payg".parse().unwrap(), "po".parse().unwrap(), BillingModel::PayPerUse)
 }
 
 /// The service on each store, with a tenant in Berlin and a contract without an end.
@@ -63,9 +54,7 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         let platforms = Arc::new(Platforms::new(options).unwrap());
         let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();
-        let tenant =
-            Tenant { name: acme(), time_zone, requests_per_second: None, page_number_max: None };
-        app.put_tenant(&tenant).await.unwrap();
+        app.put_tenant(&Tenant::new(acme(), time_zone)).await.unwrap();
         app.put_contract(&acme(), &by_use()).await.unwrap();
         apps.push((kind, app, dir));
     }

@@ -42,22 +42,28 @@ pub enum Fate {
     LostUndone,
 }
 
-/// The simulated connection between one server and the database.
+/// The simulated connection between one server and the database. Answers arrive at once unless it says otherwise.
 pub trait Network: Send + Sync {
     /// Waits until a call arrives, and decides its fate. The calls of a dead server never arrive.
     fn send(&self, call: SentCall) -> BoxFuture<'_, Fate>;
 
     /// Called right after each commit of this server, before anything else happens.
-    fn committed(&self, connection: &Connection);
+    fn committed(&self, _: &Connection) {}
 
     /// Waits until the answer is back at the server.
-    fn receive(&self, call: SentCall) -> BoxFuture<'_, ()>;
+    fn receive(&self, _: SentCall) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 
     /// The time that a stretch is said to have taken so far, instead of the time by the clock.
-    fn elapsed(&self, by_clock: Duration) -> Duration;
+    fn elapsed(&self, by_clock: Duration) -> Duration {
+        by_clock
+    }
 
     /// Callers that are said to be blocked behind a transaction.
-    fn company(&self) -> Company;
+    fn company(&self) -> Company {
+        Company::None
+    }
 }
 
 /// A database that lasts as long as somebody holds it. Cheap to clone.

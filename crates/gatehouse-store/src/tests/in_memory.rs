@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::TaskId;
@@ -10,9 +9,7 @@ use gatehouse_core::task::Work;
 use rusqlite::Connection;
 
 use super::*;
-use crate::{
-    Company, Fate, InMemoryDatabase, Network, NewTask, NotAccepted, Put, SentCall, StoreError,
-};
+use crate::{Fate, InMemoryDatabase, Network, NewTask, NotAccepted, Put, SentCall, StoreError};
 
 /// Answers every call, unless other fates were laid out before; counts commits.
 #[derive(Default)]
@@ -40,34 +37,12 @@ impl Network for Fates {
     fn committed(&self, _: &Connection) {
         self.n_commits.fetch_add(1, Ordering::SeqCst);
     }
-
-    fn receive(&self, _: SentCall) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-
-    fn elapsed(&self, by_clock: Duration) -> Duration {
-        by_clock
-    }
-
-    fn company(&self) -> Company {
-        Company::None
-    }
 }
 
 async fn open(database: &InMemoryDatabase) -> (Store, Arc<Fates>) {
     let (fates, clock) = (Arc::new(Fates::default()), Clock::by_hand(day(0)));
     let store = Store::open_in_memory(database, Arc::clone(&fates) as _, clock).await.unwrap();
     (store, fates)
-}
-
-fn tenant(name: &str) -> Tenant {
-    let time_zone = "UTC".parse().unwrap();
-    Tenant {
-        name: name.parse().unwrap(),
-        time_zone,
-        requests_per_second: None,
-        page_number_max: None,
-    }
 }
 
 #[tokio::test]

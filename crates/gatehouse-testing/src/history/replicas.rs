@@ -8,13 +8,28 @@ use super::call::{Answer, Request};
 use crate::Dice;
 
 /// For how long a client asks again for something that it must have: longer than all that is broken stays so.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A client comes again at the latest after this, whatever `Retry-After` says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Between two looks at something that takes time.
 pub const PAUSE: Duration = Duration::from_millis(50);
+
+/// The patience of a client, from when it asked first.
+struct Patience(Instant);
+
+impl Patience {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Waits before the client asks again; panics where it has asked for too long.
+    async fn pause(&self, pause: Duration, reason: &str) {
+        assert!(self.0.elapsed() < LONGEST, "{reason}, for {LONGEST:?}");
+        tokio::time::sleep(pause).await;
+    }
+}
 
 /// Some replicas over one database, and a record of what is asked of them.
 pub trait Replicas: Send + Sync + 'static {
@@ -33,14 +48,13 @@ pub trait Replicas: Send + Sync + 'static {
     /// One that runs. Where none does, there will be one soon.
     fn anyone(&self, dice: &mut Dice) -> impl Future<Output = usize> + Send {
         async {
-            let began = Instant::now();
+            let patience = Patience::new();
             loop {
                 let running = self.running();
                 if !running.is_empty() {
                     return *dice.pick(&running);
                 }
-                assert!(began.elapsed() < PATIENCE, "no replica runs");
-                tokio::time::sleep(PAUSE).await;
+                patience.pause(PAUSE, "no replica runs").await;
             }
         }
     }
@@ -53,14 +67,13 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let began = Instant::now();
+            let patience = Patience::new();
             loop {
                 let replica = self.anyone(dice).await;
                 if let Some(answer) = self.call(replica, tenant, request).await {
                     return answer;
                 }
-                assert!(began.elapsed() < PATIENCE, "no replica listens");
-                tokio::time::sleep(PAUSE).await;
+                patience.pause(PAUSE, "no replica listens").await;
             }
         }
     }
@@ -73,7 +86,7 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let began = Instant::now();
+            let patience = Patience::new();
             loop {
                 let answer = self.ask(dice, tenant, request).await;
                 let pause = match &answer {
@@ -84,8 +97,8 @@ pub trait Replicas: Send + Sync + 'static {
                         return answer;
                     }
                 };
-                assert!(began.elapsed() < PATIENCE, "asked in vain: {request:?}, last {answer:?}");
-                tokio::time::sleep(Duration::from_secs(pause).min(LONGEST_PAUSE)).await;
+                let pause = Duration::from_secs(pause).min(LONGEST_PAUSE);
+                patience.pause(pause, &format!("{request:?} still gets {answer:?}")).await;
             }
         }
     }
