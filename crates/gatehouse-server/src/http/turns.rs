@@ -1,8 +1,9 @@
 //! Tenants take turns with requests, so that one tenant's flood delays the others little.
 //!
-//! The runtime polls requests in the order of their arrival, and a read of the embedded store is done within one poll. So
-//! a request would wait behind all those that another tenant has sent before it. With turns, few requests of a tenant
-//! are worked on at a time, and the rest of a flood waits in that tenant's own queue.
+//! The runtime polls requests in the order of their arrival. A request would wait behind all those that another tenant
+//! has sent before it: a read of the embedded store is done within one poll, and the first poll of a change prepares all
+//! of it. With turns, few requests of a tenant are worked on at a time, and the rest of a flood waits in that tenant's own
+//! queue. Before each of them the runtime looks for new requests.
 
 use std::future::poll_fn;
 use std::num::NonZero;
@@ -19,28 +20,32 @@ use super::reply::Reply;
 use super::resource::{Need, Operation, Running};
 use crate::config::Limits;
 
-/// Requests of one tenant that are worked on at a time. Most of them wait for the writer, a slow hash or PostgreSQL, and
-/// creations that wait together share a commit.
+/// Changes of one tenant that are worked on at a time, and reads where they wait for PostgreSQL. Most of them wait for the
+/// writer, a slow hash or PostgreSQL, and creations that wait together share a commit.
 const AT_ONCE_OF_TENANT: usize = 64;
 
-/// Tenants that can have all of their reads at the same time: a tenant that reads little finds a turn at once.
-const TENANTS_READING: usize = 4;
+/// First polls of one tenant at a time, for each core: one runs, and the next is ready.
+const FIRST_POLLS_PER_CORE: usize = 2;
+
+/// Tenants that can have all of their first polls at the same time: a tenant that asks for little finds a turn at once.
+const TENANTS_AT_ONCE: usize = 4;
 
 /// Turns with the server's work.
 pub(crate) struct RequestTurns {
-    /// Reads of the embedded store; `None` on PostgreSQL.
-    reads: Option<Turns>,
-    others: Turns,
+    /// Turns for the CPU time of a first poll.
+    first_polls: Turns,
+    /// Turns from a request's beginning to its end.
+    whole: Turns,
+    is_embedded: bool,
 }
 
 /// A request's turn.
-pub(crate) enum RequestTurn {
-    /// A turn that ends after the handler's first poll: an embedded read is done by then, and a check waits for a slow hash.
-    FirstPoll(Turn),
-    /// A turn that ends with the request.
-    Whole(Turn),
-    /// The request runs without a turn.
-    Free,
+#[derive(Default)]
+pub(crate) struct RequestTurn {
+    /// Ends after the handler's first poll: an embedded read is done by then.
+    first_poll: Option<Turn>,
+    /// Ends with the request.
+    whole: Option<Turn>,
 }
 
 impl RequestTurns {
@@ -52,57 +57,59 @@ impl RequestTurns {
             Turns::new(Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting: n_max })
         };
         let n_cores = thread::available_parallelism().map_or(1, NonZero::get);
-        // One more than can run, so that no core waits for the next.
-        let n_reads = n_cores + 1;
+        let n_polls = FIRST_POLLS_PER_CORE * n_cores;
         Self {
-            reads: is_embedded.then(|| of(TENANTS_READING * n_reads, n_reads)),
-            others: of(usize::MAX, AT_ONCE_OF_TENANT),
+            first_polls: of(TENANTS_AT_ONCE * n_polls, n_polls),
+            whole: of(usize::MAX, AT_ONCE_OF_TENANT),
+            is_embedded,
         }
     }
 
     /// Waits for a turn; gives up when the client disconnects.
     ///
-    /// Requests for products need none: they wait for platforms, and have a limit of their own. Checks of credentials on
-    /// PostgreSQL need none: some wait for a slow hash, and the tenant's other devices must not wait with them. Requests of
-    /// operators need none, so that they can stop a flood.
+    /// Requests of operators need none, so that they can stop a flood.
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
         operation: &Operation,
         client: &impl Disconnection,
     ) -> Result<RequestTurn, Problem> {
-        let Some(tenant) = tenant else { return Ok(RequestTurn::Free) };
-        match (operation.need, &self.reads) {
-            (Need::Scope(Scope::ProductRead), _) => Ok(RequestTurn::Free),
-            (Need::Scope(Scope::AccessVerify), None) => Ok(RequestTurn::Free),
-            (Need::Nothing | Need::Token | Need::Admin | Need::AdminOfAll, _) => {
-                Ok(RequestTurn::Free)
-            }
-            (Need::Scope(Scope::AccessRead | Scope::AccessVerify), Some(reads)) => {
-                let turn = match reads.take_now(tenant) {
-                    Some(turn) => {
-                        // Requests that have arrived meanwhile find their places in the queues.
-                        yield_now().await;
-                        turn
-                    }
-                    None => wait(reads, tenant, client).await?,
-                };
-                Ok(RequestTurn::FirstPoll(turn))
-            }
-            (Need::Scope(_), _) => Ok(RequestTurn::Whole(match self.others.take_now(tenant) {
-                Some(turn) => turn,
-                None => wait(&self.others, tenant, client).await?,
-            })),
+        let (Some(tenant), Need::Scope(scope)) = (tenant, operation.need) else {
+            return Ok(RequestTurn::default());
+        };
+        let whole = match self.is_held_to_the_end(scope) {
+            true => Some(take(&self.whole, tenant, client).await?),
+            false => None,
+        };
+        let first_poll = Some(take(&self.first_polls, tenant, client).await?);
+        // Lets the runtime look for requests that have arrived meanwhile: they find their places in the queues, and
+        // those of other tenants are polled between two requests of this one.
+        yield_now().await;
+        Ok(RequestTurn { first_poll, whole })
+    }
+
+    /// Whether a request has one of its tenant's turns until it was answered.
+    ///
+    /// Requests for products don't: they wait for platforms, and have a limit of their own. Checks of credentials don't:
+    /// some wait for a slow hash, and the tenant's other devices must not wait with them.
+    fn is_held_to_the_end(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::ProductRead | Scope::AccessVerify => false,
+            Scope::AccessRead | Scope::EventRead => !self.is_embedded,
+            Scope::AccessWrite | Scope::EventWrite | Scope::Admin => true,
         }
     }
 }
 
-async fn wait(
+async fn take(
     turns: &Turns,
     tenant: &TenantName,
     client: &impl Disconnection,
 ) -> Result<Turn, Problem> {
     let busy = |detail: &str| Problem::unavailable("Busy", detail);
+    if let Some(turn) = turns.take_now(tenant) {
+        return Ok(turn);
+    }
     tokio::select! {
         turn = turns.take(tenant) => turn.map_err(|_| {
             busy("too many requests are waiting, try again later")
@@ -114,14 +121,10 @@ async fn wait(
 impl RequestTurn {
     /// Runs a request for as long as its turn lasts, and to its end.
     pub(crate) async fn run(self, mut running: Running) -> Result<Reply, Problem> {
-        let (mut first, _whole) = match self {
-            Self::FirstPoll(turn) => (Some(turn), None),
-            Self::Whole(turn) => (None, Some(turn)),
-            Self::Free => (None, None),
-        };
+        let Self { mut first_poll, whole: _whole } = self;
         poll_fn(|context| {
             let polled = running.as_mut().poll(context);
-            first = None;
+            first_poll = None;
             polled
         })
         .await
@@ -140,13 +143,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_waits_in_its_own_queue_and_has_an_end() {
-        let limits = Limits { concurrent_requests: 65, ..Limits::default() };
+        let limits =
+            Limits { concurrent_requests: AT_ONCE_OF_TENANT as u64 + 1, ..Limits::default() };
         let turns = RequestTurns::new(&limits, false);
         let [flood, calm] = ["flood", "calm"].map(|it| it.parse::<TenantName>().unwrap());
         let (read, stays) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
         for _ in 0..AT_ONCE_OF_TENANT {
-            held.push(turns.take(Some(&flood), &read, &stays).await.ok().unwrap());
+            let turn = turns.take(Some(&flood), &read, &stays).await.ok().unwrap();
+            // As after the first poll.
+            held.push(RequestTurn { first_poll: None, ..turn });
         }
         let waits = turns.take(Some(&flood), &read, &stays);
         let mut waits = std::pin::pin!(waits);
@@ -154,8 +160,9 @@ mod tests {
         let refused = turns.take(Some(&flood), &read, &stays).await;
         assert_eq!(refused.err().map(|it| it.status.as_u16()), Some(503));
         assert!(turns.take(Some(&calm), &read, &stays).await.is_ok());
-        let products = operation(Scope::ProductRead);
-        assert!(matches!(turns.take(Some(&flood), &products, &stays).await, Ok(RequestTurn::Free)));
+        for scope in [Scope::ProductRead, Scope::AccessVerify] {
+            assert!(turns.take(Some(&flood), &operation(scope), &stays).await.is_ok());
+        }
         held.pop();
         assert!(waits.await.is_ok());
     }
@@ -166,17 +173,14 @@ mod tests {
         let flood: TenantName = "flood".parse().unwrap();
         let (read, client) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
-        let reads = turns.reads.clone().unwrap();
-        while let Some(turn) = reads.take_now(&flood) {
+        while let Some(turn) = turns.first_polls.take_now(&flood) {
             held.push(turn);
         }
         let mut waits = std::pin::pin!(turns.take(Some(&flood), &read, &client));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(reads.n_waiting(), 1);
+        assert_eq!(turns.first_polls.n_waiting(), 1);
         client.cancel();
         assert_eq!(waits.await.err().map(|it| it.status.as_u16()), Some(503));
-        assert_eq!(reads.n_waiting(), 0);
-        let write = operation(Scope::AccessWrite);
-        assert!(turns.take(Some(&flood), &write, &client).await.is_ok());
+        assert_eq!(turns.first_polls.n_waiting(), 0);
     }
 }
