@@ -42,7 +42,7 @@ pub enum Fate {
     LostUndone,
 }
 
-/// The simulated connection between one server and the database. Answers arrive at once unless it says otherwise.
+/// The simulated connection between one server and the database. Answers arrive at once unless the implementation delays them.
 pub trait Network: Send + Sync {
     /// Waits until a call arrives, and decides its fate. The calls of a dead server never arrive.
     fn send(&self, call: SentCall) -> BoxFuture<'_, Fate>;

@@ -8,7 +8,7 @@ use super::call::{Answer, Request};
 use crate::Dice;
 
 /// For how long a client asks again for something that it must have: longer than all that is broken stays so.
-const LONGEST: Duration = Duration::from_secs(120);
+const RETRY_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// A client comes again at the latest after this, whatever `Retry-After` says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -16,17 +16,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Between two looks at something that takes time.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
-/// The patience of a client, from when it asked first.
-struct Patience(Instant);
+/// Limit of a client's retries, from when it asked first.
+struct RetryLimit(Instant);
 
-impl Patience {
+impl RetryLimit {
     fn new() -> Self {
         Self(Instant::now())
     }
 
     /// Waits before the client asks again; panics where it has asked for too long.
     async fn pause(&self, pause: Duration, reason: &str) {
-        assert!(self.0.elapsed() < LONGEST, "{reason}, for {LONGEST:?}");
+        assert!(self.0.elapsed() < RETRY_TIME_MAX, "{reason}, for {RETRY_TIME_MAX:?}");
         tokio::time::sleep(pause).await;
     }
 }
@@ -48,13 +48,13 @@ pub trait Replicas: Send + Sync + 'static {
     /// One that runs. Where none does, there will be one soon.
     fn anyone(&self, dice: &mut Dice) -> impl Future<Output = usize> + Send {
         async {
-            let patience = Patience::new();
+            let limit = RetryLimit::new();
             loop {
                 let running = self.running();
                 if !running.is_empty() {
                     return *dice.pick(&running);
                 }
-                patience.pause(PAUSE, "no replica runs").await;
+                limit.pause(PAUSE, "no replica runs").await;
             }
         }
     }
@@ -67,13 +67,13 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let patience = Patience::new();
+            let limit = RetryLimit::new();
             loop {
                 let replica = self.anyone(dice).await;
                 if let Some(answer) = self.call(replica, tenant, request).await {
                     return answer;
                 }
-                patience.pause(PAUSE, "no replica listens").await;
+                limit.pause(PAUSE, "no replica listens").await;
             }
         }
     }
@@ -86,7 +86,7 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let patience = Patience::new();
+            let limit = RetryLimit::new();
             loop {
                 let answer = self.ask(dice, tenant, request).await;
                 let pause = match &answer {
@@ -98,7 +98,7 @@ pub trait Replicas: Send + Sync + 'static {
                     }
                 };
                 let pause = Duration::from_secs(pause).min(LONGEST_PAUSE);
-                patience.pause(pause, &format!("{request:?} still gets {answer:?}")).await;
+                limit.pause(pause, &format!("{request:?} still gets {answer:?}")).await;
             }
         }
     }

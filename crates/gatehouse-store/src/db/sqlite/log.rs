@@ -58,6 +58,23 @@ impl Log {
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {
+        let database: Option<Box<dyn Device>> = match place.vfs {
+            None => {
+                let growth = Growth::of(&place.path);
+                Some(Box::new(growth.map_err(|cause| StoreError::Unavailable(cause.into()))?))
+            }
+            Some(_) => None,
+        };
+        Self::open_on(database, place, length, health)
+    }
+
+    /// Opens the log of a database on this device.
+    fn open_on(
+        database: Option<Box<dyn Device>>,
+        place: &Location,
+        length: &Arc<LogLength>,
+        health: &Arc<Health>,
+    ) -> Result<Self, StoreError> {
         let connect = |flags| {
             let connection = place.connect(flags)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -67,13 +84,6 @@ impl Log {
         };
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (mover, holder) = (connect(OpenFlags::default())?, connect(read_only)?);
-        let database: Option<Box<dyn Device>> = match place.vfs {
-            None => {
-                let growth = Growth::of(&place.path);
-                Some(Box::new(growth.map_err(|cause| StoreError::Unavailable(cause.into()))?))
-            }
-            Some(_) => None,
-        };
         Ok(Self { length: Arc::clone(length), mover, holder, database })
     }
 
@@ -241,28 +251,39 @@ mod tests {
         losing: Option<Losing>,
     ) -> (Log, Arc<Mutex<Vec<&'static str>>>) {
         let length = Arc::new(LogLength::new(location.pace));
-        let mut log = Log::open(location, &length, &Arc::new(Health::new())).unwrap();
         let calls = Arc::new(Mutex::new(Vec::new()));
-        log.database = Some(Box::new(Noting { calls: Arc::clone(&calls), losing }));
-        (log, calls)
+        let device = Box::new(Noting { calls: Arc::clone(&calls), losing });
+        let health = Arc::new(Health::new());
+        (Log::open_on(Some(device), location, &length, &health).unwrap(), calls)
     }
 
-    #[test]
-    fn what_the_device_loses_is_still_in_the_log() {
+    /// Has the device lose pages while the log is moved this way.
+    fn lose_pages(move_log: impl FnOnce(&mut Log) -> Result<(), StoreError>) {
         let dir = tempfile::tempdir().unwrap();
         let location = location(dir.path());
         let writer = writer(&location);
         insert(&writer, 50);
+        // To close the file would let go of SQLite's locks: it stays open as long as the log.
         let database = File::options().write(true).open(&location.path).unwrap();
         let (mut log, calls) = open_log(&location, Some(Losing { database, writer }));
-        assert!(matches!(log.move_beside_writer(), Err(StoreError::Disk(_))));
-        assert_eq!(*guard(&calls), ["flush", "read back"]);
-        assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))), "the log was moved again");
+        assert!(matches!(move_log(&mut log), Err(StoreError::Disk(_))));
+        assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))));
+        assert_eq!(*guard(&calls), ["flush", "read back"], "the log was moved again");
         drop(log);
         let next = location.connect(OpenFlags::default()).unwrap();
         let text = |sql: &str| next.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
         assert_eq!(text("PRAGMA integrity_check"), "ok");
         assert_eq!(text("SELECT CAST(COUNT(*) AS TEXT) FROM device"), "51");
+    }
+
+    #[test]
+    fn pages_that_the_device_loses_are_still_in_the_log() {
+        lose_pages(Log::move_beside_writer);
+    }
+
+    #[test]
+    fn pages_that_the_device_loses_are_not_cut_off() {
+        lose_pages(|log| log.truncate().map(drop));
     }
 
     #[test]
