@@ -229,7 +229,7 @@ impl Drop for Place<'_> {
         let mut queues = self.shared.lock();
         // It is gone already where its turn has come.
         queues.leave(self.tenant, |queue| {
-            // Numbers ascend.
+            // A queue is sorted by number.
             let at = queue.binary_search_by_key(&self.number, |it| it.number).ok()?;
             queue.remove(at)
         });

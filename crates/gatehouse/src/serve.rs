@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::logging;
 use crate::text_input::given_secret;
 
-/// Tasks that a busy thread polls before it looks for new requests. The runtime's own 61 polls would make a request wait
-/// for as many others, which take some 20 ms where each reads a page of accesses.
+/// Ticks of a busy thread between two looks for new requests; in one tick the runtime polls up to four tasks. The runtime's
+/// own 61 ticks would make a request wait for as many others.
 const POLLS_BETWEEN_EVENTS: u32 = 8;
 
 /// Where the settings come from; shared by the commands that read them.

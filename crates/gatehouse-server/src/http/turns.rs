@@ -1,9 +1,9 @@
 //! Tenants take turns with requests, so that one tenant's flood delays the others little.
 //!
 //! The runtime polls requests in the order of their arrival. A request would wait behind all those that another tenant
-//! has sent before it: a read of the embedded store is done within one poll, and the first poll of a change prepares all
-//! of it. With turns, few requests of a tenant are worked on at a time, and the rest of a flood waits in that tenant's own
-//! queue. Before each of them the runtime looks for new requests.
+//! has sent before it: most reads of the embedded store are done within one poll, and the first poll of a change prepares
+//! all of it. With turns, few requests of a tenant are begun at a time, and the rest of a flood waits in that tenant's own
+//! queue. A request that has waited lets the runtime look for new requests before it goes on.
 
 use std::future::poll_fn;
 use std::num::NonZero;
@@ -24,17 +24,19 @@ use crate::config::Limits;
 /// writer, a slow hash or PostgreSQL, and creations that wait together share a commit.
 const AT_ONCE_OF_TENANT: usize = 64;
 
-/// First polls of one tenant at a time, for each core: one runs, and the next is ready.
+/// First polls of one kind and one tenant at a time, for each core: one runs, and the next is ready.
 const FIRST_POLLS_PER_CORE: usize = 2;
 
 /// Tenants that can have all of their first polls at the same time: a tenant that asks for little finds a turn at once.
 const TENANTS_AT_ONCE: usize = 4;
 
-/// Turns with the server's work.
+/// Turns with the server's work. A tenant's reads, changes and checks have queues of their own, so that none waits behind
+/// a flood of another kind.
 pub(crate) struct RequestTurns {
-    /// Turns for the CPU time of a first poll.
-    first_polls: Turns,
-    /// Turns from a request's beginning to its end.
+    reads: Turns,
+    changes: Turns,
+    checks: Turns,
+    /// Turns from the beginning of a request to its end.
     whole: Turns,
     is_embedded: bool,
 }
@@ -42,14 +44,14 @@ pub(crate) struct RequestTurns {
 /// A request's turn.
 #[derive(Default)]
 pub(crate) struct RequestTurn {
-    /// Ends after the handler's first poll: an embedded read is done by then.
+    /// Turn that ends after the handler's first poll.
     first_poll: Option<Turn>,
-    /// Ends with the request.
+    /// Turn that ends with the request.
     whole: Option<Turn>,
 }
 
 impl RequestTurns {
-    /// Lets no tenant have more requests, worked on or waiting, than the limits allow to be worked on in all.
+    /// Lets no tenant have more requests in a queue than the limits allow to be worked on in all.
     pub(crate) fn new(limits: &Limits, is_embedded: bool) -> Self {
         let n_max = usize::try_from(limits.concurrent_requests).unwrap_or(usize::MAX);
         let of = |at_once: usize, at_once_of_tenant: usize| {
@@ -58,8 +60,11 @@ impl RequestTurns {
         };
         let n_cores = thread::available_parallelism().map_or(1, NonZero::get);
         let n_polls = FIRST_POLLS_PER_CORE * n_cores;
+        let first_polls = || of(TENANTS_AT_ONCE * n_polls, n_polls);
         Self {
-            first_polls: of(TENANTS_AT_ONCE * n_polls, n_polls),
+            reads: first_polls(),
+            changes: first_polls(),
+            checks: first_polls(),
             whole: of(usize::MAX, AT_ONCE_OF_TENANT),
             is_embedded,
         }
@@ -67,7 +72,8 @@ impl RequestTurns {
 
     /// Waits for a turn; gives up when the client disconnects.
     ///
-    /// Requests of operators need none, so that they can stop a flood.
+    /// Requests of operators need none, so that they can stop a flood. Requests for products need none: they wait for
+    /// platforms, and have a limit of their own.
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
@@ -77,27 +83,24 @@ impl RequestTurns {
         let (Some(tenant), Need::Scope(scope)) = (tenant, operation.need) else {
             return Ok(RequestTurn::default());
         };
-        let whole = match self.is_held_to_the_end(scope) {
-            true => Some(take(&self.whole, tenant, client).await?),
-            false => None,
+        let (whole, first_polls) = match scope {
+            Scope::ProductRead => return Ok(RequestTurn::default()),
+            // Some checks wait for a slow hash, and the tenant's other devices must not wait with them.
+            Scope::AccessVerify => (None, &self.checks),
+            Scope::AccessRead | Scope::EventRead if self.is_embedded => (None, &self.reads),
+            Scope::AccessRead | Scope::EventRead => (Some(&self.whole), &self.reads),
+            Scope::AccessWrite | Scope::EventWrite | Scope::Admin => {
+                (Some(&self.whole), &self.changes)
+            }
         };
-        let first_poll = Some(take(&self.first_polls, tenant, client).await?);
-        // Lets the runtime look for requests that have arrived meanwhile: they find their places in the queues, and
-        // those of other tenants are polled between two requests of this one.
+        let whole = match whole {
+            Some(turns) => Some(take(turns, tenant, client).await?),
+            None => None,
+        };
+        let first_poll = Some(take(first_polls, tenant, client).await?);
+        // Requests that have arrived meanwhile find their places in the queues.
         yield_now().await;
         Ok(RequestTurn { first_poll, whole })
-    }
-
-    /// Whether a request has one of its tenant's turns until it was answered.
-    ///
-    /// Requests for products don't: they wait for platforms, and have a limit of their own. Checks of credentials don't:
-    /// some wait for a slow hash, and the tenant's other devices must not wait with them.
-    fn is_held_to_the_end(&self, scope: Scope) -> bool {
-        match scope {
-            Scope::ProductRead | Scope::AccessVerify => false,
-            Scope::AccessRead | Scope::EventRead => !self.is_embedded,
-            Scope::AccessWrite | Scope::EventWrite | Scope::Admin => true,
-        }
     }
 }
 
@@ -141,12 +144,15 @@ mod tests {
         Operation { need: Need::Scope(scope), ..Operation::BASE }
     }
 
+    fn tenant(name: &str) -> TenantName {
+        name.parse().unwrap()
+    }
+
     #[tokio::test]
     async fn a_flood_waits_in_its_own_queue_and_has_an_end() {
-        let limits =
-            Limits { concurrent_requests: AT_ONCE_OF_TENANT as u64 + 1, ..Limits::default() };
+        let limits = Limits { concurrent_requests: 65, ..Limits::default() };
         let turns = RequestTurns::new(&limits, false);
-        let [flood, calm] = ["flood", "calm"].map(|it| it.parse::<TenantName>().unwrap());
+        let (flood, calm) = (tenant("flood"), tenant("calm"));
         let (read, stays) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
         for _ in 0..AT_ONCE_OF_TENANT {
@@ -168,19 +174,70 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn each_kind_of_request_has_its_turns() {
+        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+        // Whether there is a turn for the first poll, and one for the whole request on the embedded store and on PostgreSQL.
+        let cases = [
+            (Scope::AccessRead, true, false, true),
+            (Scope::AccessWrite, true, true, true),
+            (Scope::AccessVerify, true, false, false),
+            (Scope::ProductRead, false, false, false),
+        ];
+        for (scope, first, whole_embedded, whole_postgres) in cases {
+            for (is_embedded, whole) in [(true, whole_embedded), (false, whole_postgres)] {
+                let turns = RequestTurns::new(&Limits::default(), is_embedded);
+                let turn = turns.take(Some(&acme), &operation(scope), &stays).await.ok().unwrap();
+                let held = (turn.first_poll.is_some(), turn.whole.is_some());
+                assert_eq!(held, (first, whole), "{scope:?}, embedded: {is_embedded}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_for_the_first_poll_ends_while_the_request_still_waits() {
+        let turns = RequestTurns::new(&Limits::default(), true);
+        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+        let write = operation(Scope::AccessWrite);
+        let turn = turns.take(Some(&acme), &write, &stays).await.ok().unwrap();
+        let mut held = Vec::new();
+        while let Some(other) = turns.changes.take_now(&acme) {
+            held.push(other);
+        }
+        let mut runs = std::pin::pin!(turn.run(Box::pin(std::future::pending())));
+        assert!(turns.changes.take_now(&acme).is_none());
+        assert!(futures_util::poll!(&mut runs).is_pending());
+        assert!(turns.changes.take_now(&acme).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_request_lets_the_runtime_look_for_others_before_it_begins() {
+        let turns = RequestTurns::new(&Limits::default(), true);
+        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+        let read = operation(Scope::AccessRead);
+        let mut waits = std::pin::pin!(turns.take(Some(&acme), &read, &stays));
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        assert_eq!(turns.reads.n_waiting(), 0);
+        assert!(waits.await.is_ok());
+    }
+
+    #[tokio::test]
     async fn a_client_that_disconnects_leaves_the_queue() {
         let turns = RequestTurns::new(&Limits::default(), true);
-        let flood: TenantName = "flood".parse().unwrap();
+        let flood = tenant("flood");
         let (read, client) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
-        while let Some(turn) = turns.first_polls.take_now(&flood) {
+        while let Some(turn) = turns.reads.take_now(&flood) {
             held.push(turn);
         }
         let mut waits = std::pin::pin!(turns.take(Some(&flood), &read, &client));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(turns.first_polls.n_waiting(), 1);
+        assert_eq!(turns.reads.n_waiting(), 1);
+        // A flood of reads holds up neither changes nor checks.
+        for scope in [Scope::AccessWrite, Scope::AccessVerify] {
+            assert!(turns.take(Some(&flood), &operation(scope), &client).await.is_ok());
+        }
         client.cancel();
         assert_eq!(waits.await.err().map(|it| it.status.as_u16()), Some(503));
-        assert_eq!(turns.first_polls.n_waiting(), 0);
+        assert_eq!(turns.reads.n_waiting(), 0);
     }
 }
