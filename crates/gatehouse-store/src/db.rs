@@ -43,7 +43,7 @@ use work::{ReadRow, StartWork, collect_into, once, repeatable};
 /// How long a request may look at many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
 
-/// The same, as [`Db::snapshot`] takes it.
+/// Limit of a read that looks at many rows for a request, as [`Db::snapshot`] takes it.
 pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAPSHOT_SECONDS_MAX));
 
 /// How long a write may take on PostgreSQL that may take long.
@@ -275,7 +275,7 @@ impl Db {
         self.meter.watch(Kind::Write, written).await
     }
 
-    /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
+    /// Runs the server's own reads that look at many rows, all of them at one moment: away from the threads that answer
     /// requests, and, where there is a limit, not for longer than that. PostgreSQL may have to run them more than once.
     pub(crate) async fn snapshot<T, Work, Run>(
         &self,
@@ -288,14 +288,34 @@ impl Db {
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
-        result.take(self.look(limit, start).await)
+        result.take(self.look(None, limit, start).await)
     }
 
-    async fn look(&self, limit: Option<Duration>, start: StartWork) -> Result<(), TxFailed> {
+    /// Runs reads that look at many rows for a tenant's request, in the tenant's turn.
+    pub(crate) async fn snapshot_for<T, Work, Run>(
+        &self,
+        tenant: &TenantName,
+        work: Work,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
+        Run: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
+        result.take(self.look(Some(tenant), FOR_A_REQUEST, start).await)
+    }
+
+    async fn look(
+        &self,
+        tenant: Option<&TenantName>,
+        limit: Option<Duration>,
+        start: StartWork,
+    ) -> Result<(), TxFailed> {
         let read = pin!(async {
             match &self.engine {
-                Engine::Sqlite(db) => db.snapshot(limit, start).await,
-                Engine::Postgres(db) => db.snapshot(limit, start).await,
+                Engine::Sqlite(db) => db.snapshot(tenant, limit, start).await,
+                Engine::Postgres(db) => db.snapshot(tenant, limit, start).await,
                 Engine::InMemory(db) => db.snapshot(start).await,
             }
         });

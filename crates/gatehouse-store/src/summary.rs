@@ -10,7 +10,6 @@ use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::day::Kind;
-use crate::db::FOR_A_REQUEST;
 use crate::error::StoreError;
 use crate::tally::{Tally, tally_columns};
 
@@ -85,7 +84,7 @@ impl Store {
     ) -> Result<Option<Summary>, StoreError> {
         let first_day = now.day() + 1 - i64::from(n_days);
         let name = tenant.clone();
-        let lines = self.db.snapshot(FOR_A_REQUEST, async move |tx| {
+        let lines = self.db.snapshot_for(tenant, async move |tx| {
             let values = [name.as_str().into(), now.into(), first_day.into()];
             tx.rows(READ, &values, read).await
         });

@@ -1,64 +1,124 @@
-//! A lane for reads that look at many rows: a few go at a time, some wait, and the rest are refused
-//! early rather than kept waiting for nothing.
+//! Turns for reads that look at many rows: a few run at a time, some wait, and the rest are refused early rather than kept
+//! waiting for nothing. Tenants take turns, and the server's own reads have a place of their own.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::Either;
+use gatehouse_core::TenantName;
+use gatehouse_turns::{Places, Turn, Turns};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::StoreError;
 
-/// Those who may wait.
+/// Most reads that may wait, of one tenant and in all. Where all places are taken, the longest queue gives way.
 const WAITING_MAX: usize = 64;
 
+/// The server's own reads at a time.
+const OWN: usize = 1;
+
 pub(super) struct Lane {
-    free: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    of_tenants: Turns,
+    own: Arc<Semaphore>,
 }
+
+/// A read's turn, which ends when it is dropped.
+pub(super) type LaneTurn = Either<Turn, OwnedSemaphorePermit>;
 
 impl Lane {
+    /// Lets so many reads run at a time, of which one is the server's own.
     pub(super) fn new(n_at_once: usize) -> Self {
-        Self {
-            free: Arc::new(Semaphore::new(n_at_once)),
-            room: Arc::new(Semaphore::new(n_at_once + WAITING_MAX)),
+        let at_once = n_at_once.saturating_sub(OWN).max(1);
+        let places = Places {
+            at_once,
+            // A tenant whose reads are slow leaves one place to the others, where there are several.
+            at_once_of_tenant: at_once.saturating_sub(1).max(1),
+            waiting_of_tenant: WAITING_MAX,
+            waiting: WAITING_MAX,
+        };
+        Self { of_tenants: Turns::new(places), own: Arc::new(Semaphore::new(OWN)) }
+    }
+
+    /// Waits for a turn of a tenant, or of the server's own, but not longer than `limit`.
+    pub(super) async fn enter(
+        &self,
+        tenant: Option<&TenantName>,
+        limit: Option<Duration>,
+    ) -> Result<LaneTurn, StoreError> {
+        let turn = async {
+            match tenant {
+                Some(tenant) => match self.of_tenants.take(tenant).await {
+                    Ok(turn) => Ok(Either::Left(turn)),
+                    Err(_full) => Err(StoreError::Busy),
+                },
+                None => match Arc::clone(&self.own).acquire_owned().await {
+                    Ok(turn) => Ok(Either::Right(turn)),
+                    Err(_closed) => Err(StoreError::gone()),
+                },
+            }
+        };
+        match limit {
+            Some(limit) => tokio::time::timeout(limit, turn).await.map_err(|_| StoreError::Busy)?,
+            None => turn.await,
         }
     }
-
-    /// Waits for a turn, but not longer than `limit`.
-    pub(super) async fn enter(&self, limit: Option<Duration>) -> Result<Turn, StoreError> {
-        let room = Arc::clone(&self.room).try_acquire_owned().map_err(|_| StoreError::Busy)?;
-        let free = Arc::clone(&self.free).acquire_owned();
-        let free = match limit {
-            Some(limit) => tokio::time::timeout(limit, free).await.map_err(|_| StoreError::Busy)?,
-            None => free.await,
-        };
-        Ok(Turn { _free: free.map_err(|_| StoreError::gone())?, _room: room })
-    }
-}
-
-/// A turn, which ends when it is dropped.
-pub(super) struct Turn {
-    _free: OwnedSemaphorePermit,
-    _room: OwnedSemaphorePermit,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn tenant(name: &str) -> TenantName {
+        name.parse().unwrap()
+    }
+
     #[tokio::test]
-    async fn a_few_go_some_wait_and_the_rest_are_refused() {
-        let lane = Lane::new(1);
-        let first = lane.enter(None).await.unwrap();
-        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(lane.enter(None))).collect();
+    async fn a_few_run_some_wait_and_the_rest_are_refused() {
+        let (lane, acme) = (Lane::new(1), tenant("acme"));
+        let enter = || Box::pin(lane.enter(Some(&acme), None));
+        let first = enter().await.unwrap();
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| enter()).collect();
         for turn in &mut waiting {
             assert!(futures_util::poll!(turn).is_pending());
         }
-        assert!(matches!(lane.enter(None).await, Err(StoreError::Busy)));
+        assert!(matches!(enter().await, Err(StoreError::Busy)));
         drop(first);
         let second = waiting.remove(0).await.unwrap();
-        assert!(matches!(lane.enter(Some(Duration::ZERO)).await, Err(StoreError::Busy)));
+        let late = lane.enter(Some(&acme), Some(Duration::ZERO)).await;
+        assert!(matches!(late, Err(StoreError::Busy)));
         drop(second);
         assert!(waiting.remove(0).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_tenant_that_fills_the_queue_gives_way_to_the_others() {
+        let (lane, flood, calm) = (Lane::new(1), tenant("flood"), tenant("calm"));
+        let first = lane.enter(Some(&flood), None).await.unwrap();
+        let mut waiting: Vec<_> =
+            (0..WAITING_MAX).map(|_| Box::pin(lane.enter(Some(&flood), None))).collect();
+        for turn in &mut waiting {
+            assert!(futures_util::poll!(turn).is_pending());
+        }
+        let mut calm = Box::pin(lane.enter(Some(&calm), None));
+        assert!(futures_util::poll!(&mut calm).is_pending());
+        assert!(matches!(waiting.pop().unwrap().await, Err(StoreError::Busy)));
+        assert!(lane.enter(None, None).await.is_ok(), "the server's own read waits for tenants");
+        drop(first);
+        let next = waiting.remove(0).await.unwrap();
+        drop(next);
+        // The flood has had its turn.
+        assert!(calm.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn slow_reads_of_one_tenant_leave_a_place_to_the_others() {
+        let (lane, slow, calm) = (Lane::new(4), tenant("slow"), tenant("calm"));
+        let _held = [
+            lane.enter(Some(&slow), None).await.unwrap(),
+            lane.enter(Some(&slow), None).await.unwrap(),
+        ];
+        let third = lane.enter(Some(&slow), Some(Duration::ZERO)).await;
+        assert!(matches!(third, Err(StoreError::Busy)));
+        assert!(lane.enter(Some(&calm), Some(Duration::ZERO)).await.is_ok());
     }
 }

@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either};
+use gatehouse_core::TenantName;
 use gatehouse_turns::{Places, Turn, Turns};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -296,11 +297,12 @@ impl Postgres {
     /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
     pub(crate) fn snapshot<'a>(
         &'a self,
+        tenant: Option<&'a TenantName>,
         limit: Option<Duration>,
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         Box::pin(async move {
-            let _turn = self.snapshots.enter(limit).await?;
+            let _turn = self.snapshots.enter(tenant, limit).await?;
             let mut tries = Tries::begin();
             loop {
                 match self.look(limit, tries.until, &mut start).await {

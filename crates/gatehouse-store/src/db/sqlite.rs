@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use gatehouse_core::TenantName;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
@@ -71,9 +72,10 @@ const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 /// Steps of SQLite's between two looks at the clock, where a read has a limit: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
-/// Half of the cores may look at many rows; the others go on answering.
+/// Half of the cores may look at many rows for tenants, and one thread for the server itself; the other cores go on
+/// answering.
 fn snapshots_at_once() -> usize {
-    thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+    thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)) + 1
 }
 
 /// Where a database is, and how its log is moved.
@@ -257,11 +259,12 @@ impl Sqlite {
     /// Reads several things at one moment, on a thread where that may take long.
     pub(crate) fn snapshot<'a>(
         &'a self,
+        tenant: Option<&'a TenantName>,
         limit: Option<Duration>,
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         Box::pin(async move {
-            let turn = self.snapshots.enter(limit).await?;
+            let turn = self.snapshots.enter(tenant, limit).await?;
             let mut session = self.take_reader()?;
             let read = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
