@@ -30,12 +30,13 @@ const FIRST_POLLS_PER_CORE: usize = 2;
 /// Tenants that can have all of their first polls at the same time: a tenant that asks for little finds a turn at once.
 const TENANTS_AT_ONCE: usize = 4;
 
-/// Turns with the server's work. A tenant's reads, changes and checks have queues of their own, so that none waits behind
-/// a flood of another kind.
+/// Turns with the server's work. A tenant's reads, changes, checks and requests for products have queues of their own, so
+/// that none waits behind a flood of another kind.
 pub(crate) struct RequestTurns {
     reads: Turns,
     changes: Turns,
     checks: Turns,
+    products: Turns,
     /// Turns from the beginning of a request to its end.
     whole: Turns,
     is_embedded: bool,
@@ -65,6 +66,7 @@ impl RequestTurns {
             reads: first_polls(),
             changes: first_polls(),
             checks: first_polls(),
+            products: first_polls(),
             whole: of(usize::MAX, AT_ONCE_OF_TENANT),
             is_embedded,
         }
@@ -72,8 +74,7 @@ impl RequestTurns {
 
     /// Waits for a turn; gives up when the client disconnects.
     ///
-    /// Requests of operators need none, so that they can stop a flood. Requests for products need none: they wait for
-    /// platforms, and have a limit of their own.
+    /// Requests of operators need none, so that they can stop a flood.
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
@@ -84,7 +85,8 @@ impl RequestTurns {
             return Ok(RequestTurn::default());
         };
         let (whole, first_polls) = match scope {
-            Scope::ProductRead => return Ok(RequestTurn::default()),
+            // They wait for platforms, and have a limit of their own.
+            Scope::ProductRead => (None, &self.products),
             // Some checks wait for a slow hash, and the tenant's other devices must not wait with them.
             Scope::AccessVerify => (None, &self.checks),
             Scope::AccessRead | Scope::EventRead if self.is_embedded => (None, &self.reads),
@@ -176,19 +178,19 @@ mod tests {
     #[tokio::test]
     async fn each_kind_of_request_has_its_turns() {
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
-        // Whether there is a turn for the first poll, and one for the whole request on the embedded store and on PostgreSQL.
+        // Whether a request has a turn to its end, on the embedded store and on PostgreSQL.
         let cases = [
-            (Scope::AccessRead, true, false, true),
-            (Scope::AccessWrite, true, true, true),
-            (Scope::AccessVerify, true, false, false),
-            (Scope::ProductRead, false, false, false),
+            (Scope::AccessRead, false, true),
+            (Scope::AccessWrite, true, true),
+            (Scope::AccessVerify, false, false),
+            (Scope::ProductRead, false, false),
         ];
-        for (scope, first, whole_embedded, whole_postgres) in cases {
+        for (scope, whole_embedded, whole_postgres) in cases {
             for (is_embedded, whole) in [(true, whole_embedded), (false, whole_postgres)] {
                 let turns = RequestTurns::new(&Limits::default(), is_embedded);
                 let turn = turns.take(Some(&acme), &operation(scope), &stays).await.ok().unwrap();
                 let held = (turn.first_poll.is_some(), turn.whole.is_some());
-                assert_eq!(held, (first, whole), "{scope:?}, embedded: {is_embedded}");
+                assert_eq!(held, (true, whole), "{scope:?}, embedded: {is_embedded}");
             }
         }
     }
@@ -232,8 +234,8 @@ mod tests {
         let mut waits = std::pin::pin!(turns.take(Some(&flood), &read, &client));
         assert!(futures_util::poll!(&mut waits).is_pending());
         assert_eq!(turns.reads.n_waiting(), 1);
-        // A flood of reads holds up neither changes nor checks.
-        for scope in [Scope::AccessWrite, Scope::AccessVerify] {
+        // A flood of reads holds up no request of another kind.
+        for scope in [Scope::AccessWrite, Scope::AccessVerify, Scope::ProductRead] {
             assert!(turns.take(Some(&flood), &operation(scope), &client).await.is_ok());
         }
         client.cancel();
