@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{FOR_A_REQUEST, Row, Tx};
+use crate::db::{FOR_A_REQUEST, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
 use crate::tally::{Tally, tally_columns};
 
@@ -29,7 +29,7 @@ impl Store {
     /// own, SQLite has ours.
     pub async fn times(&self) -> Result<(Timestamp, Option<Timestamp>), StoreError> {
         self.db
-            .snapshot(FOR_A_REQUEST, async move |tx| {
+            .snapshot(SnapshotFor::Server(Some(FOR_A_REQUEST)), async move |tx| {
                 let sql = "SELECT COALESCE(MAX(c.latest_at), 0) FROM tenant t JOIN counter c \
                            ON c.tenant = t.tenant AND c.kind = 'tenant' AND c.name = ''";
                 let latest = tx.row(sql, &[], |row| row.time(0)).await?;
@@ -43,7 +43,7 @@ impl Store {
         Box::pin(async move {
             let tenant = tenant.clone();
             self.db
-                .snapshot(None, async move |tx| {
+                .snapshot(SnapshotFor::Server(None), async move |tx| {
                     let mut audit =
                         Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
                     audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);

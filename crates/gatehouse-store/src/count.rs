@@ -13,7 +13,7 @@ use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
 use crate::access::{columns, read};
-use crate::db::Value;
+use crate::db::{SnapshotFor, Value};
 use crate::error::StoreError;
 use crate::list::Located;
 use crate::lookup::{key, key_column, number_column};
@@ -27,7 +27,7 @@ impl Store {
         request: PageRequest,
     ) -> Result<Page<Access>, StoreError> {
         let name = tenant.clone();
-        let counted = self.db.snapshot_for(tenant, async move |tx| {
+        let counted = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
             let mut search = Search::new(&name, &terms);
             let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
             let total = total.into_iter().next().unwrap_or_default();

@@ -43,8 +43,33 @@ use work::{ReadRow, StartWork, collect_into, once, repeatable};
 /// How long a request may look at many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
 
-/// Limit of a read that looks at many rows for a request, as [`Db::snapshot`] takes it.
-pub(crate) const FOR_A_REQUEST: Option<Duration> = Some(Duration::from_secs(SNAPSHOT_SECONDS_MAX));
+/// Time limit of a request that looks at many rows.
+pub(crate) const FOR_A_REQUEST: Duration = Duration::from_secs(SNAPSHOT_SECONDS_MAX);
+
+/// Caller of a snapshot, which decides the turn that the snapshot takes and its time limit.
+#[derive(Clone, Copy)]
+pub(crate) enum SnapshotFor<'a> {
+    /// A tenant's request, in the tenant's turn and with the limit of requests.
+    Tenant(&'a TenantName),
+    /// Work of the server or of an operator, with this limit.
+    Server(Option<Duration>),
+}
+
+impl<'a> SnapshotFor<'a> {
+    fn tenant(self) -> Option<&'a TenantName> {
+        match self {
+            Self::Tenant(tenant) => Some(tenant),
+            Self::Server(_) => None,
+        }
+    }
+
+    fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Tenant(_) => Some(FOR_A_REQUEST),
+            Self::Server(limit) => limit,
+        }
+    }
+}
 
 /// How long a write may take on PostgreSQL that may take long.
 const LONG_WRITE_MAX: Duration = Duration::from_secs(60);
@@ -275,11 +300,11 @@ impl Db {
         self.meter.watch(Kind::Write, written).await
     }
 
-    /// Runs the server's own reads that look at many rows, all of them at one moment: away from the threads that answer
+    /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
     /// requests, and, where there is a limit, not for longer than that. PostgreSQL may have to run them more than once.
     pub(crate) async fn snapshot<T, Work, Run>(
         &self,
-        limit: Option<Duration>,
+        caller: SnapshotFor<'_>,
         work: Work,
     ) -> Result<T, StoreError>
     where
@@ -288,34 +313,14 @@ impl Db {
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
-        result.take(self.look(None, limit, start).await)
+        result.take(self.look(caller, start).await)
     }
 
-    /// Runs reads that look at many rows for a tenant's request, in the tenant's turn.
-    pub(crate) async fn snapshot_for<T, Work, Run>(
-        &self,
-        tenant: &TenantName,
-        work: Work,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
-        Run: Future<Output = Result<T, StoreError>> + Send + 'static,
-    {
-        let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
-        result.take(self.look(Some(tenant), FOR_A_REQUEST, start).await)
-    }
-
-    async fn look(
-        &self,
-        tenant: Option<&TenantName>,
-        limit: Option<Duration>,
-        start: StartWork,
-    ) -> Result<(), TxFailed> {
+    async fn look(&self, caller: SnapshotFor<'_>, start: StartWork) -> Result<(), TxFailed> {
         let read = pin!(async {
             match &self.engine {
-                Engine::Sqlite(db) => db.snapshot(tenant, limit, start).await,
-                Engine::Postgres(db) => db.snapshot(tenant, limit, start).await,
+                Engine::Sqlite(db) => db.snapshot(caller, start).await,
+                Engine::Postgres(db) => db.snapshot(caller, start).await,
                 Engine::InMemory(db) => db.snapshot(start).await,
             }
         });

@@ -7,7 +7,7 @@ use gatehouse_core::{AccountName, TaskId, TenantName};
 
 use crate::Store;
 use crate::counter;
-use crate::db::{Line, Row, Tx};
+use crate::db::{Line, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
 use crate::secret::{self, SecretKind};
 
@@ -91,7 +91,7 @@ impl Store {
     ) -> Result<Vec<Keyed>, StoreError> {
         let tenant = tenant.clone();
         self.db
-            .snapshot(None, async move |tx| {
+            .snapshot(SnapshotFor::Server(None), async move |tx| {
                 let mut found = Vec::new();
                 for (kind, sql) in HASHES {
                     let values = [tenant.as_str().into(), (hash_chars as u64).into()];
@@ -126,7 +126,7 @@ impl Store {
     ) -> Result<Vec<FormerSeal>, StoreError> {
         let (tenant, beginning) = (tenant.clone(), beginning.to_owned());
         self.db
-            .snapshot(None, async move |tx| {
+            .snapshot(SnapshotFor::Server(None), async move |tx| {
                 let sql = concat!(
                     "SELECT name, credentials FROM account WHERE tenant = ?1 AND ",
                     piece!("credentials", "1", "?2"),
@@ -155,7 +155,7 @@ impl Store {
         let (tenant, beginning) = (tenant.clone(), beginning.to_owned());
         let behind = behind.to_owned();
         self.db
-            .snapshot(None, async move |tx| {
+            .snapshot(SnapshotFor::Server(None), async move |tx| {
                 let sql = concat!(
                     "SELECT name, body FROM secret WHERE tenant = ?1 AND kind = ?2 AND name > ?3 AND ",
                     piece!("body", "?4", "?5"),

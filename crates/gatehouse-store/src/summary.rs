@@ -10,6 +10,7 @@ use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::day::Kind;
+use crate::db::SnapshotFor;
 use crate::error::StoreError;
 use crate::tally::{Tally, tally_columns};
 
@@ -84,7 +85,7 @@ impl Store {
     ) -> Result<Option<Summary>, StoreError> {
         let first_day = now.day() + 1 - i64::from(n_days);
         let name = tenant.clone();
-        let lines = self.db.snapshot_for(tenant, async move |tx| {
+        let lines = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
             let values = [name.as_str().into(), now.into(), first_day.into()];
             tx.rows(READ, &values, read).await
         });

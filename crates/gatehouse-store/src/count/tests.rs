@@ -22,7 +22,7 @@ async fn plan(store: &Store, sql: String, values: Vec<Value<'_>>) -> String {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
     // Values don't matter to the plan, but they can't travel into the snapshot.
     let n_values = values.len();
-    let plan = store.db.snapshot(None, async move |tx| {
+    let plan = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
         let values = vec![Value::from(1_i64); n_values];
         tx.rows_once(&sql, &values, |row| row.text(3)).await
     });

@@ -27,7 +27,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either};
-use gatehouse_core::TenantName;
 use gatehouse_turns::{Places, Turn, Turns};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -35,7 +34,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::lane::Lane;
 use super::row::{Row, Value};
 use super::work::{ReadRow, StartWork, TxFailed};
-use super::{Line, Link};
+use super::{Line, Link, SnapshotFor};
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::guard;
 use crate::meter::StoreMeter;
@@ -297,12 +296,12 @@ impl Postgres {
     /// Reads several things at one moment, on a connection of its own, and all of them again where that was lost.
     pub(crate) fn snapshot<'a>(
         &'a self,
-        tenant: Option<&'a TenantName>,
-        limit: Option<Duration>,
+        caller: SnapshotFor<'a>,
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        let limit = caller.limit();
         Box::pin(async move {
-            let _turn = self.snapshots.enter(tenant, limit).await?;
+            let _turn = self.snapshots.enter(caller.tenant(), limit).await?;
             let mut tries = Tries::begin();
             loop {
                 match self.look(limit, tries.until, &mut start).await {

@@ -34,15 +34,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gatehouse_core::TenantName;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Length;
 use super::lane::Lane;
 use super::work::{StartWork, TxFailed};
+use super::{Length, SnapshotFor};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
@@ -259,12 +258,12 @@ impl Sqlite {
     /// Reads several things at one moment, on a thread where that may take long.
     pub(crate) fn snapshot<'a>(
         &'a self,
-        tenant: Option<&'a TenantName>,
-        limit: Option<Duration>,
+        caller: SnapshotFor<'a>,
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        let limit = caller.limit();
         Box::pin(async move {
-            let turn = self.snapshots.enter(tenant, limit).await?;
+            let turn = self.snapshots.enter(caller.tenant(), limit).await?;
             let mut session = self.take_reader()?;
             let read = tokio::task::spawn_blocking(move || {
                 let _turn = turn;

@@ -8,6 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use super::*;
 use crate::StoreError;
+use crate::db::SnapshotFor;
 
 /// An authority of the test's own.
 struct Authority {
@@ -71,7 +72,10 @@ async fn open(url: &str) -> Result<(u64, u64, Option<String>), StoreError> {
                 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                 WHERE application_name = current_setting('application_name')";
     let read = |row: &crate::db::Row<'_>| Ok((row.count(0)?, row.count(1)?, row.optional_text(2)?));
-    let seen = store.db.snapshot(None, async move |tx| tx.row(seen, &[], read).await).await;
+    let seen = store
+        .db
+        .snapshot(SnapshotFor::Server(None), async move |tx| tx.row(seen, &[], read).await)
+        .await;
     Ok(seen?.unwrap())
 }
 

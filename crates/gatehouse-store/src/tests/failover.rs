@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use gatehouse_testing::Cable;
 
 use super::*;
-use crate::db::Line;
+use crate::db::{Line, SnapshotFor};
 use crate::{Put, StoreError};
 
 /// A store whose database can be taken from it.
@@ -20,9 +20,9 @@ async fn behind_a_cable(test: &str) -> (Store, Cable, DatabaseUrl) {
 /// How many accesses there are, by a snapshot.
 async fn total(store: &Store) -> u64 {
     let audit = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
-    let counted = store
-        .db
-        .snapshot(None, async move |tx| tx.row(audit, &["acme".into()], |row| row.count(0)).await);
+    let counted = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
+        tx.row(audit, &["acme".into()], |row| row.count(0)).await
+    });
     counted.await.unwrap().unwrap()
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::StoreError;
+use crate::db::SnapshotFor;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -14,13 +15,12 @@ async fn what_takes_too_long_is_stopped_and_harms_nobody() {
         // More often than there are turns: each of them is given back.
         for _ in 0..10 {
             let limit = Some(Duration::from_millis(50));
-            let read = case
-                .store
-                .db
-                .snapshot(limit, async |tx| tx.row(ENDLESS, &[], |row| row.count(0)).await);
+            let read = case.store.db.snapshot(SnapshotFor::Server(limit), async |tx| {
+                tx.row(ENDLESS, &[], |row| row.count(0)).await
+            });
             assert!(matches!(read.await, Err(StoreError::TooSlow)), "{}", case.kind);
         }
-        let read = case.store.db.snapshot(None, async |tx| {
+        let read = case.store.db.snapshot(SnapshotFor::Server(None), async |tx| {
             tx.row("SELECT COUNT(*) FROM contract", &[], |row| row.count(0)).await
         });
         assert_eq!(read.await.unwrap(), Some(3), "{}", case.kind);
@@ -40,7 +40,7 @@ async fn a_snapshot_sees_one_moment() {
         let read = tokio::spawn(async move {
             store
                 .db
-                .snapshot(None, async move |tx| {
+                .snapshot(SnapshotFor::Server(None), async move |tx| {
                     let before = tx.row(count, &[], |row| row.count(0)).await?;
                     meet(&other_side);
                     meet(&other_side);

@@ -5,7 +5,7 @@ use std::path::Path;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Db, Line, Value};
+use crate::db::{Db, Line, SnapshotFor, Value};
 use crate::transfer::{ALL_TABLES, Kind, NOT_COPIED, Transfer};
 use crate::{Moved, NotMoved, Progress, Stage, StoreError};
 
@@ -163,7 +163,10 @@ async fn shapes(db: &Db, sql: &'static str) -> Vec<Shape> {
         Ok((row.text(0)?, row.text(1)?, kind, row.integer(3)?))
     };
     // A catalogue is long to read, longer on a busy machine than a request may wait for a row.
-    let rows = db.snapshot(None, async move |tx| tx.rows(sql, &[], read).await).await.unwrap();
+    let rows = db
+        .snapshot(SnapshotFor::Server(None), async move |tx| tx.rows(sql, &[], read).await)
+        .await
+        .unwrap();
     let copied: Vec<_> =
         rows.into_iter().filter(|it| !NOT_COPIED.contains(&it.0.as_str())).collect();
     let tables = copied.chunk_by(|a, b| a.0 == b.0).map(|rows| {

@@ -4,7 +4,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 
 use super::encoding;
 use super::table::{Side, Table};
-use crate::db::{Cell, Db, Tx, Value};
+use crate::db::{Cell, Db, SnapshotFor, Tx, Value};
 use crate::error::StoreError;
 
 /// A row, as the table lists its columns.
@@ -27,7 +27,10 @@ pub(super) async fn page(
     after: Cells,
     n_rows: usize,
 ) -> Result<Vec<Cells>, StoreError> {
-    db.snapshot(None, async move |tx| page_in(&tx, side, table, &after, n_rows).await).await
+    db.snapshot(SnapshotFor::Server(None), async move |tx| {
+        page_in(&tx, side, table, &after, n_rows).await
+    })
+    .await
 }
 
 async fn page_in(
@@ -72,7 +75,7 @@ pub(super) async fn read(
             let last = rows.last().map(|row| key(table, row));
             Ok((sum, rows.len(), last))
         };
-        let (summed, n_read, last) = db.snapshot(None, look).await?;
+        let (summed, n_read, last) = db.snapshot(SnapshotFor::Server(None), look).await?;
         sum = summed;
         n_rows += n_read as u64;
         tell(n_rows);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::super::*;
 use super::work::Told;
+use crate::db::SnapshotFor;
 
 /// Accesses that were there before anything failed.
 pub(super) const N_BEFORE: usize = 10;
@@ -18,8 +19,9 @@ pub(super) async fn must_hold(dir: &Path, told: &[(String, Told)], place: &str) 
     let store = Store::open_sqlite(&dir.join("test.db"), clock).await;
     let store = store.unwrap_or_else(|why| panic!("{place}: {why:?}"));
     let sql = "PRAGMA integrity_check";
-    let found =
-        store.db.snapshot(None, async move |tx| tx.rows_once(sql, &[], |row| row.text(0)).await);
+    let found = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
+        tx.rows_once(sql, &[], |row| row.text(0)).await
+    });
     assert_eq!(found.await.unwrap(), ["ok"], "{place}");
     for n in 0..N_BEFORE {
         assert!(is_there(&store, &username_before(n)).await, "{place}: what was there is gone");
