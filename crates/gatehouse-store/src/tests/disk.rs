@@ -5,12 +5,14 @@
 //! that disks have. Some hundreds of them are tried each time, all with `cargo xtask test --long`.
 
 mod after;
+mod points;
 mod readiness;
 mod work;
 
 use gatehouse_lying_disk::{Call, Failure, Plan};
 use gatehouse_testing::record;
 
+use points::Tally;
 use work::{Ended, Run};
 
 /// How many points of each kind are tried.
@@ -19,7 +21,7 @@ fn n_points(all: usize) -> usize {
 }
 
 /// How often chance decides anew what a power cut leaves, at each point.
-fn n_chances() -> u64 {
+fn n_chances() -> usize {
     if std::env::var_os("TEST_LONG").is_some() { 10 } else { 1 }
 }
 
@@ -27,9 +29,10 @@ fn n_chances() -> u64 {
 const HELD: &str = "everything answered is there, nothing refused is, the database is whole; also after the next start, \
                     more writes and a power cut";
 
-/// So many of these numbers, spread evenly.
-fn spread(all: usize, n: usize) -> impl Iterator<Item = usize> {
-    (0..n).map(move |nth| nth * all / n)
+/// So many of the work's calls, spread evenly.
+fn spread(n_calls: usize) -> Vec<usize> {
+    let n = n_points(n_calls);
+    (0..n).map(|nth| nth * n_calls / n).collect()
 }
 
 /// The calls of the work when nothing fails.
@@ -42,24 +45,25 @@ async fn calls() -> Vec<Call> {
 
 #[tokio::test]
 async fn an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered() {
-    let calls = calls().await;
-    let (mut n_tried, mut n_stopped) = (0, 0);
-    for first in spread(calls.len(), n_points(calls.len())) {
+    let test = "an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered";
+    let points = spread(calls().await.len());
+    let tried = points::try_each(test, &points, async |first| {
         let run = Run::begin(first as u64, Some(Plan::once(first, Failure::Io))).await.end().await;
         let met = run.disk.calls().get(first).copied();
         let place = format!("call {first} ({met:?})");
         if !run.disk.has_failed() {
             // It got by with a few calls less.
-            continue;
+            return None;
         }
-        n_tried += 1;
         if met != Some(Call::Read) {
             assert_eq!(run.ended, Ended::Stopped, "{place}");
         }
-        n_stopped += usize::from(run.ended == Ended::Stopped);
+        let ended = run.ended;
         run.must_hold(&place).await;
-    }
-    assert!(n_tried * 10 >= n_points(calls.len()) * 9, "{n_tried}");
+        Some(ended)
+    });
+    let Some(Tally { n_tried, n_stopped }) = tried.await else { return };
+    assert!(n_tried * 10 >= points.len() * 9, "{n_tried}");
     assert!(n_stopped * 2 >= n_tried, "{n_stopped} of {n_tried}");
     record(
         "embedded store: an I/O error at one call of the disk (read, write, truncate or flush), of each in turn",
@@ -70,17 +74,21 @@ async fn an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered() {
 
 #[tokio::test]
 async fn a_power_cut_at_any_call_loses_nothing_that_was_answered() {
-    let calls = calls().await;
-    let mut n_tried = 0;
-    for first in spread(calls.len(), n_points(calls.len())) {
+    let test = "a_power_cut_at_any_call_loses_nothing_that_was_answered";
+    let seeds: Vec<usize> = spread(calls().await.len())
+        .into_iter()
+        .flat_map(|first| (0..n_chances()).map(move |chance| first * 100 + chance))
+        .collect();
+    let tried = points::try_each(test, &seeds, async |seed| {
+        let first = seed / 100;
         let plan = Plan::once(first, Failure::PowerCut);
-        for chance in 0..n_chances() {
-            let seed = first as u64 * 100 + chance;
-            let run = Run::begin(seed, Some(plan)).await.end().await;
-            run.must_hold(&format!("power cut at call {first}, seed {seed}")).await;
-            n_tried += 1;
-        }
-    }
+        let run = Run::begin(seed as u64, Some(plan)).await.end().await;
+        let ended = run.disk.has_failed().then_some(run.ended);
+        run.must_hold(&format!("power cut at call {first}, seed {seed}")).await;
+        ended
+    });
+    let Some(Tally { n_tried, .. }) = tried.await else { return };
+    assert!(n_tried * 10 >= seeds.len() * 9, "{n_tried}");
     record(
         "embedded store: a power cut at one call of the disk, of each in turn; what was not flushed is dropped, torn and \
          reordered",
@@ -91,16 +99,20 @@ async fn a_power_cut_at_any_call_loses_nothing_that_was_answered() {
 
 #[tokio::test]
 async fn a_full_disk_at_any_write_is_refused_and_heals() {
+    let test = "a_full_disk_at_any_write_is_refused_and_heals";
     let calls = calls().await;
-    let mut n_tried = 0;
-    for (first, _) in calls.iter().enumerate().filter(|(_, call)| **call == Call::Write) {
+    let writes: Vec<usize> = (0..calls.len()).filter(|&nth| calls[nth] == Call::Write).collect();
+    let tried = points::try_each(test, &writes, async |first| {
         let plan =
             Plan { only: Some(Call::Write), n_calls: 30, ..Plan::once(first, Failure::Full) };
         let run = Run::begin(first as u64, Some(plan)).await.end().await;
         assert_eq!(run.ended, Ended::Orderly, "call {first}");
+        let ended = run.disk.has_failed().then_some(run.ended);
         run.must_hold(&format!("no room from call {first} on")).await;
-        n_tried += 1;
-    }
+        ended
+    });
+    let Some(Tally { n_tried, .. }) = tried.await else { return };
+    assert!(n_tried * 10 >= writes.len() * 9, "{n_tried}");
     record(
         "embedded store: no room on the disk, from each write on, for 30 calls",
         n_tried,

@@ -1,0 +1,72 @@
+//! Points at which the disk fails, tried by child processes.
+//!
+//! A store that has stopped keeps its files open as long as its process lives. So a process tries some points only, and the
+//! next process the next ones.
+
+use std::env;
+use std::process::Command;
+
+use super::work::Ended;
+
+/// Points that one process tries: each leaves about seven open files, and many systems allow 1,024.
+const N_PER_PROCESS: usize = 60;
+
+/// Variable by which a child process learns its points.
+const VARIABLE: &str = "DISK_POINTS";
+
+/// Marks the line in which a child process counts.
+const COUNTED: &str = "points tried and stores stopped:";
+
+/// How many points were tried, and at how many of them the store stopped.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) n_tried: usize,
+    pub(super) n_stopped: usize,
+}
+
+/// Tries all points of a test of `tests::disk`, in child processes that run the same test. `try_one` gives how the store
+/// ended, or `None` where the disk did not fail.
+///
+/// The tally is `None` in a child process, whose part of the test ends here.
+pub(super) async fn try_each(
+    test: &str,
+    points: &[usize],
+    try_one: impl AsyncFn(usize) -> Option<Ended>,
+) -> Option<Tally> {
+    if let Ok(mine) = env::var(VARIABLE) {
+        let mut tally = Tally::default();
+        for point in mine.split(',') {
+            let ended = try_one(point.parse().unwrap()).await;
+            tally.n_tried += usize::from(ended.is_some());
+            tally.n_stopped += usize::from(ended == Some(Ended::Stopped));
+        }
+        println!("\n{COUNTED} {} {}", tally.n_tried, tally.n_stopped);
+        return None;
+    }
+    let mut sum = Tally::default();
+    for part in points.chunks(N_PER_PROCESS) {
+        let part = try_part(test, part);
+        sum.n_tried += part.n_tried;
+        sum.n_stopped += part.n_stopped;
+    }
+    Some(sum)
+}
+
+/// Has a child process try some points.
+fn try_part(test: &str, points: &[usize]) -> Tally {
+    let points: Vec<String> = points.iter().map(usize::to_string).collect();
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", &format!("tests::disk::{test}"), "--nocapture"])
+        .env(VARIABLE, points.join(","))
+        .output()
+        .unwrap();
+    let (said, cause) =
+        (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(child.status.success(), "{test} at one of {points:?}:\n{said}\n{cause}");
+    let counted = said.lines().find_map(|line| line.strip_prefix(COUNTED));
+    let counted = counted.unwrap_or_else(|| panic!("{test} did not run in the child:\n{said}"));
+    let counted: Vec<usize> =
+        counted.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let [n_tried, n_stopped] = counted[..] else { panic!("{counted:?}") };
+    Tally { n_tried, n_stopped }
+}
