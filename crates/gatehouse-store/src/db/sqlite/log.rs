@@ -87,8 +87,8 @@ impl Log {
         Ok(Self { length: Arc::clone(length), mover, holder, database })
     }
 
-    /// Moves pages while the writer may append others.
-    pub(super) fn move_beside_writer(&mut self) -> Result<(), StoreError> {
+    /// Moves pages while the writer may append others. True when the database has the whole log, and was read back.
+    pub(super) fn move_beside_writer(&mut self) -> Result<bool, StoreError> {
         if let Some(why) = self.mover.health().stopped() {
             return Err(StoreError::Disk(why.as_ref().into()));
         }
@@ -98,9 +98,10 @@ impl Log {
         }
         // The read transaction begins with the first read.
         self.holder.script("BEGIN; SELECT COUNT(*) FROM sqlite_schema")?;
-        self.checkpoint(Mode::Passive)?;
+        let is_whole = self.checkpoint(Mode::Passive)?;
         // After an error of the disk the transaction stays open, and the log as it is.
-        self.holder.script("ROLLBACK")
+        self.holder.script("ROLLBACK")?;
+        Ok(is_whole)
     }
 
     /// Whether the disk has failed.
@@ -115,16 +116,19 @@ impl Log {
         self.length.raise_end();
         self.move_beside_writer()?;
         match patience {
-            Patience::None => Ok(()),
-            Patience::Short => self.checkpoint(Mode::Restart(PATIENCE)),
-            Patience::Long => self.checkpoint(Mode::Restart(MORE_PATIENCE)),
+            Patience::None => {}
+            Patience::Short => drop(self.checkpoint(Mode::Restart(PATIENCE))?),
+            Patience::Long => drop(self.checkpoint(Mode::Restart(MORE_PATIENCE))?),
         }
+        Ok(())
     }
 
     /// Moves the log to its end and cuts it off, while the writer waits. False where a reader stands in the way.
     pub(super) fn truncate(&mut self) -> Result<bool, StoreError> {
         // The log is the only good copy until the database was read back.
-        self.move_beside_writer()?;
+        if !self.move_beside_writer()? {
+            return Ok(false);
+        }
         let connection = self.mover.connection();
         let is_busy = connection.busy_timeout(Duration::ZERO).and_then(|()| {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -137,7 +141,8 @@ impl Log {
         Ok(!is_busy)
     }
 
-    fn checkpoint(&mut self, mode: Mode) -> Result<(), StoreError> {
+    /// Moves pages, flushes the database, and reads it back if it has the whole log: whether it has.
+    fn checkpoint(&mut self, mode: Mode) -> Result<bool, StoreError> {
         let (sql, patience) = match mode {
             Mode::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
             Mode::Restart(patience) => ("PRAGMA wal_checkpoint(RESTART)", patience),
@@ -150,17 +155,19 @@ impl Log {
         });
         match moved {
             // Another process is moving it.
-            Ok((_, ..0)) => Ok(()),
+            Ok((_, ..0)) => Ok(false),
             Ok((n_pages, n_moved)) => {
                 self.length.set_moved(n_moved);
                 self.mover.health().log_moved();
-                self.flush(n_moved == n_pages)
+                let is_whole = n_moved == n_pages;
+                self.flush(is_whole)?;
+                Ok(is_whole)
             }
             Err(cause) if fault(&cause) == Some(Fault::Full) => {
                 // The log still has everything.
                 self.length.retry_sooner();
                 self.mover.health().log_stuck(&cause.to_string());
-                Ok(())
+                Ok(false)
             }
             Err(cause) => Err(self.mover.heard(cause)),
         }
@@ -202,6 +209,8 @@ mod tests {
     struct Noting {
         calls: Arc<Mutex<Vec<&'static str>>>,
         losing: Option<Losing>,
+        /// A read transaction that ends during the next flush.
+        reader: Mutex<Option<Connection>>,
     }
 
     /// Loses the database's second half while a writer commits.
@@ -213,6 +222,9 @@ mod tests {
     impl Device for Noting {
         fn flush(&self) -> io::Result<()> {
             guard(&self.calls).push("flush");
+            if let Some(reader) = guard(&self.reader).take() {
+                reader.execute_batch("COMMIT").unwrap();
+            }
             Ok(())
         }
 
@@ -246,26 +258,35 @@ mod tests {
         }
     }
 
+    /// A connection with a read transaction, which keeps later pages in the log.
+    fn reader(location: &Location) -> Connection {
+        let reader = location.connect(OpenFlags::default()).unwrap();
+        reader.execute_batch("BEGIN; SELECT COUNT(*) FROM device").unwrap();
+        reader
+    }
+
     fn open_log(
         location: &Location,
         losing: Option<Losing>,
+        reader: Option<Connection>,
     ) -> (Log, Arc<Mutex<Vec<&'static str>>>) {
         let length = Arc::new(LogLength::new(location.pace));
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let device = Box::new(Noting { calls: Arc::clone(&calls), losing });
+        let device =
+            Box::new(Noting { calls: Arc::clone(&calls), losing, reader: Mutex::new(reader) });
         let health = Arc::new(Health::new());
         (Log::open_on(Some(device), location, &length, &health).unwrap(), calls)
     }
 
     /// Has the device lose pages while the log is moved this way.
-    fn lose_pages(move_log: impl FnOnce(&mut Log) -> Result<(), StoreError>) {
+    fn lose_pages(move_log: impl FnOnce(&mut Log) -> Result<bool, StoreError>) {
         let dir = tempfile::tempdir().unwrap();
         let location = location(dir.path());
         let writer = writer(&location);
         insert(&writer, 50);
         // To close the file would let go of SQLite's locks: it stays open as long as the log.
         let database = File::options().write(true).open(&location.path).unwrap();
-        let (mut log, calls) = open_log(&location, Some(Losing { database, writer }));
+        let (mut log, calls) = open_log(&location, Some(Losing { database, writer }), None);
         assert!(matches!(move_log(&mut log), Err(StoreError::Disk(_))));
         assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))));
         assert_eq!(*guard(&calls), ["flush", "read back"], "the log was moved again");
@@ -283,7 +304,7 @@ mod tests {
 
     #[test]
     fn pages_that_the_device_loses_are_not_cut_off() {
-        lose_pages(|log| log.truncate().map(drop));
+        lose_pages(Log::truncate);
     }
 
     #[test]
@@ -292,15 +313,28 @@ mod tests {
         let location = location(dir.path());
         let writer = writer(&location);
         insert(&writer, 10);
-        let (mut log, calls) = open_log(&location, None);
-        let reader = location.connect(OpenFlags::default()).unwrap();
-        reader.execute_batch("BEGIN; SELECT COUNT(*) FROM device").unwrap();
+        let (mut log, calls) = open_log(&location, None, None);
+        let reader = reader(&location);
         insert(&writer, 10);
         // The reader needs the database without the last pages.
         log.move_beside_writer().unwrap();
         assert_eq!(*guard(&calls), ["flush"]);
         reader.execute_batch("COMMIT").unwrap();
         log.move_beside_writer().unwrap();
+        assert_eq!(*guard(&calls), ["flush", "flush", "read back"]);
+    }
+
+    #[test]
+    fn a_log_is_cut_off_only_when_the_whole_database_was_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let location = location(dir.path());
+        let writer = writer(&location);
+        let reader = reader(&location);
+        insert(&writer, 10);
+        let (mut log, calls) = open_log(&location, None, Some(reader));
+        assert!(!log.truncate().unwrap(), "the reader left between the flush and the cut");
+        assert_eq!(*guard(&calls), ["flush"]);
+        assert!(log.truncate().unwrap());
         assert_eq!(*guard(&calls), ["flush", "flush", "read back"]);
     }
 }

@@ -112,7 +112,7 @@ fn move_when_asked(
     while asked.recv().is_ok() {
         let mut log = guard(log);
         match log.move_beside_writer() {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(cause) if log.is_stopped() => return Err(cause),
             // The next request tries again.
             Err(cause) => tracing::warn!(%cause, "the write-ahead log could not be moved"),
