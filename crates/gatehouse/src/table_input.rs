@@ -12,7 +12,8 @@ pub(crate) struct Row {
 
 /// All rows of a table. Empty lines are none.
 pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    // As the reader counts rows: a line of spaces is one.
+    let first = text.split(['\r', '\n']).find(|line| !line.is_empty()).unwrap_or_default();
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator(first))
         .flexible(true)
@@ -84,5 +85,15 @@ mod tests {
             let lines: Vec<u64> = rows.iter().map(|row| row.line).collect();
             assert_eq!(lines, expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_first_row_decides_what_stands_between_cells() {
+        let n_cells = |text| -> Vec<usize> {
+            read_rows("t", text).unwrap().iter().map(|row| row.cells.len()).collect()
+        };
+        assert_eq!(n_cells("a;b\r1;2\r"), [2, 2]);
+        assert_eq!(n_cells("\n\na;b\n1,2\n"), [2, 1]);
+        assert_eq!(n_cells(" \na;b\n"), [1, 1], "a line of spaces is a row");
     }
 }
