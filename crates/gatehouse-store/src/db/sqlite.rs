@@ -12,6 +12,7 @@ mod health;
 mod log;
 mod log_growth;
 mod log_length;
+mod log_pages;
 mod mark;
 mod mover;
 mod recovery;
@@ -45,7 +46,7 @@ use super::{Length, SnapshotFor};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
-use log::Log;
+use log::{Log, Others};
 use log_growth::LogGrowth;
 use log_length::LogLength;
 pub(crate) use log_length::Pace;
@@ -159,7 +160,11 @@ impl Sqlite {
             // A writer whose queue is full is awake.
             let _ = queue.upgrade().map(|queue| queue.try_send(Order::Rest));
         };
-        let log = Log::open(&place, &log_length, &health)?;
+        let others = match duty {
+            Duty::Keeper => Others::Before,
+            Duty::Guest => Others::Beside,
+        };
+        let log = Log::open(&place, others, &log_length, &health)?;
         let mover = match (duty, place.vfs) {
             (Duty::Keeper, None) => Mover::start(log, Arc::clone(&log_length), wake.clone())?,
             // A command only cuts the log off, and a test counts the calls of its disk.

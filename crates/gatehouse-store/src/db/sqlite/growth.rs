@@ -3,12 +3,15 @@
 //! A device may have less room than it says: an image on a full disk, a thin volume in a full pool. Then it fails where a
 //! file grows, and some of them (Linux's loop devices are) take a part of a write for all of it and tell nobody.
 //! What was there before is written in its place and is safe. So the part that is new is read once from the device
-//! itself, past the system's memory, and compared with what that holds.
+//! itself, past the system's memory, and compared with what that holds. A process that takes over a log does not know which
+//! of its pages are in a new part, and compares all of them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::slice;
 
 use rustix::fs::OFlags;
 
@@ -29,6 +32,9 @@ pub(super) trait Device: Send {
     /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
     /// nothing may be writing it.
     fn is_on_device(&mut self) -> io::Result<bool>;
+
+    /// Whether these parts of the file are on the device, as far as the file has them.
+    fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool>;
 }
 
 /// A file that grows.
@@ -59,24 +65,35 @@ impl Growth {
     /// Whether the new part up to this length is on the device: another process may be writing behind it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
         let there = self.seen.metadata()?.len();
-        // It may have been cut off since.
-        self.n_bytes = self.n_bytes.min(there);
+        if there < self.n_bytes {
+            // Another process has cut it off, and all of it is new.
+            self.n_bytes = 0;
+        }
         let n_bytes = n_bytes.min(there);
-        let Some(on_device) = self.on_device.as_ref().filter(|_| n_bytes > self.n_bytes) else {
+        if n_bytes <= self.n_bytes {
             return Ok(true);
-        };
+        }
+        let is_there = self.compare(slice::from_ref(&(self.n_bytes..n_bytes)))?;
+        if is_there {
+            self.n_bytes = n_bytes;
+        }
+        Ok(is_there)
+    }
+
+    /// Whether the device and the page cache agree about these parts, or the file system can't tell.
+    fn compare(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
+        let Some(on_device) = &self.on_device else { return Ok(true) };
         // Others may move the log, too, and write in between.
-        let is_same = || same(&self.seen, on_device, self.n_bytes..n_bytes);
+        let is_same = || same(&self.seen, on_device, parts);
         match (0..LOOKS).find_map(|_| Some(is_same()).filter(|it| !matches!(it, Ok(false)))) {
-            None => return Ok(false),
-            Some(Ok(_)) => self.n_bytes = n_bytes,
+            None => Ok(false),
             // This file system has no such reads, or other rules for them.
             Some(Err(cause)) if cause.kind() == io::ErrorKind::InvalidInput => {
                 self.on_device = None;
+                Ok(true)
             }
-            Some(Err(cause)) => return Err(cause),
+            Some(compared) => compared,
         }
-        Ok(true)
     }
 }
 
@@ -88,24 +105,34 @@ impl Device for Growth {
     fn is_on_device(&mut self) -> io::Result<bool> {
         self.is_on_device_up_to(u64::MAX)
     }
+
+    fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
+        let there = self.seen.metadata()?.len();
+        let parts = parts.iter().map(|part| part.start..part.end.min(there));
+        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+        self.compare(&parts)
+    }
 }
 
-/// Whether two views of a file agree in this range.
-fn same(seen: &File, on_device: &File, range: std::ops::Range<u64>) -> io::Result<bool> {
+/// Whether two views of a file agree in these parts.
+fn same(seen: &File, on_device: &File, parts: &[Range<u64>]) -> io::Result<bool> {
     let mut room = [vec![0; CHUNK + ALIGNED], vec![0; CHUNK + ALIGNED]];
     let [one, other] = room.each_mut().map(|room| {
         let start = room.as_ptr().align_offset(ALIGNED);
         &mut room[start..start + CHUNK]
     });
-    let mut at = range.start - range.start % ALIGNED as u64;
-    while at < range.end {
-        let n_one = read_at(seen, one, at)?;
-        let n_other = read_at(on_device, other, at)?;
-        let n_bytes = usize::try_from(range.end - at).unwrap_or(CHUNK).min(CHUNK);
-        if n_one.min(n_other) < n_bytes || one[..n_bytes] != other[..n_bytes] {
-            return Ok(false);
+    for part in parts {
+        let mut at = part.start - part.start % ALIGNED as u64;
+        while at < part.end {
+            let n_bytes = usize::try_from(part.end - at).unwrap_or(CHUNK).min(CHUNK);
+            let n_read = n_bytes.next_multiple_of(ALIGNED);
+            let n_one = read_at(seen, &mut one[..n_read], at)?;
+            let n_other = read_at(on_device, &mut other[..n_read], at)?;
+            if n_one.min(n_other) < n_bytes || one[..n_bytes] != other[..n_bytes] {
+                return Ok(false);
+            }
+            at += n_bytes as u64;
         }
-        at += CHUNK as u64;
     }
     Ok(true)
 }
@@ -150,6 +177,23 @@ mod tests {
         assert!(growth.is_on_device_up_to(700_000).unwrap());
         assert!(!growth.is_on_device_up_to(700_001).unwrap());
         assert!(!growth.is_on_device().unwrap());
+        // Another process cuts the file off, and writes it anew.
+        std::fs::write(&path, vec![7; 5000]).unwrap();
+        assert!(!growth.is_on_device().unwrap());
+    }
+
+    #[test]
+    fn parts_are_compared_as_far_as_the_file_has_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("file"), dir.path().join("other"));
+        std::fs::write(&path, vec![7; 300_000]).unwrap();
+        let mut lost = vec![7; 300_000];
+        lost[200_000] = 0;
+        std::fs::write(&other, lost).unwrap();
+        let mut growth = Growth::of(&path).unwrap();
+        growth.on_device = Some(File::open(&other).unwrap());
+        assert!(growth.are_on_device(&[0..4096, 204_800..400_000, 400_000..500_000]).unwrap());
+        assert!(!growth.are_on_device(&[0..4096, 196_608..200_704]).unwrap());
     }
 
     #[test]
@@ -165,10 +209,10 @@ mod tests {
             let mut other = whole.clone();
             other[at] = 0;
             let other = open("other", &other);
-            assert!(!same(&seen, &other, 5000..700_000).unwrap(), "{at}");
-            assert!(same(&seen, &other, 0..at as u64).unwrap(), "{at}");
+            assert!(!same(&seen, &other, slice::from_ref(&(5000..700_000))).unwrap(), "{at}");
+            assert!(same(&seen, &other, slice::from_ref(&(0..at as u64))).unwrap(), "{at}");
         }
         let short = open("short", &whole[..600_000]);
-        assert!(!same(&seen, &short, 5000..700_000).unwrap());
+        assert!(!same(&seen, &short, slice::from_ref(&(5000..700_000))).unwrap());
     }
 }

@@ -11,14 +11,17 @@
 //! begin anew before the database was flushed and read back. A log that has become long is moved to its end while the
 //! writer waits, after most of it was moved beside the writer.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
+use super::files;
 use super::growth::{Device, Growth};
 use super::health::Health;
 use super::log_length::{LogLength, Patience};
+use super::log_pages::parts_in_log;
 use super::session::{Fault, Role, Session, fault};
 use super::{BUSY_TIMEOUT, Location};
 use crate::error::StoreError;
@@ -50,11 +53,37 @@ pub(super) struct Log {
     holder: Session,
     /// The database's file, of which new parts are read back from the device; `None` on a test's disk.
     database: Option<Box<dyn Device>>,
+    path: PathBuf,
+    /// Who else moves the log.
+    others: Others,
+    /// Whether another process has written pages of the log that nobody has read back since.
+    is_taken_over: bool,
+}
+
+/// Other processes that may have moved pages of the log, or move them now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    /// One that has ended.
+    Before,
+    /// The server, which goes on.
+    Beside,
+}
+
+/// How far a checkpoint came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// The database has the whole log, and was read back.
+    Whole,
+    /// A reader or another process stands in the way.
+    Part,
+    /// There was no room.
+    NoRoom,
 }
 
 impl Log {
     pub(super) fn open(
         place: &Location,
+        others: Others,
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {
@@ -65,13 +94,14 @@ impl Log {
             }
             Some(_) => None,
         };
-        Self::open_on(database, place, length, health)
+        Self::open_on(database, place, others, length, health)
     }
 
     /// Opens the log of a database on this device.
     fn open_on(
         database: Option<Box<dyn Device>>,
         place: &Location,
+        others: Others,
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {
@@ -84,11 +114,13 @@ impl Log {
         };
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (mover, holder) = (connect(OpenFlags::default())?, connect(read_only)?);
-        Ok(Self { length: Arc::clone(length), mover, holder, database })
+        let path = files::log_of(&place.path);
+        let length = Arc::clone(length);
+        Ok(Self { length, mover, holder, database, path, others, is_taken_over: true })
     }
 
-    /// Moves pages while the writer may append others. True when the database has the whole log, and was read back.
-    pub(super) fn move_beside_writer(&mut self) -> Result<bool, StoreError> {
+    /// Moves pages while the writer may append others.
+    pub(super) fn move_beside_writer(&mut self) -> Result<Moved, StoreError> {
         if let Some(why) = self.mover.health().stopped() {
             return Err(StoreError::Disk(why.as_ref().into()));
         }
@@ -98,10 +130,10 @@ impl Log {
         }
         // The read transaction begins with the first read.
         self.holder.script("BEGIN; SELECT COUNT(*) FROM sqlite_schema")?;
-        let is_whole = self.checkpoint(Mode::Passive)?;
+        let moved = self.checkpoint(Mode::Passive)?;
         // After an error of the disk the transaction stays open, and the log as it is.
         self.holder.script("ROLLBACK")?;
-        Ok(is_whole)
+        Ok(moved)
     }
 
     /// Whether the disk has failed.
@@ -117,8 +149,12 @@ impl Log {
         self.move_beside_writer()?;
         match patience {
             Patience::None => {}
-            Patience::Short => drop(self.checkpoint(Mode::Restart(PATIENCE))?),
-            Patience::Long => drop(self.checkpoint(Mode::Restart(MORE_PATIENCE))?),
+            Patience::Short => {
+                self.checkpoint(Mode::Restart(PATIENCE))?;
+            }
+            Patience::Long => {
+                self.checkpoint(Mode::Restart(MORE_PATIENCE))?;
+            }
         }
         Ok(())
     }
@@ -126,8 +162,13 @@ impl Log {
     /// Moves the log to its end and cuts it off, while the writer waits. False where a reader stands in the way.
     pub(super) fn truncate(&mut self) -> Result<bool, StoreError> {
         // The log is the only good copy until the database was read back.
-        if !self.move_beside_writer()? {
-            return Ok(false);
+        match self.move_beside_writer()? {
+            Moved::Whole => {}
+            Moved::Part => return Ok(false),
+            Moved::NoRoom => {
+                let why = "there is no room to move the write-ahead log into the database";
+                return Err(StoreError::Unavailable(why.into()));
+            }
         }
         let connection = self.mover.connection();
         let is_busy = connection.busy_timeout(Duration::ZERO).and_then(|()| {
@@ -141,8 +182,8 @@ impl Log {
         Ok(!is_busy)
     }
 
-    /// Moves pages, flushes the database, and reads it back if it has the whole log: whether it has.
-    fn checkpoint(&mut self, mode: Mode) -> Result<bool, StoreError> {
+    /// Moves pages, flushes the database, and reads it back if it has the whole log.
+    fn checkpoint(&mut self, mode: Mode) -> Result<Moved, StoreError> {
         let (sql, patience) = match mode {
             Mode::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
             Mode::Restart(patience) => ("PRAGMA wal_checkpoint(RESTART)", patience),
@@ -155,19 +196,19 @@ impl Log {
         });
         match moved {
             // Another process is moving it.
-            Ok((_, ..0)) => Ok(false),
+            Ok((_, ..0)) => Ok(Moved::Part),
             Ok((n_pages, n_moved)) => {
                 self.length.set_moved(n_moved);
                 self.mover.health().log_moved();
-                let is_whole = n_moved == n_pages;
-                self.flush(is_whole)?;
-                Ok(is_whole)
+                let moved = if n_moved == n_pages { Moved::Whole } else { Moved::Part };
+                self.flush(moved)?;
+                Ok(moved)
             }
             Err(cause) if fault(&cause) == Some(Fault::Full) => {
                 // The log still has everything.
                 self.length.retry_sooner();
                 self.mover.health().log_stuck(&cause.to_string());
-                Ok(false)
+                Ok(Moved::NoRoom)
             }
             Err(cause) => Err(self.mover.heard(cause)),
         }
@@ -175,13 +216,21 @@ impl Log {
 
     /// Flushes the database, which SQLite itself does only after the log was moved to its end. Then the new parts of the
     /// database are read back from the device. Before that they may have holes, which later pages fill.
-    fn flush(&mut self, is_whole: bool) -> Result<(), StoreError> {
+    fn flush(&mut self, moved: Moved) -> Result<(), StoreError> {
         let Some(database) = &mut self.database else { return Ok(()) };
-        let flushed = database.flush();
         let is_there =
-            flushed.and_then(|()| if is_whole { database.is_on_device() } else { Ok(true) });
+            database.flush().and_then(|()| match moved {
+                Moved::Part | Moved::NoRoom => Ok(true),
+                Moved::Whole if !self.is_taken_over => database.is_on_device(),
+                // A process that was ended may have moved pages to new parts, and not have read them back.
+                Moved::Whole => Ok(database.are_on_device(&parts_in_log(&self.path)?)?
+                    && database.is_on_device()?),
+            });
         let why = match is_there {
-            Ok(true) => return Ok(()),
+            Ok(true) => {
+                self.is_taken_over &= moved != Moved::Whole || self.others == Others::Beside;
+                return Ok(());
+            }
             Ok(false) => LOST.to_owned(),
             Err(cause) => format!("the database can't be flushed or read back: {cause}"),
         };
@@ -196,6 +245,7 @@ mod tests {
 
     use std::fs::File;
     use std::io;
+    use std::ops::Range;
     use std::os::unix::fs::FileExt;
     use std::path::Path;
     use std::sync::Mutex;
@@ -237,6 +287,11 @@ mod tests {
             database.write_all_at(&vec![0; usize::try_from(n_bytes - half).unwrap()], half)?;
             Ok(false)
         }
+
+        fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
+            guard(&self.calls).push(if parts.is_empty() { "no pages" } else { "pages" });
+            Ok(true)
+        }
     }
 
     fn location(dir: &Path) -> Location {
@@ -275,11 +330,11 @@ mod tests {
         let device =
             Box::new(Noting { calls: Arc::clone(&calls), losing, reader: Mutex::new(reader) });
         let health = Arc::new(Health::new());
-        (Log::open_on(Some(device), location, &length, &health).unwrap(), calls)
+        (Log::open_on(Some(device), location, Others::Before, &length, &health).unwrap(), calls)
     }
 
     /// Has the device lose pages while the log is moved this way.
-    fn lose_pages(move_log: impl FnOnce(&mut Log) -> Result<bool, StoreError>) {
+    fn lose_pages<T>(move_log: impl FnOnce(&mut Log) -> Result<T, StoreError>) {
         let dir = tempfile::tempdir().unwrap();
         let location = location(dir.path());
         let writer = writer(&location);
@@ -289,7 +344,7 @@ mod tests {
         let (mut log, calls) = open_log(&location, Some(Losing { database, writer }), None);
         assert!(matches!(move_log(&mut log), Err(StoreError::Disk(_))));
         assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))));
-        assert_eq!(*guard(&calls), ["flush", "read back"], "the log was moved again");
+        assert_eq!(*guard(&calls), ["flush", "pages", "read back"], "the log was moved again");
         drop(log);
         let next = location.connect(OpenFlags::default()).unwrap();
         let text = |sql: &str| next.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -321,7 +376,7 @@ mod tests {
         assert_eq!(*guard(&calls), ["flush"]);
         reader.execute_batch("COMMIT").unwrap();
         log.move_beside_writer().unwrap();
-        assert_eq!(*guard(&calls), ["flush", "flush", "read back"]);
+        assert_eq!(*guard(&calls), ["flush", "flush", "pages", "read back"]);
     }
 
     #[test]
@@ -335,6 +390,24 @@ mod tests {
         assert!(!log.truncate().unwrap(), "the reader left between the flush and the cut");
         assert_eq!(*guard(&calls), ["flush"]);
         assert!(log.truncate().unwrap());
-        assert_eq!(*guard(&calls), ["flush", "flush", "read back"]);
+        assert_eq!(*guard(&calls), ["flush", "flush", "pages", "read back"]);
+    }
+
+    #[test]
+    fn pages_of_a_log_that_was_taken_over_are_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let location = location(dir.path());
+        let writer = writer(&location);
+        insert(&writer, 10);
+        for others in [Others::Before, Others::Beside] {
+            let (mut log, calls) = open_log(&location, None, None);
+            log.others = others;
+            for _ in 0..2 {
+                assert_eq!(log.move_beside_writer().unwrap(), Moved::Whole);
+            }
+            let first = ["flush", "pages", "read back"];
+            let next = if others == Others::Before { &["flush", "read back"] } else { &first[..] };
+            assert_eq!(*guard(&calls), [&first, next].concat(), "{others:?}");
+        }
     }
 }

@@ -8,12 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::files;
 use super::growth::Growth;
-
-/// Length of the log's header.
-const LOG_HEADER_BYTES: u64 = 32;
-
-/// Length of the header before each page in the log.
-const FRAME_HEADER_BYTES: u64 = 24;
+use super::log_pages::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 
 /// The log of a database, and how much of it has been read back.
 pub(super) struct LogGrowth {
