@@ -40,7 +40,9 @@ async fn calls() -> Vec<Call> {
     let run = Run::begin(0, None).await.end().await;
     assert_eq!(run.ended, Ended::Orderly);
     assert!(run.n_answered() >= work::N_WRITES, "all of it");
-    run.disk.calls()
+    let calls = run.disk.calls();
+    assert!(calls.len() > work::N_WRITES, "each creation calls the disk: {calls:?}");
+    calls
 }
 
 #[tokio::test]

@@ -11,8 +11,9 @@ use super::work::Ended;
 /// Points that one process tries: each leaves about seven open files, and many systems allow 1,024.
 const N_PER_PROCESS: usize = 60;
 
-/// Variable by which a child process learns its points.
+/// Variable by which a child process learns its points. Another one proves that its parent is this test.
 const VARIABLE: &str = "DISK_POINTS";
+const PARENT: &str = "DISK_POINTS_PARENT";
 
 /// Marks the line in which a child process counts.
 const COUNTED: &str = "points tried and stores stopped:";
@@ -34,6 +35,8 @@ pub(super) async fn try_each(
     try_one: impl AsyncFn(usize) -> Option<Ended>,
 ) -> Option<Tally> {
     if let Ok(mine) = env::var(VARIABLE) {
+        let parent = env::var(PARENT).ok().and_then(|id| id.parse().ok());
+        assert_eq!(parent, Some(std::os::unix::process::parent_id()), "{VARIABLE} is for children");
         let mut tally = Tally::default();
         for point in mine.split(',') {
             let ended = try_one(point.parse().unwrap()).await;
@@ -58,6 +61,7 @@ fn try_part(test: &str, points: &[usize]) -> Tally {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", &format!("tests::disk::{test}"), "--nocapture"])
         .env(VARIABLE, points.join(","))
+        .env(PARENT, std::process::id().to_string())
         .output()
         .unwrap();
     let (said, cause) =
