@@ -26,13 +26,13 @@ pub(super) struct Lane {
 pub(super) type LaneTurn = Either<Turn, OwnedSemaphorePermit>;
 
 impl Lane {
-    /// Lets so many reads run at a time, of which one is the server's own.
+    /// Lets so many reads run at a time, of which one is the server's own and at least two are the tenants'.
     pub(super) fn new(n_at_once: usize) -> Self {
-        let at_once = n_at_once.saturating_sub(OWN).max(1);
+        let at_once = n_at_once.saturating_sub(OWN).max(2);
         let places = Places {
             at_once,
-            // A tenant whose reads are slow leaves one place to the others, where there are several.
-            at_once_of_tenant: at_once.saturating_sub(1).max(1),
+            // A tenant whose reads are slow leaves one place to the others.
+            at_once_of_tenant: at_once - 1,
             waiting_of_tenant: WAITING_MAX,
             waiting: WAITING_MAX,
         };
@@ -94,6 +94,7 @@ mod tests {
     async fn a_tenant_that_fills_the_queue_gives_way_to_the_others() {
         let (lane, flood, calm) = (Lane::new(1), tenant("flood"), tenant("calm"));
         let first = lane.enter(Some(&flood), None).await.unwrap();
+        let _other = lane.enter(Some(&tenant("other")), None).await.unwrap();
         let mut waiting: Vec<_> =
             (0..WAITING_MAX).map(|_| Box::pin(lane.enter(Some(&flood), None))).collect();
         for turn in &mut waiting {
@@ -112,13 +113,17 @@ mod tests {
 
     #[tokio::test]
     async fn slow_reads_of_one_tenant_leave_a_place_to_the_others() {
-        let (lane, slow, calm) = (Lane::new(4), tenant("slow"), tenant("calm"));
-        let _held = [
-            lane.enter(Some(&slow), None).await.unwrap(),
-            lane.enter(Some(&slow), None).await.unwrap(),
-        ];
-        let third = lane.enter(Some(&slow), Some(Duration::ZERO)).await;
-        assert!(matches!(third, Err(StoreError::Busy)));
-        assert!(lane.enter(Some(&calm), Some(Duration::ZERO)).await.is_ok());
+        let (slow, calm) = (tenant("slow"), tenant("calm"));
+        for (n_at_once, n_of_tenant) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
+            let lane = Lane::new(n_at_once);
+            let mut held = Vec::new();
+            for _ in 0..n_of_tenant {
+                held.push(lane.enter(Some(&slow), None).await.unwrap());
+            }
+            let further = lane.enter(Some(&slow), Some(Duration::ZERO)).await;
+            assert!(matches!(further, Err(StoreError::Busy)), "of {n_at_once}");
+            let other = lane.enter(Some(&calm), Some(Duration::ZERO)).await;
+            assert!(other.is_ok(), "of {n_at_once}");
+        }
     }
 }
