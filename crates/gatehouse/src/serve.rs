@@ -18,8 +18,8 @@ use crate::logging;
 use crate::text_input::given_secret;
 
 /// Ticks of a busy thread between two looks for new requests; in one tick the runtime polls up to four tasks. The runtime's
-/// own 61 ticks would make a request wait for as many others.
-const POLLS_BETWEEN_EVENTS: u32 = 8;
+/// own 61 ticks would make a request wait for up to four times as many others.
+const TICKS_BETWEEN_EVENTS: u32 = 8;
 
 /// Where the settings come from; shared by the commands that read them.
 #[derive(Args)]
@@ -105,7 +105,7 @@ impl Serve {
         }
         raise_open_files();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.enable_all().event_interval(POLLS_BETWEEN_EVENTS).build();
+        let runtime = runtime.enable_all().event_interval(TICKS_BETWEEN_EVENTS).build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
         let asked = Arc::new(OnceLock::new());
         let served = runtime.block_on(self.serve(&config, Arc::clone(&asked)));

@@ -111,6 +111,7 @@ pub(super) const DELETE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let _place = call.site.slots.take_products(call.tenant().as_str())?;
     let page = find_page(&mut call).await?;
     let platforms = &call.app().platforms;
     Ok(paging::reply(&call, &page, |KeptAccount { account, version, .. }| {

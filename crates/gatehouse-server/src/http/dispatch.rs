@@ -456,7 +456,8 @@ impl Entrance<'_> {
             gone: seen.gone.clone(),
         };
         let turns = &self.gate.site.turns;
-        let turn = turns.take(call.tenant.as_ref(), operation, seen.gone).await?;
+        let turn =
+            turns.take(call.tenant.as_ref(), operation, self.is_operator(), seen.gone).await?;
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
@@ -465,6 +466,11 @@ impl Entrance<'_> {
         let reply = turn.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
         outgoing::agree(reply, operation, self.parts, tenant, &self.gate.site.slots)
+    }
+
+    /// Whether the caller administers all tenants, not one of them.
+    fn is_operator(&self) -> bool {
+        self.caller.as_ref().is_some_and(|caller| caller.rights.cover_all())
     }
 
     /// The tenant that the path names; a name that none can have is a fault of who would make one.

@@ -3,7 +3,7 @@
 //! The runtime polls requests in the order of their arrival. A request would wait behind all those that another tenant
 //! has sent before it: most reads of the embedded store are done within one poll, and the first poll of a change prepares
 //! all of it. With turns, few requests of a tenant are begun at a time, and the rest of a flood waits in that tenant's own
-//! queue. A request that has waited lets the runtime look for new requests before it goes on.
+//! queue. Each request lets the runtime look for new ones before it begins.
 
 use std::future::poll_fn;
 use std::num::NonZero;
@@ -21,8 +21,11 @@ use super::resource::{Need, Operation, Running};
 use crate::config::Limits;
 
 /// Changes of one tenant that are worked on at a time, and reads where they wait for PostgreSQL. Most of them wait for the
-/// writer, a slow hash or PostgreSQL, and creations that wait together share a commit.
+/// writer, a slow hash or PostgreSQL, and creations that wait together share a commit. A tenant's own admins have as many.
 const AT_ONCE_OF_TENANT: usize = 64;
+
+/// Part of all requests, one in so many, that one tenant's checks leave to other requests.
+const CHECKS_LEAVE: usize = 4;
 
 /// First polls of one kind and one tenant at a time, for each core: one runs, and the next is ready.
 const FIRST_POLLS_PER_CORE: usize = 2;
@@ -30,16 +33,22 @@ const FIRST_POLLS_PER_CORE: usize = 2;
 /// Tenants that can have all of their first polls at the same time: a tenant that asks for little finds a turn at once.
 const TENANTS_AT_ONCE: usize = 4;
 
-/// Turns with the server's work. A tenant's reads, changes, checks and requests for products have queues of their own, so
-/// that none waits behind a flood of another kind.
+/// Turns with the server's work. Each kind of a tenant's requests has queues of its own, so that none waits behind a flood
+/// of another kind.
 pub(crate) struct RequestTurns {
-    reads: Turns,
-    changes: Turns,
-    checks: Turns,
-    products: Turns,
+    reads: KindTurns,
+    changes: KindTurns,
+    checks: KindTurns,
+    products: KindTurns,
+    /// Requests of a tenant's own admins.
+    administration: KindTurns,
+}
+
+/// Turns with one kind of request.
+struct KindTurns {
+    first_polls: Turns,
     /// Turns from the beginning of a request to its end.
-    whole: Turns,
-    is_embedded: bool,
+    whole: Option<Turns>,
 }
 
 /// A request's turn.
@@ -62,13 +71,17 @@ impl RequestTurns {
         let n_cores = thread::available_parallelism().map_or(1, NonZero::get);
         let n_polls = FIRST_POLLS_PER_CORE * n_cores;
         let first_polls = || of(TENANTS_AT_ONCE * n_polls, n_polls);
+        let whole_of = |at_once_of_tenant| Some(of(usize::MAX, at_once_of_tenant));
+        let kind = |whole| KindTurns { first_polls: first_polls(), whole };
         Self {
-            reads: first_polls(),
-            changes: first_polls(),
-            checks: first_polls(),
-            products: first_polls(),
-            whole: of(usize::MAX, AT_ONCE_OF_TENANT),
-            is_embedded,
+            // Most reads of the embedded store end with their first poll.
+            reads: kind(if is_embedded { None } else { whole_of(AT_ONCE_OF_TENANT) }),
+            changes: kind(whole_of(AT_ONCE_OF_TENANT)),
+            // Some checks wait for a slow hash, and the tenant's other devices must not wait with them.
+            checks: kind(whole_of((n_max - n_max / CHECKS_LEAVE).max(AT_ONCE_OF_TENANT))),
+            // They have a limit of their own (`slots`).
+            products: kind(None),
+            administration: kind(whole_of(AT_ONCE_OF_TENANT)),
         }
     }
 
@@ -79,27 +92,26 @@ impl RequestTurns {
         &self,
         tenant: Option<&TenantName>,
         operation: &Operation,
+        is_operator: bool,
         client: &impl Disconnection,
     ) -> Result<RequestTurn, Problem> {
-        let (Some(tenant), Need::Scope(scope)) = (tenant, operation.need) else {
+        let kind = match operation.need {
+            Need::Nothing | Need::Token | Need::AdminOfAll => None,
+            Need::Admin if is_operator => None,
+            Need::Admin | Need::Scope(Scope::Admin) => Some(&self.administration),
+            Need::Scope(Scope::ProductRead) => Some(&self.products),
+            Need::Scope(Scope::AccessVerify) => Some(&self.checks),
+            Need::Scope(Scope::AccessRead | Scope::EventRead) => Some(&self.reads),
+            Need::Scope(Scope::AccessWrite | Scope::EventWrite) => Some(&self.changes),
+        };
+        let (Some(tenant), Some(kind)) = (tenant, kind) else {
             return Ok(RequestTurn::default());
         };
-        let (whole, first_polls) = match scope {
-            // They wait for platforms, and have a limit of their own.
-            Scope::ProductRead => (None, &self.products),
-            // Some checks wait for a slow hash, and the tenant's other devices must not wait with them.
-            Scope::AccessVerify => (None, &self.checks),
-            Scope::AccessRead | Scope::EventRead if self.is_embedded => (None, &self.reads),
-            Scope::AccessRead | Scope::EventRead => (Some(&self.whole), &self.reads),
-            Scope::AccessWrite | Scope::EventWrite | Scope::Admin => {
-                (Some(&self.whole), &self.changes)
-            }
-        };
-        let whole = match whole {
+        let whole = match &kind.whole {
             Some(turns) => Some(take(turns, tenant, client).await?),
             None => None,
         };
-        let first_poll = Some(take(first_polls, tenant, client).await?);
+        let first_poll = Some(take(&kind.first_polls, tenant, client).await?);
         // Requests that have arrived meanwhile find their places in the queues.
         yield_now().await;
         Ok(RequestTurn { first_poll, whole })
@@ -158,18 +170,18 @@ mod tests {
         let (read, stays) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
         for _ in 0..AT_ONCE_OF_TENANT {
-            let turn = turns.take(Some(&flood), &read, &stays).await.ok().unwrap();
+            let turn = turns.take(Some(&flood), &read, false, &stays).await.ok().unwrap();
             // As after the first poll.
             held.push(RequestTurn { first_poll: None, ..turn });
         }
-        let waits = turns.take(Some(&flood), &read, &stays);
+        let waits = turns.take(Some(&flood), &read, false, &stays);
         let mut waits = std::pin::pin!(waits);
         assert!(futures_util::poll!(&mut waits).is_pending());
-        let refused = turns.take(Some(&flood), &read, &stays).await;
+        let refused = turns.take(Some(&flood), &read, false, &stays).await;
         assert_eq!(refused.err().map(|it| it.status.as_u16()), Some(503));
-        assert!(turns.take(Some(&calm), &read, &stays).await.is_ok());
-        for scope in [Scope::ProductRead, Scope::AccessVerify] {
-            assert!(turns.take(Some(&flood), &operation(scope), &stays).await.is_ok());
+        assert!(turns.take(Some(&calm), &read, false, &stays).await.is_ok());
+        for scope in [Scope::AccessWrite, Scope::ProductRead, Scope::AccessVerify, Scope::Admin] {
+            assert!(turns.take(Some(&flood), &operation(scope), false, &stays).await.is_ok());
         }
         held.pop();
         assert!(waits.await.is_ok());
@@ -182,13 +194,15 @@ mod tests {
         let cases = [
             (Scope::AccessRead, false, true),
             (Scope::AccessWrite, true, true),
-            (Scope::AccessVerify, false, false),
+            (Scope::AccessVerify, true, true),
             (Scope::ProductRead, false, false),
+            (Scope::Admin, true, true),
         ];
         for (scope, whole_embedded, whole_postgres) in cases {
             for (is_embedded, whole) in [(true, whole_embedded), (false, whole_postgres)] {
                 let turns = RequestTurns::new(&Limits::default(), is_embedded);
-                let turn = turns.take(Some(&acme), &operation(scope), &stays).await.ok().unwrap();
+                let turn =
+                    turns.take(Some(&acme), &operation(scope), false, &stays).await.ok().unwrap();
                 let held = (turn.first_poll.is_some(), turn.whole.is_some());
                 assert_eq!(held, (true, whole), "{scope:?}, embedded: {is_embedded}");
             }
@@ -200,15 +214,15 @@ mod tests {
         let turns = RequestTurns::new(&Limits::default(), true);
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
         let write = operation(Scope::AccessWrite);
-        let turn = turns.take(Some(&acme), &write, &stays).await.ok().unwrap();
+        let turn = turns.take(Some(&acme), &write, false, &stays).await.ok().unwrap();
         let mut held = Vec::new();
-        while let Some(other) = turns.changes.take_now(&acme) {
+        while let Some(other) = turns.changes.first_polls.take_now(&acme) {
             held.push(other);
         }
         let mut runs = std::pin::pin!(turn.run(Box::pin(std::future::pending())));
-        assert!(turns.changes.take_now(&acme).is_none());
+        assert!(turns.changes.first_polls.take_now(&acme).is_none());
         assert!(futures_util::poll!(&mut runs).is_pending());
-        assert!(turns.changes.take_now(&acme).is_some());
+        assert!(turns.changes.first_polls.take_now(&acme).is_some());
     }
 
     #[tokio::test]
@@ -216,9 +230,9 @@ mod tests {
         let turns = RequestTurns::new(&Limits::default(), true);
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
         let read = operation(Scope::AccessRead);
-        let mut waits = std::pin::pin!(turns.take(Some(&acme), &read, &stays));
+        let mut waits = std::pin::pin!(turns.take(Some(&acme), &read, false, &stays));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(turns.reads.n_waiting(), 0);
+        assert_eq!(turns.reads.first_polls.n_waiting(), 0);
         assert!(waits.await.is_ok());
     }
 
@@ -228,18 +242,44 @@ mod tests {
         let flood = tenant("flood");
         let (read, client) = (operation(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
-        while let Some(turn) = turns.reads.take_now(&flood) {
+        while let Some(turn) = turns.reads.first_polls.take_now(&flood) {
             held.push(turn);
         }
-        let mut waits = std::pin::pin!(turns.take(Some(&flood), &read, &client));
+        let mut waits = std::pin::pin!(turns.take(Some(&flood), &read, false, &client));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(turns.reads.n_waiting(), 1);
+        assert_eq!(turns.reads.first_polls.n_waiting(), 1);
         // A flood of reads holds up no request of another kind.
         for scope in [Scope::AccessWrite, Scope::AccessVerify, Scope::ProductRead] {
-            assert!(turns.take(Some(&flood), &operation(scope), &client).await.is_ok());
+            assert!(turns.take(Some(&flood), &operation(scope), false, &client).await.is_ok());
         }
         client.cancel();
         assert_eq!(waits.await.err().map(|it| it.status.as_u16()), Some(503));
-        assert_eq!(turns.reads.n_waiting(), 0);
+        assert_eq!(turns.reads.first_polls.n_waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn only_operators_administer_without_turns() {
+        let turns = RequestTurns::new(&Limits::default(), true);
+        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+        let put = Operation { need: Need::Admin, ..Operation::BASE };
+        for is_operator in [true, false] {
+            let turn = turns.take(Some(&acme), &put, is_operator, &stays).await.ok().unwrap();
+            assert_eq!(turn.whole.is_none(), is_operator);
+        }
+    }
+
+    #[tokio::test]
+    async fn checks_of_one_tenant_leave_slots_to_the_others() {
+        let turns = RequestTurns::new(&Limits::default(), false);
+        let (flood, stays) = (tenant("flood"), CancellationToken::new());
+        let check = operation(Scope::AccessVerify);
+        let mut held = Vec::new();
+        for _ in 0..768 {
+            let turn = turns.take(Some(&flood), &check, false, &stays).await.ok().unwrap();
+            held.push(RequestTurn { first_poll: None, ..turn });
+        }
+        let mut waits = std::pin::pin!(turns.take(Some(&flood), &check, false, &stays));
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        assert!(turns.take(Some(&tenant("calm")), &check, false, &stays).await.is_ok());
     }
 }
