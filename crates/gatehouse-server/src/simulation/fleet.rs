@@ -100,6 +100,9 @@ impl Fleet {
 }
 
 impl Replicas for Fleet {
+    /// An hour of simulated time: some plans stop every server for up to 40 s again and again.
+    const RETRY_TIME_MAX: Duration = Duration::from_secs(3600);
+
     fn running(&self) -> Vec<usize> {
         self.world.model().running()
     }

@@ -7,9 +7,6 @@ use tokio::time::Instant;
 use super::call::{Answer, Request};
 use crate::Dice;
 
-/// For how long a client asks again for something that it must have: longer than all that is broken stays so.
-const RETRY_TIME_MAX: Duration = Duration::from_secs(120);
-
 /// A client comes again at the latest after this, whatever `Retry-After` says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -17,22 +14,28 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 pub const PAUSE: Duration = Duration::from_millis(50);
 
 /// Limit of a client's retries, from when it asked first.
-struct RetryLimit(Instant);
+struct RetryLimit {
+    began: Instant,
+    max: Duration,
+}
 
 impl RetryLimit {
-    fn new() -> Self {
-        Self(Instant::now())
+    fn new(max: Duration) -> Self {
+        Self { began: Instant::now(), max }
     }
 
     /// Waits before the client asks again; panics where it has asked for too long.
     async fn pause(&self, pause: Duration, reason: &str) {
-        assert!(self.0.elapsed() < RETRY_TIME_MAX, "{reason}, for {RETRY_TIME_MAX:?}");
+        assert!(self.began.elapsed() < self.max, "{reason}, for {:?}", self.max);
         tokio::time::sleep(pause).await;
     }
 }
 
 /// Some replicas over one database, and a record of what is asked of them.
 pub trait Replicas: Send + Sync + 'static {
+    /// Time for which a client retries a request that it must have done: longer than any trouble lasts.
+    const RETRY_TIME_MAX: Duration = Duration::from_secs(120);
+
     /// The replicas that run.
     fn running(&self) -> Vec<usize>;
 
@@ -48,7 +51,7 @@ pub trait Replicas: Send + Sync + 'static {
     /// One that runs. Where none does, there will be one soon.
     fn anyone(&self, dice: &mut Dice) -> impl Future<Output = usize> + Send {
         async {
-            let limit = RetryLimit::new();
+            let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
                 let running = self.running();
                 if !running.is_empty() {
@@ -67,7 +70,7 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let limit = RetryLimit::new();
+            let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
                 let replica = self.anyone(dice).await;
                 if let Some(answer) = self.call(replica, tenant, request).await {
@@ -86,7 +89,7 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
-            let limit = RetryLimit::new();
+            let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
                 let answer = self.ask(dice, tenant, request).await;
                 let pause = match &answer {
