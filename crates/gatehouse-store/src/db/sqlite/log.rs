@@ -54,18 +54,17 @@ pub(super) struct Log {
     /// The database's file, of which new parts are read back from the device; `None` on a test's disk.
     database: Option<Box<dyn Device>>,
     path: PathBuf,
-    /// Who else moves the log.
     others: Others,
-    /// Whether another process has written pages of the log that nobody has read back since.
+    /// Whether the log may hold pages that another process has moved, and that this one has not read back.
     is_taken_over: bool,
 }
 
-/// Other processes that may have moved pages of the log, or move them now.
+/// When other processes move pages of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Others {
-    /// One that has ended.
+    /// Another process may have moved pages, and has ended.
     Before,
-    /// The server, which goes on.
+    /// The server moves pages at any time.
     Beside,
 }
 
@@ -147,16 +146,12 @@ impl Log {
         let patience = self.length.patience();
         self.length.raise_end();
         self.move_beside_writer()?;
-        match patience {
-            Patience::None => {}
-            Patience::Short => {
-                self.checkpoint(Mode::Restart(PATIENCE))?;
-            }
-            Patience::Long => {
-                self.checkpoint(Mode::Restart(MORE_PATIENCE))?;
-            }
-        }
-        Ok(())
+        let patience = match patience {
+            Patience::None => return Ok(()),
+            Patience::Short => PATIENCE,
+            Patience::Long => MORE_PATIENCE,
+        };
+        self.checkpoint(Mode::Restart(patience)).map(drop)
     }
 
     /// Moves the log to its end and cuts it off, while the writer waits. False where a reader stands in the way.
@@ -247,7 +242,6 @@ mod tests {
     use std::io;
     use std::ops::Range;
     use std::os::unix::fs::FileExt;
-    use std::path::Path;
     use std::sync::Mutex;
 
     use rusqlite::Connection;
@@ -294,8 +288,14 @@ mod tests {
         }
     }
 
-    fn location(dir: &Path) -> Location {
-        Location { path: dir.join("test.db"), vfs: None, pace: Pace::FOR_TESTS }
+    /// A directory with a database of so many rows, and the connection that has written them.
+    fn filled(n_rows: usize) -> (tempfile::TempDir, Location, Connection) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("test.db");
+        let location = Location { path, vfs: None, pace: Pace::FOR_TESTS };
+        let writer = writer(&location);
+        insert(&writer, n_rows);
+        (dir, location, writer)
     }
 
     /// A connection that writes, to a database with a table.
@@ -335,10 +335,7 @@ mod tests {
 
     /// Has the device lose pages while the log is moved this way.
     fn lose_pages<T>(move_log: impl FnOnce(&mut Log) -> Result<T, StoreError>) {
-        let dir = tempfile::tempdir().unwrap();
-        let location = location(dir.path());
-        let writer = writer(&location);
-        insert(&writer, 50);
+        let (_dir, location, writer) = filled(50);
         // To close the file would let go of SQLite's locks: it stays open as long as the log.
         let database = File::options().write(true).open(&location.path).unwrap();
         let (mut log, calls) = open_log(&location, Some(Losing { database, writer }), None);
@@ -364,10 +361,7 @@ mod tests {
 
     #[test]
     fn the_database_is_read_back_when_it_has_the_whole_log() {
-        let dir = tempfile::tempdir().unwrap();
-        let location = location(dir.path());
-        let writer = writer(&location);
-        insert(&writer, 10);
+        let (_dir, location, writer) = filled(10);
         let (mut log, calls) = open_log(&location, None, None);
         let reader = reader(&location);
         insert(&writer, 10);
@@ -381,9 +375,7 @@ mod tests {
 
     #[test]
     fn a_log_is_cut_off_only_when_the_whole_database_was_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let location = location(dir.path());
-        let writer = writer(&location);
+        let (_dir, location, writer) = filled(0);
         let reader = reader(&location);
         insert(&writer, 10);
         let (mut log, calls) = open_log(&location, None, Some(reader));
@@ -395,10 +387,7 @@ mod tests {
 
     #[test]
     fn pages_of_a_log_that_was_taken_over_are_read_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let location = location(dir.path());
-        let writer = writer(&location);
-        insert(&writer, 10);
+        let (_dir, location, _writer) = filled(10);
         for others in [Others::Before, Others::Beside] {
             let (mut log, calls) = open_log(&location, None, None);
             log.others = others;
