@@ -1,5 +1,16 @@
 //! Accesses: read by identifier or username, changed by a rule. Making one is in `creation`.
 
+pub(super) mod bulk;
+pub(super) mod changes;
+pub(super) mod count;
+pub(super) mod creation;
+pub(super) mod expiry;
+pub(super) mod gather;
+pub(super) mod list;
+pub(super) mod lookup;
+pub(super) mod taken_usernames;
+pub(super) mod usernames;
+
 use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{
@@ -7,10 +18,10 @@ use gatehouse_core::{
 };
 
 use crate::Store;
-use crate::contract;
+use crate::counts::derived_counts::Moves;
 use crate::db::{Line, Row, Tx};
 use crate::error::{Failure, StoreError};
-use crate::moves::Moves;
+use crate::setup::contract;
 
 /// The columns of what answers show of an access, in the order that [`read_shown`] reads them; all but the Task
 /// that made it, which may be known.

@@ -23,7 +23,7 @@ pub(crate) use row::{Cell, Row, Value};
 #[cfg(test)]
 pub(crate) use sqlite::Pace;
 pub(crate) use sqlite::{Debt, Duty, Health, Location, look};
-pub use sqlite::{LastEnd, Opener, Refused, Trouble};
+pub use sqlite::{LastEnd, Opener};
 pub(crate) use work::TxFailed;
 
 use std::path::Path;
@@ -35,7 +35,7 @@ use gatehouse_core::{TenantName, Timestamp};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::error::{Failure, StoreError};
+use crate::error::{DiskTrouble, Failure, StoreError};
 use crate::guard::guard;
 use crate::meter::{Kind, StoreMeter};
 use work::{ReadRow, StartWork, collect_into, once, repeatable};
@@ -340,13 +340,13 @@ impl Db {
                 return told.map_err(StoreError::NotReady);
             }
             let touched = self.write(Line::Own, async |tx| tx.touch().await).await;
-            if db.health().trouble() == Some(Trouble::Full) {
+            if db.health().trouble() == Some(DiskTrouble::Full) {
                 let _ = db.move_log().await;
             }
             // The disk's health says more than an error does.
             db.health().trouble().map_or(touched, |trouble| Err(StoreError::NotReady(trouble)))
         });
-        probed.await.unwrap_or(Err(StoreError::NotReady(Trouble::Stuck)))?;
+        probed.await.unwrap_or(Err(StoreError::NotReady(DiskTrouble::Stuck)))?;
         self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
     }
 

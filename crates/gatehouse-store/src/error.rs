@@ -1,6 +1,10 @@
 //! What can go wrong between the store and its database.
 
-use crate::db::{Refused, Trouble};
+mod disk_trouble;
+mod refused;
+
+pub use disk_trouble::DiskTrouble;
+pub use refused::Refused;
 
 /// Why the store can't answer. The causes are for the log, never for a client.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +17,7 @@ pub enum StoreError {
     Disk(#[source] Cause),
     /// The embedded store is not ready.
     #[error("{0}")]
-    NotReady(Trouble),
+    NotReady(DiskTrouble),
     /// What is there can't be opened.
     #[error("{0}")]
     Refused(Refused),
@@ -55,6 +59,12 @@ pub enum StoreError {
          sqlite:PATH --to postgres://…`, as it was begun"
     )]
     Unfinished,
+}
+
+impl From<Refused> for StoreError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
 }
 
 /// An error of whoever asks something of the store, which may be the store's own failure.

@@ -24,8 +24,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
 use crate::Store;
-use crate::db::{Debt, LastEnd, Opener, Refused};
-use crate::error::StoreError;
+use crate::db::{Debt, LastEnd, Opener};
+use crate::error::{Refused, StoreError};
 use crate::guard::guard;
 use file::{Header, Log};
 

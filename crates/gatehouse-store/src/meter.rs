@@ -12,7 +12,6 @@ use prometheus::{
 };
 use tracing::{Instrument, Span};
 
-use crate::db::TxFailed;
 use crate::error::{ErrorKind, StoreError};
 
 /// From what a cached page costs to what a request may take, in seconds.
@@ -150,12 +149,6 @@ pub(crate) trait Measured {
 impl Measured for StoreError {
     fn kind(&self) -> Option<ErrorKind> {
         Some(StoreError::kind(self))
-    }
-}
-
-impl Measured for TxFailed {
-    fn kind(&self) -> Option<ErrorKind> {
-        TxFailed::kind(self)
     }
 }
 

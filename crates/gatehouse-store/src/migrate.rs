@@ -4,11 +4,13 @@
 //! that programs which don't know it go on working beside those that do, until they are replaced. It says so
 //! by the oldest version that a program must know.
 
+pub(crate) mod schema_lock;
+
 use std::time::Duration;
 
+use crate::access::usernames;
 use crate::db::{Db, Dialect, Line, Tx};
 use crate::error::StoreError;
-use crate::usernames;
 
 /// One step, in the words of each database.
 #[derive(Clone, Copy)]
@@ -22,9 +24,6 @@ pub(crate) struct Step {
 
 /// The first version that says what a program must know.
 const SIDE_BY_SIDE: i64 = 8;
-
-/// How long a step waits for a lock before it lets those pass who wait behind it, in milliseconds.
-const LOCK_MILLISECONDS_MAX: u32 = 3000;
 
 /// How often the steps are tried while others hold the locks that they need.
 const LOCK_TRIES_MAX: u32 = 40;
@@ -189,23 +188,11 @@ async fn refuse_encoding(tx: &Tx) -> Result<(), StoreError> {
     )))
 }
 
-/// Lets one program at a time change the schema, or look whether it may work with it.
-pub(crate) async fn lock(tx: &Tx) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Sqlite {
-        // Its transactions are exclusive anyway.
-        return Ok(());
-    }
-    // Held until the commit, however long the steps of another program take.
-    tx.script("LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE").await?;
-    // Statements that come after one which waits for a lock wait too, so it must not wait for long.
-    tx.script(&format!("SET LOCAL lock_timeout = {LOCK_MILLISECONDS_MAX}")).await
-}
-
 async fn take_in(tx: Tx, steps: &'static [Step]) -> Result<(), StoreError> {
     if tx.dialect() == Dialect::Postgres {
         refuse_encoding(&tx).await?;
     }
-    lock(&tx).await?;
+    schema_lock::take(&tx).await?;
     let found = tx.row(PRESENT, &[], |row| row.integer(0)).await?.unwrap_or_default();
     let needs = match found >= SIDE_BY_SIDE {
         true => tx.row(NEEDS, &[], |row| row.integer(0)).await?.unwrap_or_default(),

@@ -10,12 +10,11 @@ use futures_util::future::try_join_all;
 use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, Timestamp};
 
 use crate::Store;
-use crate::counter;
+use crate::counts::counter;
 use crate::db::{Line, Row, Tx};
-use crate::due::{self, DueKey, DueKind, Lease, NotRun};
-use crate::ends;
 use crate::error::StoreError;
-use crate::secret::{self, SecretKind};
+use crate::keys::secret::{self, SecretKind};
+use crate::work_queue::{self, DueKey, DueKind, Lease, NotRun};
 
 /// How long the first answer is given again.
 pub const ANSWER_KEPT_MILLISECONDS: i64 = 24 * 3_600_000;
@@ -238,11 +237,11 @@ pub(crate) async fn put(
         secret::remove(tx, tenant, SecretKind::Answer, &name).await?;
         secret::put(tx, tenant, SecretKind::Answer, &name, sealed).await?;
     }
-    let minute = ends::minute(kept_until);
+    let minute = work_queue::minute(kept_until);
     let tenant = tenant.clone();
     let key = DueKey { tenant, kind: DueKind::Answer, name: String::new(), part: minute };
     // Nobody finishes that before tomorrow.
-    due::add(tx, &key, ends::due_at(minute)).await?;
+    work_queue::add(tx, &key, work_queue::due_at(minute)).await?;
     Ok(true)
 }
 
@@ -255,9 +254,10 @@ async fn destroy_in(tx: &Tx, lease: &Lease, n_max: u32) -> Result<bool, NotRun> 
     let sql = "DELETE FROM request WHERE tenant = ?1 AND kept_until <= ?2 AND (operation, key) IN \
                (SELECT operation, key FROM request WHERE tenant = ?1 AND kept_until <= ?2 \
                ORDER BY kept_until LIMIT ?3) RETURNING operation || ' ' || key";
-    let values = [tenant.as_str().into(), ends::due_at(*minute).into(), u64::from(n_max).into()];
+    let values =
+        [tenant.as_str().into(), work_queue::due_at(*minute).into(), u64::from(n_max).into()];
     let names = tx.rows(sql, &values, |row| row.text(0)).await?;
     let secrets = names.iter().map(|it| secret::remove(tx, tenant, SecretKind::Answer, it));
     try_join_all(secrets).await?;
-    if due::lock(tx, lease).await? { Ok(!names.is_empty()) } else { Err(NotRun::Lost) }
+    if work_queue::lock(tx, lease).await? { Ok(!names.is_empty()) } else { Err(NotRun::Lost) }
 }

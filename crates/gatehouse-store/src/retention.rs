@@ -5,9 +5,9 @@ use gatehouse_core::{TaskId, TenantName};
 
 use crate::Store;
 use crate::db::{Line, Tx};
-use crate::due::{self, Lease, NotRun};
 use crate::error::StoreError;
-use crate::secret::{self, SecretKind};
+use crate::keys::secret::{self, SecretKind};
+use crate::work_queue::{self, Lease, NotRun};
 
 /// The part of a change that holds the password which it sets, sealed. All others hold identifiers.
 pub const PASSWORD_PART: u32 = u32::MAX;
@@ -27,7 +27,7 @@ impl Store {
                 let values = [tenant.as_str().into(), task.as_bytes().as_slice().into()];
                 tx.execute(sql, &values).await?;
                 secret::remove(&tx, tenant, SecretKind::Task, name).await?;
-                if due::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
+                if work_queue::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
             })
             .await
     }
@@ -37,7 +37,7 @@ impl Store {
         let lease = lease.clone();
         self.db
             .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
-                match due::finish(&tx, &lease).await? {
+                match work_queue::finish(&tx, &lease).await? {
                     true => Ok(()),
                     false => Err(NotRun::Lost),
                 }
@@ -58,8 +58,8 @@ impl Store {
                 secret::remove(&tx, tenant, SecretKind::Task, &lease.key.name).await?;
                 let more = remove_pieces(&tx, tenant, task, n_max).await? > 0;
                 let is_ours = match more {
-                    true => due::lock(&tx, &lease).await?,
-                    false => due::finish(&tx, &lease).await?,
+                    true => work_queue::lock(&tx, &lease).await?,
+                    false => work_queue::finish(&tx, &lease).await?,
                 };
                 if is_ours { Ok(more) } else { Err(NotRun::Lost) }
             })

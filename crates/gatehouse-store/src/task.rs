@@ -1,5 +1,9 @@
 //! Tasks: accepting a batch, reading it, listing them. How one is worked off is in `execution`.
 
+pub(super) mod execution;
+pub(super) mod item;
+pub(super) mod stretch;
+
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::Target;
@@ -7,13 +11,12 @@ use gatehouse_core::task::{self, Task, TaskState, Work};
 use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
-use crate::counter;
+use crate::counts::counter;
 use crate::db::{Line, Row, Tx};
-use crate::due::{self, DueKey, DueKind};
 use crate::error::{Failure, StoreError};
-use crate::item;
+use crate::keys::secret::{self, SecretKind};
 use crate::request::{self, Made, Once};
-use crate::secret::{self, SecretKind};
+use crate::work_queue::{self, DueKey, DueKind};
 
 /// The columns of a Task, in the order that [`read`] reads them.
 macro_rules! task_columns {
@@ -150,7 +153,7 @@ pub(crate) async fn accept_in(
     }
     let parts = new.parts.iter();
     try_join_all(parts.map(|(n, body)| item::put_part(tx, tenant, new.id, *n, body))).await?;
-    due::add_locking(tx, &queue(tenant), now).await?;
+    work_queue::add_locking(tx, &queue(tenant), now).await?;
     Ok(())
 }
 

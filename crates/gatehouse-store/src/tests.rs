@@ -6,9 +6,8 @@ mod catalogue;
 mod client;
 mod contract;
 mod disk;
-mod due;
 mod encryption;
-mod ends;
+mod expiry;
 mod failover;
 mod full;
 mod gaps;
@@ -30,6 +29,7 @@ mod transfer;
 mod turns;
 mod upgrade;
 mod usernames;
+mod work_queue;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

@@ -37,7 +37,7 @@ use super::work::{ReadRow, StartWork, TxFailed};
 use super::{Line, Link, SnapshotFor};
 use crate::error::{ErrorKind, StoreError};
 use crate::guard::guard;
-use crate::meter::StoreMeter;
+use crate::meter::{Measured, StoreMeter};
 use way::Way;
 
 /// Connections that all reads share.

@@ -20,10 +20,9 @@ mod rest;
 mod session;
 mod writer;
 
-pub use health::Trouble;
 pub(crate) use health::{Debt, Health};
+pub use recovery::LastEnd;
 pub(crate) use recovery::look;
-pub use recovery::{LastEnd, Refused};
 pub(crate) use session::Session;
 pub(crate) use writer::Duty;
 
@@ -43,7 +42,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::lane::Lane;
 use super::work::{StartWork, TxFailed};
 use super::{Length, SnapshotFor};
-use crate::error::StoreError;
+use crate::error::{DiskTrouble, StoreError};
 use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 use log::{Log, Others};
@@ -368,11 +367,11 @@ impl Sqlite {
     }
 
     /// Whether the disk is well and takes writes, if the last seconds tell; `None` where a write has to tell.
-    pub(crate) fn is_well(&self) -> Option<Result<(), Trouble>> {
+    pub(crate) fn is_well(&self) -> Option<Result<(), DiskTrouble>> {
         match self.health.trouble() {
             None if self.health.wrote_lately() => Some(Ok(())),
             // It heals when somebody writes.
-            None | Some(Trouble::Full) => None,
+            None | Some(DiskTrouble::Full) => None,
             Some(trouble) => Some(Err(trouble)),
         }
     }

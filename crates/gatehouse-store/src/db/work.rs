@@ -10,6 +10,7 @@ use super::row::Row;
 use super::{Link, Tx};
 use crate::error::{ErrorKind, Failure, StoreError};
 use crate::guard::guard;
+use crate::meter::Measured;
 
 /// Receives the rows that a statement finds, one after the other. A read is retried only before the first row, so no row
 /// comes twice; an error of the receiver's own must not be one that passes.
@@ -37,9 +38,8 @@ pub(crate) enum TxFailed {
     Store(StoreError),
 }
 
-impl TxFailed {
-    /// The kind of the store's error, if it is one.
-    pub(crate) fn kind(&self) -> Option<ErrorKind> {
+impl Measured for TxFailed {
+    fn kind(&self) -> Option<ErrorKind> {
         match self {
             Self::Work(failed) => failed.kind,
             Self::Store(error) => Some(error.kind()),

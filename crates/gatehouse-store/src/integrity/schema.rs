@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::Damage;
+use crate::access::usernames;
 use crate::migrate::{self, STEPS};
-use crate::usernames;
 
 /// A table's or index's name, and a column's where it is about one.
 type Part = (String, Option<String>);

@@ -1,7 +1,7 @@
 //! Every way to find a page, against a plain look at every access.
 
 use super::*;
-use crate::list::Listed;
+use crate::access::list::Listed;
 use crate::{Change, StoreError};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};

@@ -4,8 +4,10 @@ use gatehouse_core::task::Work;
 use gatehouse_core::{PageRequest, Status, TaskId};
 
 use super::*;
-use crate::{Change, CreateRefused, DueKind, NewTask, NotAccepted, Once, Operation, Repeated};
-use crate::{SecretKind, StoreError};
+use crate::{
+    Change, CreateRefused, DueKind, NewTask, NotAccepted, Once, Operation, Repeated, SecretKind,
+    StoreError,
+};
 
 fn once(operation: Operation, key: &str, body: u8) -> Once {
     let sealed = (operation == Operation::Create).then(|| format!("sealed {key} {body}").into());
@@ -124,7 +126,7 @@ async fn creations_that_go_together_have_an_answer_each() {
         let (waiting, n_before) = (meter.gather_waiting.clone(), meter.gathered.get_sample_count());
         // Keeps the tenant from all of them until they wait.
         let holder = store.db.write::<_, StoreError, _, _>(crate::db::Line::Own, async move |tx| {
-            crate::counter::lock_tenant(&tx, &acme()).await?;
+            crate::counts::counter::lock_tenant(&tx, &acme()).await?;
             while waiting.get() < 5 {
                 match kind {
                     // There a write has a thread of its own, and waits for nothing.

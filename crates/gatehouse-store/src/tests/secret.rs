@@ -10,7 +10,7 @@ use gatehouse_testing::Dice;
 use super::*;
 use crate::NewTask;
 use crate::db::Line;
-use crate::secret::{self, SecretKind};
+use crate::keys::secret::{self, SecretKind};
 
 /// Bytes that are looked for together: more than chance has in common with a file.
 const PIECE: usize = 16;

@@ -7,8 +7,8 @@ use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
 
 use super::*;
 use crate::db::Line;
-use crate::execution::Watch;
 use crate::meter::Held;
+use crate::task::stretch::Watch;
 use crate::{
     Company, DueKind, Lease, MadeAccess, NewTask, NotRun, Patience, Planned, Point, Probe,
     SecretKind, Stretch, Terms,
@@ -311,7 +311,7 @@ async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
         let notify = std::sync::Arc::clone(&locked);
         let holder =
             store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |tx| {
-                crate::counter::lock_tenant(&tx, &acme()).await?;
+                crate::counts::counter::lock_tenant(&tx, &acme()).await?;
                 let before = tx.company().await? > Company::None;
                 notify.notify_one();
                 while tx.company().await? < Company::Requests {

@@ -6,7 +6,7 @@
 use tokio_postgres::types::Type;
 
 use super::mark;
-use crate::secret;
+use crate::keys::secret;
 
 /// A table, and how its rows go over.
 pub(crate) struct Table {

@@ -4,49 +4,16 @@
 //! pages that the system keeps in memory are on the disk, and asking it again to write them proves nothing: it reports
 //! such an error once. So the first one that a write meets ends all writing, for good.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::error::DiskTrouble;
 use crate::guard::guard;
 
 /// How long after a write nobody needs to try whether another one would go through.
 const FRESH: Duration = Duration::from_secs(5);
-
-/// What is wrong with the embedded store's disk, for whoever asks whether it is ready. The causes are in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// A write met an I/O error: nothing more is written, and the process is about to end.
-    Stopped,
-    /// A check has found that the database is damaged.
-    Damaged,
-    /// A read met an I/O error or a damaged page.
-    Unreadable,
-    /// There is no room: writes are refused until there is.
-    Full,
-    /// A write takes too long.
-    Stuck,
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stopped => {
-                "the disk failed while it was written to: the server stops, and checks the store when it starts again"
-            }
-            Self::Damaged => {
-                "the database is damaged: restore a backup, with `gatehouse restore --from BACKUP`"
-            }
-            Self::Unreadable => {
-                "a part of the database can't be read; look at the disk, and check the store with `gatehouse doctor --deep`"
-            }
-            Self::Full => "the disk is full: writes are refused until there is room",
-            Self::Stuck => "the disk has not taken a write within a second",
-        })
-    }
-}
 
 /// A look at every page that has to be made up for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,12 +52,12 @@ impl Health {
     }
 
     /// What is wrong, the worst of it.
-    pub(crate) fn trouble(&self) -> Option<Trouble> {
+    pub(crate) fn trouble(&self) -> Option<DiskTrouble> {
         let now = self.condition.borrow();
         let all = [
-            (now.stopped.is_some(), Trouble::Stopped),
-            (now.is_unreadable, Trouble::Unreadable),
-            (now.is_full || now.is_log_stuck, Trouble::Full),
+            (now.stopped.is_some(), DiskTrouble::Stopped),
+            (now.is_unreadable, DiskTrouble::Unreadable),
+            (now.is_full || now.is_log_stuck, DiskTrouble::Full),
         ];
         all.into_iter().find(|(is_so, _)| *is_so).map(|(_, trouble)| trouble)
     }
@@ -211,14 +178,14 @@ mod tests {
         let health = Health::new();
         assert_eq!(health.trouble(), None);
         health.full("no room");
-        assert_eq!(health.trouble(), Some(Trouble::Full));
+        assert_eq!(health.trouble(), Some(DiskTrouble::Full));
         health.wrote();
         assert_eq!(health.trouble(), None);
         assert!(health.wrote_lately());
         health.stop("EIO");
         health.stop("another");
         health.wrote();
-        assert_eq!(health.trouble(), Some(Trouble::Stopped));
+        assert_eq!(health.trouble(), Some(DiskTrouble::Stopped));
         assert_eq!(health.stopped().as_deref(), Some("EIO"), "what came first is the reason");
     }
 
@@ -226,7 +193,7 @@ mod tests {
     fn a_check_that_finds_nothing_takes_a_failed_read_back() {
         let health = Health::new();
         health.unreadable("EIO");
-        assert_eq!(health.trouble(), Some(Trouble::Unreadable));
+        assert_eq!(health.trouble(), Some(DiskTrouble::Unreadable));
         assert_eq!(health.debt(), Debt::CheckFirst);
         health.found_sound();
         assert_eq!(health.debt(), Debt::None);

@@ -2,13 +2,13 @@
 //!
 //! SQLite takes an empty file for a new database, and deletes the log beside it. So these checks come first.
 
-use std::path::{Path, PathBuf};
-use std::{fmt, io};
+use std::io;
+use std::path::Path;
 
 use super::Opener;
 use super::files;
 use super::mark::Mark;
-use crate::error::StoreError;
+use crate::error::{Refused, StoreError};
 
 /// How the last use of an embedded store ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,74 +21,6 @@ pub enum LastEnd {
     CutOff,
     /// The disk failed: the database must be checked whole before anything is read.
     DiskFailed(String),
-}
-
-/// Reason not to open a database, with a way out for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// Keys or a mark are there, and the database is missing.
-    Missing(PathBuf),
-    /// Keys or a mark are there, and the database is empty.
-    Empty(PathBuf),
-    /// A log with answered writes is there, and no database.
-    OnlyLog(PathBuf),
-    /// The disk failed, and only a server checks the whole store before it writes.
-    DiskFailed(String),
-    /// The disk failed, and another process still remembers what of the log was moved.
-    InUse(Option<u32>),
-    /// A check found damage.
-    Damaged(String),
-}
-
-/// What to do about a store that is lost.
-const RESTORE: &str = "bring it back, or restore a backup with `gatehouse restore --from BACKUP`";
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(path) => write!(
-                f,
-                "{} is missing, but what a store leaves is beside it (keys, or the mark of a server): {RESTORE}; to \
-                 begin with an empty store, start with `gatehouse serve --start-empty`",
-                path.display()
-            ),
-            Self::Empty(path) => write!(
-                f,
-                "{} is empty, but what a store leaves is beside it (keys, or the mark of a server): {RESTORE}; to \
-                 begin with an empty store, start with `gatehouse serve --start-empty`",
-                path.display()
-            ),
-            Self::OnlyLog(path) => write!(
-                f,
-                "{} is missing or empty, but its log (-wal) is there, with writes that were answered and that nothing \
-                 else has: {RESTORE}; move the log away, and keep it, to go on without it",
-                path.display()
-            ),
-            Self::DiskFailed(why) => write!(
-                f,
-                "the disk failed when a server last used the store ({why}): start `gatehouse serve`, which looks at \
-                 all of it first"
-            ),
-            Self::InUse(process) => {
-                f.write_str("the disk failed when a server last used the store, and ")?;
-                match process {
-                    Some(process) => write!(f, "the process {process} has it open")?,
-                    None => f.write_str("a process of another container has it open")?,
-                }
-                f.write_str(": end that one, then start again")
-            }
-            Self::Damaged(what) => write!(
-                f,
-                "the database is damaged: {what}. Restore a backup with `gatehouse restore --from BACKUP`"
-            ),
-        }
-    }
-}
-
-impl From<Refused> for StoreError {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
 }
 
 /// Refuses a database whose log SQLite would delete on opening it.

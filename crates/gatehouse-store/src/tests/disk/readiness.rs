@@ -4,14 +4,14 @@ use gatehouse_lying_disk::{Call, Failure, Plan};
 
 use super::super::*;
 use super::work::Run;
-use crate::{Integrity, StoreError, Trouble};
+use crate::{DiskTrouble, Integrity, StoreError};
 
 /// Every call of this kind fails from now on.
 fn always(call: Call, failure: Failure) -> Option<Plan> {
     Some(Plan { first: 0, n_calls: usize::MAX, only: Some(call), failure })
 }
 
-async fn trouble(store: &Store) -> Option<Trouble> {
+async fn trouble(store: &Store) -> Option<DiskTrouble> {
     match store.ping().await {
         Ok(()) => None,
         Err(StoreError::NotReady(trouble)) => Some(trouble),
@@ -29,7 +29,11 @@ async fn a_full_disk_is_told_until_it_has_room() {
     let refused = run.create("no room").await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     for _ in 0..3 {
-        assert_eq!(trouble(store).await, Some(Trouble::Full), "nobody else has to write for it");
+        assert_eq!(
+            trouble(store).await,
+            Some(DiskTrouble::Full),
+            "nobody else has to write for it"
+        );
     }
     let found = store.access_by_username(&acme(), &"first000".parse().unwrap()).await;
     assert!(found.unwrap().is_some(), "what is there can be read");
@@ -47,9 +51,9 @@ async fn want_of_room_that_only_a_flush_tells_does_not_heal() {
     run.disk.follow(always(Call::Flush, Failure::Full));
     let unsure = run.create("unsure").await;
     assert!(matches!(unsure, Err(StoreError::Unsure(_))), "{unsure:?}");
-    assert_eq!(trouble(&store).await, Some(Trouble::Stopped));
+    assert_eq!(trouble(&store).await, Some(DiskTrouble::Stopped));
     run.disk.follow(None);
-    assert_eq!(trouble(&store).await, Some(Trouble::Stopped));
+    assert_eq!(trouble(&store).await, Some(DiskTrouble::Stopped));
     let why = store.until_disk_fails().await;
     assert!(why.contains("a commit failed"), "{why}");
     let refused = run.create("late").await;
@@ -99,7 +103,7 @@ async fn a_read_that_fails_is_its_own_and_is_looked_into() {
     run.disk.follow(None);
     let found = store.access_by_username(&acme(), &"first000".parse().unwrap()).await;
     assert!(found.unwrap().is_some());
-    assert_eq!(trouble(store).await, Some(Trouble::Unreadable), "until all has been looked at");
+    assert_eq!(trouble(store).await, Some(DiskTrouble::Unreadable), "until all has been looked at");
     store.until_unreadable().await;
     let stop = tokio_util::sync::CancellationToken::new();
     assert_eq!(store.check_fully(&stop).await, Integrity::Sound);

@@ -6,10 +6,10 @@
 use gatehouse_core::{AccountName, TaskId, TenantName};
 
 use crate::Store;
-use crate::counter;
+use crate::counts::counter;
 use crate::db::{Line, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
-use crate::secret::{self, SecretKind};
+use crate::keys::secret::{self, SecretKind};
 
 /// So much of a column, from there on. Our numbers have 64 bits, and PostgreSQL's function wants 32.
 macro_rules! piece {

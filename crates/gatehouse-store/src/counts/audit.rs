@@ -9,9 +9,9 @@ use futures_util::future::BoxFuture;
 use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
+use crate::counts::tally::{Tally, tally_columns};
 use crate::db::{FOR_A_REQUEST, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
-use crate::tally::{Tally, tally_columns};
 
 /// What an audit of one tenant has found.
 #[derive(Clone, Debug, PartialEq, Eq)]

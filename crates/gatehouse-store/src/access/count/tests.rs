@@ -88,7 +88,8 @@ async fn an_access_is_found_by_its_username_without_a_look_at_others() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Clock::by_hand(Timestamp::EPOCH);
     let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
-    let statements = [(crate::access::BY_USERNAME, 2_usize), (crate::lookup::BY_USERNAME, 3)];
+    let statements =
+        [(crate::access::BY_USERNAME, 2_usize), (crate::access::lookup::BY_USERNAME, 3)];
     for (sql, n_values) in statements {
         let plan = plan(&store, sql.into(), vec![Value::from(1_i64); n_values]).await;
         for index in [

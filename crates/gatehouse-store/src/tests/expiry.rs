@@ -1,13 +1,12 @@
 //! Ends that have come are written down as everyone sees them already, once, whoever does it.
 
 use super::*;
-use crate::NotRun;
-use crate::access::{columns, read};
-use crate::bulk;
+use crate::access::expiry::sweep_in;
+use crate::access::{bulk, columns, read};
+use crate::counts::derived_counts::{self, Moves};
 use crate::db::Line;
-use crate::ends::{self, minute, sweep_in};
-use crate::moves::Moves;
-use crate::{Change, DueKind, Lease, StoreError, Swept};
+use crate::work_queue::minute;
+use crate::{Change, DueKind, Lease, NotRun, StoreError, Swept};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::tenant::ZoneName;
 use gatehouse_core::{Access, Status};
@@ -316,7 +315,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     moves.change(&before, &after);
     let minute = minute(day(0));
     let expected = store.db.write(Line::Own, async move |tx| {
-        ends::expect(&tx, &acme(), &"c1".parse().unwrap(), minute).await
+        derived_counts::expect_expiry(&tx, &acme(), &"c1".parse().unwrap(), minute).await
     });
     expected.await.unwrap();
     let lease = claim(&store).await.unwrap();

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::try_join_all;
 use gatehouse_core::{Access, ContractId, Status, TenantName};
 
-use crate::day;
+use crate::counts::day;
+use crate::counts::tally::{self, Tally};
 use crate::db::Tx;
-use crate::ends;
 use crate::error::StoreError;
-use crate::tally::{self, Tally};
+use crate::work_queue::{self, DueKey, DueKind};
 
 /// What some changes add up to.
 #[derive(Default)]
@@ -55,7 +55,7 @@ impl Moves {
         if access.status != Status::Terminated
             && let Some(end) = access.end
         {
-            self.ends.insert((access.contract_id.clone(), ends::minute(end)));
+            self.ends.insert((access.contract_id.clone(), work_queue::minute(end)));
         }
     }
 
@@ -68,8 +68,22 @@ impl Moves {
             day::add(tx, tenant, day::Kind::Ended, *day, *n).await?;
         }
         for (contract_id, minute) in &self.ends {
-            ends::expect(tx, tenant, contract_id, *minute).await?;
+            expect_expiry(tx, tenant, contract_id, *minute).await?;
         }
         Ok(())
     }
+}
+
+/// Says that accesses of a contract will have ended by that minute.
+///
+/// It locks the row that is there: who finishes that row must see the end that is added to it now.
+pub(crate) async fn expect_expiry(
+    tx: &Tx,
+    tenant: &TenantName,
+    contract_id: &ContractId,
+    minute: i64,
+) -> Result<(), StoreError> {
+    let name = contract_id.as_str().to_owned();
+    let key = DueKey { tenant: tenant.clone(), kind: DueKind::Ends, name, part: minute };
+    work_queue::add_locking(tx, &key, work_queue::due_at(minute)).await
 }

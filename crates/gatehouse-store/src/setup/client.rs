@@ -5,10 +5,11 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::rights::{scopes_from_words, scopes_to_words};
 use gatehouse_core::{Page, PageRequest, TenantName};
 
+use crate::Store;
+use crate::counts::counter;
 use crate::db::{Line, Row};
 use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;
-use crate::{Store, counter};
 
 impl Store {
     /// Keeps a new client with the hash of its secret; false when there is no such tenant.

@@ -6,10 +6,10 @@ use gatehouse_core::{
     Timestamp,
 };
 
-use crate::counter;
+use crate::counts::counter;
+use crate::counts::tally::{self, Tally, tally_columns};
 use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
-use crate::tally::{self, Tally, tally_columns};
 use crate::{Put, Store};
 
 /// The columns of a contract, in the order that [`read`] reads them.

@@ -12,9 +12,9 @@ use gatehouse_core::span::Span;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
-use crate::counter;
+use crate::access::lookup::{Lookup, at, missing};
+use crate::counts::counter;
 use crate::error::StoreError;
-use crate::lookup::{Lookup, at, missing};
 
 /// A page of accesses, and how it was found.
 #[derive(Clone, Debug)]

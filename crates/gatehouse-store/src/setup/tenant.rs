@@ -3,7 +3,7 @@
 use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
-use crate::counter;
+use crate::counts::counter;
 use crate::db::{Line, Row, Tx};
 use crate::ended::{self, Ended, EndedKind};
 use crate::error::StoreError;

@@ -12,11 +12,11 @@ use gatehouse_core::span::Span;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
+use crate::access::list::Located;
+use crate::access::lookup::{key, key_column, number_column};
 use crate::access::{columns, read};
 use crate::db::{SnapshotFor, Value};
 use crate::error::StoreError;
-use crate::list::Located;
-use crate::lookup::{key, key_column, number_column};
 
 impl Store {
     /// A page of the accesses that any of the terms reaches, counted.

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use gatehouse_core::task::{FailedItem, ItemName};
 use gatehouse_core::{AccessId, Contract, ContractId, Tenant, TenantName, Timestamp, Trouble};
 
-use crate::access::{Change, Stored};
-use crate::bulk;
-use crate::contract;
+use crate::access::{Change, Stored, bulk};
+use crate::counts::derived_counts::Moves;
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Planned, Watch};
-use crate::moves::Moves;
-use crate::tenant;
+use crate::setup::{contract, tenant};
+use crate::task::stretch::{ItemResult, Planned, Watch};
 
 /// What becomes of an access, by what it and its contract are at an instant.
 pub type ChangeRule =

@@ -3,15 +3,12 @@
 //! PostgreSQL is sent arrays, or a copy where there are many rows: one statement however many. SQLite runs
 //! one prepared statement a row, which costs it nothing more.
 
-use std::collections::HashSet;
-
 use gatehouse_core::{Access, AccessId, TenantName, Timestamp};
 use tokio_postgres::types::Type;
 
 use crate::access::{self, Change, Stored};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
-use crate::usernames::Taken;
 
 /// A new access with its running numbers.
 pub(crate) struct Numbered {
@@ -37,66 +34,6 @@ pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
 
 /// Rows from which on they are copied: a copy takes one journey more than arrays.
 const COPIED_MIN: usize = 50;
-
-/// Which of these usernames an access has that isn't TERMINATED.
-pub(crate) async fn usernames_in_use(
-    tx: &Tx,
-    tenant: &TenantName,
-    usernames: &[&str],
-) -> Result<Taken, StoreError> {
-    let mut taken = Taken::default();
-    if usernames.is_empty() {
-        return Ok(taken);
-    }
-    let mut take = |row: &Row<'_>| {
-        taken.usernames.insert(row.text(0)?);
-        taken.ending.extend(row.optional_time(1)?.zip(Some(row.count(2)?)));
-        Ok(())
-    };
-    if let Some(session) = tx.postgres() {
-        let sql = "SELECT username, end_at, number FROM access \
-                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED'";
-        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
-            take(&Row::Postgres(&row))?;
-        }
-        return Ok(taken);
-    }
-    for username in usernames {
-        let sql = "SELECT username, end_at, number FROM access \
-                   WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'";
-        tx.rows(sql, &[tenant.as_str().into(), (*username).into()], &mut take).await?;
-    }
-    Ok(taken)
-}
-
-/// Which of these usernames any access has, also one that is TERMINATED. In two halves: while the former index of all
-/// accesses is there it answers both, and from then on the two that replace it.
-pub(crate) async fn usernames_ever(
-    tx: &Tx,
-    tenant: &TenantName,
-    usernames: &[&str],
-) -> Result<HashSet<String>, StoreError> {
-    let mut taken = HashSet::new();
-    if usernames.is_empty() {
-        return Ok(taken);
-    }
-    if let Some(session) = tx.postgres() {
-        let sql = "SELECT username FROM access \
-                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED' \
-                   UNION ALL SELECT username FROM access \
-                   WHERE tenant = ?1 AND username = ANY(?2) AND status = 'TERMINATED'";
-        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
-            taken.insert(row.try_get(0).map_err(StoreError::corrupt)?);
-        }
-        return Ok(taken);
-    }
-    for username in usernames {
-        let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ?2";
-        let values = [tenant.as_str().into(), (*username).into()];
-        taken.extend(tx.row(sql, &values, |row| row.text(0)).await?);
-    }
-    Ok(taken)
-}
 
 /// The accesses of these numbers, and nobody else changes or locks them until the transaction ends.
 /// They are locked in the order of their numbers, so that two who lock several don't wait for each other.

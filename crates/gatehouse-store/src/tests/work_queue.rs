@@ -1,8 +1,6 @@
 use super::*;
-use crate::NotRun;
 use crate::db::Line;
-use crate::due;
-use crate::{DueKey, DueKind, Lease, StoreError};
+use crate::{DueKey, DueKind, Lease, NotRun, StoreError, work_queue};
 use std::collections::HashSet;
 
 const MINUTE: i64 = 60_000;
@@ -12,13 +10,16 @@ fn key(kind: DueKind, name: &str) -> DueKey {
 }
 
 async fn add(case: &Case, key: DueKey, due_at: Timestamp) {
-    let added = case.store.db.write(Line::Own, async move |tx| due::add(&tx, &key, due_at).await);
+    let added =
+        case.store.db.write(Line::Own, async move |tx| work_queue::add(&tx, &key, due_at).await);
     added.await.unwrap();
 }
 
 async fn add_locking(case: &Case, key: DueKey, due_at: Timestamp) {
-    let added =
-        case.store.db.write(Line::Own, async move |tx| due::add_locking(&tx, &key, due_at).await);
+    let added = case
+        .store
+        .db
+        .write(Line::Own, async move |tx| work_queue::add_locking(&tx, &key, due_at).await);
     added.await.unwrap();
 }
 
@@ -28,7 +29,11 @@ async fn claim(case: &Case) -> Option<Lease> {
 
 async fn finish(case: &Case, lease: &Lease) -> bool {
     let lease = lease.clone();
-    case.store.db.write(Line::Own, async move |tx| due::finish(&tx, &lease).await).await.unwrap()
+    case.store
+        .db
+        .write(Line::Own, async move |tx| work_queue::finish(&tx, &lease).await)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -71,12 +76,12 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
         for fence in ["lock", "hold", "release", "finish"] {
             let lease = first.clone();
             let done = case.store.db.write(Line::Own, async move |tx| {
-                due::add(&tx, &key(DueKind::Task, "done twice"), day(0)).await?;
+                work_queue::add(&tx, &key(DueKind::Task, "done twice"), day(0)).await?;
                 let is_held = match fence {
-                    "lock" => due::lock(&tx, &lease).await?,
-                    "hold" => due::hold(&tx, &lease, day(9)).await?,
-                    "release" => due::release(&tx, &lease, day(0)).await?,
-                    _ => due::finish(&tx, &lease).await?,
+                    "lock" => work_queue::lock(&tx, &lease).await?,
+                    "hold" => work_queue::hold(&tx, &lease, day(9)).await?,
+                    "release" => work_queue::release(&tx, &lease, day(0)).await?,
+                    _ => work_queue::finish(&tx, &lease).await?,
                 };
                 if is_held { Ok(()) } else { Err(NotRun::Lost) }
             });
@@ -220,8 +225,8 @@ async fn nothing_added_is_missed_by_who_finishes() {
                 for n in 0..50 {
                     let (queue, task) = (queue.clone(), key(DueKind::Task, &n.to_string()));
                     let added = store.db.write(Line::Own, async move |tx| {
-                        due::add(&tx, &task, day(100)).await?;
-                        due::add_locking(&tx, &queue, day(0)).await
+                        work_queue::add(&tx, &task, day(100)).await?;
+                        work_queue::add_locking(&tx, &queue, day(0)).await
                     });
                     added.await.unwrap();
                 }
@@ -242,11 +247,11 @@ async fn nothing_added_is_missed_by_who_finishes() {
             };
             let done = case.store.db.write(Line::Own, async move |tx| {
                 let n = tx.execute("DELETE FROM due WHERE kind = 'task'", &[]).await?;
-                assert!(due::lock(&tx, &lease).await?);
+                assert!(work_queue::lock(&tx, &lease).await?);
                 let left = tx.row(n_left, &[], |row| row.count(0)).await?.unwrap();
                 let is_held = match left {
-                    0 => due::finish(&tx, &lease).await?,
-                    _ => due::release(&tx, &lease, day(0)).await?,
+                    0 => work_queue::finish(&tx, &lease).await?,
+                    _ => work_queue::release(&tx, &lease, day(0)).await?,
                 };
                 assert!(is_held);
                 Ok::<_, StoreError>(n)

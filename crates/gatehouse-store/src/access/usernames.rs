@@ -9,20 +9,17 @@
 //! refused from then on; and when none has been heard of for a while after that, the former index is dropped. Until then
 //! a username is given once, and without a `:`. Nothing of this blocks readers or writers.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gatehouse_core::{Status, TenantName, Timestamp, lifecycle};
+use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
-use crate::access::Change;
-use crate::bulk;
+use crate::access::taken_usernames::{self, Taken};
 use crate::db::{Db, Dialect, Tx};
 use crate::error::StoreError;
 use crate::guard::guard;
-use crate::migrate;
-use crate::moves::Moves;
+use crate::migrate::schema_lock;
 
 /// The first schema version whose programs know that usernames are given again.
 const KNOWN_SINCE: i64 = 10;
@@ -116,10 +113,10 @@ impl Usernames {
         usernames: &[&str],
     ) -> Result<Taken, StoreError> {
         if self.are_free() {
-            return bulk::usernames_in_use(tx, tenant, usernames).await;
+            return taken_usernames::in_use(tx, tenant, usernames).await;
         }
         usernames.iter().try_for_each(|username| self.refuse_unreadable(username))?;
-        let usernames = bulk::usernames_ever(tx, tenant, usernames).await?;
+        let usernames = taken_usernames::ever(tx, tenant, usernames).await?;
         Ok(Taken { usernames, ending: Vec::new() })
     }
 
@@ -127,47 +124,6 @@ impl Usernames {
     fn refused_for(&self, now: Timestamp) -> i64 {
         let since = *guard(&self.0.refused_since).get_or_insert(now);
         now.as_millisecond() - since.as_millisecond()
-    }
-}
-
-/// Usernames that are taken.
-#[derive(Default)]
-pub(crate) struct Taken {
-    /// All of them.
-    pub(crate) usernames: HashSet<String>,
-    /// The ends and numbers of accesses that have an end.
-    pub(crate) ending: Vec<(Timestamp, u64)>,
-}
-
-impl Taken {
-    /// Writes down the ends among these that have come, counts them in `moves`, and tells which usernames are left. It
-    /// locks accesses, so it comes before everything that locks what counts them.
-    pub(crate) async fn settle(
-        mut self,
-        tx: &Tx,
-        tenant: &TenantName,
-        now: Timestamp,
-        moves: &mut Moves,
-    ) -> Result<HashSet<String>, StoreError> {
-        let come = self.ending.iter().filter(|(end, _)| *end <= now).map(|(_, number)| *number);
-        let numbers: Vec<u64> = come.collect();
-        if numbers.is_empty() {
-            return Ok(self.usernames);
-        }
-        let mut changes = Vec::new();
-        for before in bulk::lock_accesses(tx, tenant, numbers).await? {
-            // The access may have another end by now, or its end is written down.
-            let after = lifecycle::at(&before, now);
-            if after.status == Status::Terminated {
-                self.usernames.remove(after.username.as_str());
-            }
-            if after != before {
-                moves.change(&before, &after);
-                changes.push(Change { access: after, password: None });
-            }
-        }
-        bulk::update(tx, tenant, &changes).await?;
-        Ok(self.usernames)
     }
 }
 
@@ -184,7 +140,7 @@ pub(crate) async fn free_at_once(db: &Db) -> Result<(), StoreError> {
         }
     }
     let freed = db.write_unlimited(async move |tx| {
-        migrate::lock(&tx).await?;
+        schema_lock::take(&tx).await?;
         if is_older_beside(&tx).await? {
             return Ok(());
         }
@@ -220,7 +176,7 @@ impl Store {
         }
         let is_refused = db.write_unlimited(async move |tx| {
             // A program that starts looks at the versions under this lock.
-            migrate::lock(&tx).await?;
+            schema_lock::take(&tx).await?;
             let is_older_beside = is_older_beside(&tx).await?;
             if !is_older_beside {
                 refuse_older(&tx).await?;

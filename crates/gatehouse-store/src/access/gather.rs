@@ -14,13 +14,13 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::counter;
-use crate::creation::{CreateRefused, NewAccess, create_numbered};
+use crate::access::creation::{CreateRefused, NewAccess, create_numbered};
+use crate::access::usernames::Usernames;
+use crate::counts::counter;
 use crate::db::{Db, Line};
 use crate::error::StoreError;
 use crate::guard::guard;
 use crate::meter::{Held, Kind};
-use crate::usernames::Usernames;
 
 /// Creations in one transaction.
 const GATHER_MAX: usize = 500;

@@ -19,6 +19,8 @@ use crate::db::{Line, Row, Tx, Value};
 use crate::error::{Failure, StoreError};
 use crate::probe::Point;
 
+const MINUTE_MILLISECONDS: i64 = 60_000;
+
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DueKind {
@@ -333,4 +335,14 @@ pub(crate) async fn finish(tx: &Tx, lease: &Lease) -> Result<bool, StoreError> {
     let sql = "DELETE FROM due \
                WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?5";
     Ok(tx.execute(sql, &lease.key.values(&[lease.epoch.into()])).await? == 1)
+}
+
+/// Rounds an instant up to a whole minute, in minutes since 1970: rows that are due in one minute share one entry.
+pub(crate) fn minute(at: Timestamp) -> i64 {
+    -(-at.as_millisecond()).div_euclid(MINUTE_MILLISECONDS)
+}
+
+/// The instant at which a minute's work is due.
+pub(crate) fn due_at(minute: i64) -> Timestamp {
+    Timestamp::EPOCH.plus_milliseconds(minute.saturating_mul(MINUTE_MILLISECONDS))
 }

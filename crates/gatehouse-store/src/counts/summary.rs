@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
 use crate::Store;
-use crate::day::Kind;
+use crate::counts::day::Kind;
+use crate::counts::tally::{Tally, tally_columns};
 use crate::db::SnapshotFor;
 use crate::error::StoreError;
-use crate::tally::{Tally, tally_columns};
 
 /// A tenant's accesses in figures.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,17 +5,13 @@
 //! end also says, in the same transaction, that ends of its contract are due: one row for each minute,
 //! however many accesses end in it.
 
-use gatehouse_core::{ContractId, TenantName, Timestamp, lifecycle};
+use gatehouse_core::{Timestamp, lifecycle};
 
 use crate::Store;
-use crate::access::Change;
-use crate::bulk;
+use crate::access::{Change, bulk};
+use crate::counts::derived_counts::Moves;
 use crate::db::{Line, Tx};
-use crate::due::{self, DueKey, DueKind, Lease, NotRun};
-use crate::error::StoreError;
-use crate::moves::Moves;
-
-const MINUTE_MILLISECONDS: i64 = 60_000;
+use crate::work_queue::{self, DueKey, Lease, NotRun};
 
 /// What one step has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,32 +34,6 @@ impl Store {
             })
             .await
     }
-}
-
-/// The minute by which an access with this end is over, in minutes since 1970. An end at a full minute,
-/// as those of months are, is due at that very instant.
-pub(crate) fn minute(end: Timestamp) -> i64 {
-    // Rounded up.
-    -(-end.as_millisecond()).div_euclid(MINUTE_MILLISECONDS)
-}
-
-/// When what is over by this minute is due.
-pub(crate) fn due_at(minute: i64) -> Timestamp {
-    Timestamp::EPOCH.plus_milliseconds(minute.saturating_mul(MINUTE_MILLISECONDS))
-}
-
-/// Says that accesses of a contract will have ended by that minute.
-///
-/// It locks the row that is there: who finishes that row must see the end that is added to it now.
-pub(crate) async fn expect(
-    tx: &Tx,
-    tenant: &TenantName,
-    contract_id: &ContractId,
-    minute: i64,
-) -> Result<(), StoreError> {
-    let name = contract_id.as_str().to_owned();
-    let key = DueKey { tenant: tenant.clone(), kind: DueKind::Ends, name, part: minute };
-    due::add_locking(tx, &key, due_at(minute)).await
 }
 
 const COME: &str = "SELECT number FROM access WHERE tenant = ?1 AND contract_id = ?2 \
@@ -90,16 +60,16 @@ pub(crate) async fn sweep_in(tx: &Tx, lease: &Lease, n_max: u64) -> Result<Swept
     moves.write(tx, tenant).await?;
 
     // The fence; and from here on nobody adds an end to this minute that the next look doesn't see.
-    if !due::lock(tx, lease).await? {
+    if !work_queue::lock(tx, lease).await? {
         return Err(NotRun::Lost);
     }
-    let due_at = due_at(*part);
+    let due_at = work_queue::due_at(*part);
     let more = !come(due_at, 1).await?.is_empty();
     let is_held = if more {
         // Not before its time, should the clock have been put back.
-        due::release(tx, lease, due_at.max(now)).await?
+        work_queue::release(tx, lease, due_at.max(now)).await?
     } else {
-        due::finish(tx, lease).await?
+        work_queue::finish(tx, lease).await?
     };
     if !is_held {
         return Err(NotRun::Lost);

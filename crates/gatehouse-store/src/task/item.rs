@@ -12,10 +12,10 @@ use gatehouse_core::trouble::Field;
 use gatehouse_core::{AccessId, ShownAccess, TaskId, TenantName, Trouble, TroubleKind};
 
 use crate::Store;
+use crate::access::lookup::{self, Lookup};
 use crate::access::{self, Stored, shown_columns, stored};
 use crate::db::{Dialect, Row, Tx};
 use crate::error::StoreError;
-use crate::lookup::{self, Lookup};
 
 /// An access that a Task made, as it lies in its row.
 #[derive(Clone, Debug, PartialEq, Eq)]

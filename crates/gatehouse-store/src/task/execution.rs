@@ -5,7 +5,6 @@
 //! nothing; one that dies has done whole stretches or nothing. Locks are taken in one order: the Task, the
 //! tenant's counter, accesses by their numbers, tallies, days, and what is due last.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::future::try_join;
@@ -13,20 +12,18 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemName, Task, TaskState, Work};
 use gatehouse_core::{AccessId, ContractId, TaskId, TenantName, Timestamp, Trouble};
-use tokio::time::Instant;
 
 use crate::Store;
-use crate::changes::{self, ChangeRule};
-use crate::contract;
-use crate::counter;
-use crate::creation::{self, NewAccess};
+use crate::access::changes::{self, ChangeRule};
+use crate::access::creation::{self, NewAccess};
+use crate::counts::{counter, tally};
 use crate::db::{Company, Line, Tx};
-use crate::due::{self, DueKey, DueKind, Lease, NotRun};
 use crate::error::StoreError;
-use crate::item;
 use crate::probe::{Point, Probe};
-use crate::tally;
-use crate::task::{self, StoredTask, task_columns, unfinished};
+use crate::setup::contract;
+use crate::task::stretch::{ItemResult, Items, Stretch, Watch};
+use crate::task::{self, StoredTask, item, task_columns, unfinished};
+use crate::work_queue::{self, DueKey, DueKind, Lease, NotRun};
 
 /// For how long things are held or kept.
 #[derive(Clone, Copy, Debug)]
@@ -50,84 +47,6 @@ pub struct Stepped {
     pub company: Company,
     /// How long it kept things from others, up to its commit.
     pub took: Duration,
-}
-
-/// An item that is to be worked on, or is known to fail.
-#[derive(Clone, Debug)]
-pub enum Planned<T> {
-    /// To be done.
-    Do(T),
-    /// Fails, whatever happens.
-    Fail(ItemName, Trouble),
-}
-
-impl<T> Planned<T> {
-    pub(crate) fn to_do(&self) -> Option<&T> {
-        match self {
-            Self::Do(item) => Some(item),
-            Self::Fail(..) => None,
-        }
-    }
-}
-
-/// Items, each with its position in the request. Many may be left over by many stretches, so they are taken
-/// off at the front.
-pub type Items<T> = VecDeque<(u32, Planned<T>)>;
-
-/// Items of a Task that are worked on together, in order.
-#[derive(Clone, Debug)]
-pub struct Stretch<T> {
-    /// Which Task.
-    pub task: TaskId,
-    /// The ordinal of the first.
-    pub from: u32,
-    /// The items.
-    pub items: Items<T>,
-    /// How long it may keep others waiting; what is not done by then is left for the next stretch.
-    pub patience: Patience,
-}
-
-/// How long a stretch may keep others waiting, from when it keeps something from them.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Those who asked for something.
-    pub requests: Duration,
-    /// Other batches.
-    pub batches: Duration,
-}
-
-/// How long a stretch may last, whoever waits: well within the lease, however slow the machine has become.
-const STRETCH_MAX: Duration = Duration::from_secs(5);
-
-/// A stretch that is under way, and its patience.
-pub(crate) struct Watch {
-    begun: Instant,
-    patience: Patience,
-}
-
-impl Watch {
-    pub(crate) fn begin(patience: Patience) -> Self {
-        Self { begun: Instant::now(), patience }
-    }
-
-    /// How long it has kept things from others.
-    fn elapsed(&self, tx: &Tx) -> Duration {
-        tx.elapsed(self.begun)
-    }
-
-    /// Whether it is time to commit: to let others go first, or to keep the lease.
-    pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
-        let (elapsed, Patience { requests, batches }) = (self.elapsed(tx), self.patience);
-        if elapsed <= requests.min(batches) {
-            return Ok(false);
-        }
-        Ok(elapsed > STRETCH_MAX
-            || match tx.company().await? {
-                Company::None => false,
-                Company::Batches => elapsed > batches,
-                Company::Requests => elapsed > requests,
-            })
-    }
 }
 
 impl Store {
@@ -173,7 +92,7 @@ impl Store {
         let lease = lease.clone();
         self.db
             .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
-                if !due::lock(&tx, &lease).await? {
+                if !work_queue::lock(&tx, &lease).await? {
                     return Err(NotRun::Lost);
                 }
                 // In this order, because the index of those few has it.
@@ -185,8 +104,8 @@ impl Store {
                 let tenant = lease.key.tenant.as_str();
                 let more = tx.row(sql, &[tenant.into()], |_| Ok(())).await?.is_some();
                 let done = match more {
-                    true => due::release(&tx, &lease, tx.now().await?).await?,
-                    false => due::finish(&tx, &lease).await?,
+                    true => work_queue::release(&tx, &lease, tx.now().await?).await?,
+                    false => work_queue::finish(&tx, &lease).await?,
                 };
                 if done { Ok(()) } else { Err(NotRun::Lost) }
             })
@@ -339,9 +258,6 @@ impl Store {
     }
 }
 
-/// How one item of a stretch went.
-pub(crate) type ItemResult = Result<(), Box<FailedItem>>;
-
 /// Reserves room for a batch, under the tenant's lock.
 async fn reserve(
     tx: &Tx,
@@ -425,10 +341,10 @@ async fn end(
         // Who is told a time finds the Task until then.
         let kept = terms.secrets_milliseconds.min(terms.tasks_milliseconds);
         let until = now.plus_milliseconds(kept);
-        due::add(tx, &key(DueKind::Secret), until).await?;
+        work_queue::add(tx, &key(DueKind::Secret), until).await?;
         task.shows_secrets_until = Some(until);
     }
-    due::add(tx, &key(DueKind::Task), now.plus_milliseconds(terms.tasks_milliseconds)).await
+    work_queue::add(tx, &key(DueKind::Task), now.plus_milliseconds(terms.tasks_milliseconds)).await
 }
 
 /// Writes the Task down, ends it where it is over, and keeps the lease or gives it to whoever waits.
@@ -447,13 +363,15 @@ async fn close(
         end(tx, tenant, &mut task, terms, now).await?;
     }
     // Sent together: others may be waiting for each of these journeys.
-    let seen = try_join(due::is_waiting(tx, DueKind::Tasks, now), tx.company());
+    let seen = try_join(work_queue::is_waiting(tx, DueKind::Tasks, now), tx.company());
     let ((), (is_waiting, company)) =
         try_join(write(tx, tenant, &task, password.as_ref()), seen).await?;
     let keeps_lease = !is_waiting;
     let is_ours = match keeps_lease {
-        true => due::hold(tx, lease, now.plus_milliseconds(terms.lease_milliseconds)).await?,
-        false => due::release(tx, lease, now).await?,
+        true => {
+            work_queue::hold(tx, lease, now.plus_milliseconds(terms.lease_milliseconds)).await?
+        }
+        false => work_queue::release(tx, lease, now).await?,
     };
     if !is_ours {
         return Err(NotRun::Lost);

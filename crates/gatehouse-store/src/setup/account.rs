@@ -6,7 +6,7 @@
 use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
-use crate::counter;
+use crate::counts::counter;
 use crate::db::{Line, Row, Tx};
 use crate::error::StoreError;
 use crate::{Put, Store};

@@ -1,9 +1,8 @@
 //! What the server keeps about its own keys: no tenant's, and nothing in the clear.
 
-use crate::Store;
 use crate::db::Line;
 use crate::error::StoreError;
-use crate::transfer;
+use crate::{Store, transfer};
 
 impl Store {
     /// What was kept under this name.

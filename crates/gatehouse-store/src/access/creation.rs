@@ -14,17 +14,15 @@ use gatehouse_core::{
 };
 
 use crate::Store;
-use crate::bulk::{self, Numbered};
-use crate::contract::{self, CountedContract};
-use crate::counter;
-use crate::day;
+use crate::access::bulk::{self, Numbered};
+use crate::access::usernames::Usernames;
+use crate::counts::derived_counts::Moves;
+use crate::counts::{counter, day, tally};
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::execution::{ItemResult, Items, Planned, Watch};
-use crate::moves::Moves;
 use crate::request::{self, Made, Once};
-use crate::tally;
-use crate::usernames::Usernames;
+use crate::setup::contract::{self, CountedContract};
+use crate::task::stretch::{ItemResult, Items, Planned, Watch};
 
 /// An access that is to be made. Its contract decides the rest.
 #[derive(Clone, Debug)]

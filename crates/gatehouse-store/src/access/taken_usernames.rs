@@ -1,0 +1,111 @@
+//! Which usernames are taken, and giving free those of accesses whose ends have come.
+
+use std::collections::HashSet;
+
+use gatehouse_core::{Status, TenantName, Timestamp, lifecycle};
+
+use crate::access::{Change, bulk};
+use crate::counts::derived_counts::Moves;
+use crate::db::{Row, Tx};
+use crate::error::StoreError;
+
+/// Usernames that are taken.
+#[derive(Default)]
+pub(crate) struct Taken {
+    /// All of them.
+    pub(crate) usernames: HashSet<String>,
+    /// The ends and numbers of accesses that have an end.
+    pub(crate) ending: Vec<(Timestamp, u64)>,
+}
+
+impl Taken {
+    /// Writes down the ends among these that have come, counts them in `moves`, and tells which usernames are left. It
+    /// locks accesses, so it comes before everything that locks what counts them.
+    pub(crate) async fn settle(
+        mut self,
+        tx: &Tx,
+        tenant: &TenantName,
+        now: Timestamp,
+        moves: &mut Moves,
+    ) -> Result<HashSet<String>, StoreError> {
+        let come = self.ending.iter().filter(|(end, _)| *end <= now).map(|(_, number)| *number);
+        let numbers: Vec<u64> = come.collect();
+        if numbers.is_empty() {
+            return Ok(self.usernames);
+        }
+        let mut changes = Vec::new();
+        for before in bulk::lock_accesses(tx, tenant, numbers).await? {
+            // The access may have another end by now, or its end is written down.
+            let after = lifecycle::at(&before, now);
+            if after.status == Status::Terminated {
+                self.usernames.remove(after.username.as_str());
+            }
+            if after != before {
+                moves.change(&before, &after);
+                changes.push(Change { access: after, password: None });
+            }
+        }
+        bulk::update(tx, tenant, &changes).await?;
+        Ok(self.usernames)
+    }
+}
+
+/// Which of these usernames an access has that isn't TERMINATED.
+pub(crate) async fn in_use(
+    tx: &Tx,
+    tenant: &TenantName,
+    usernames: &[&str],
+) -> Result<Taken, StoreError> {
+    let mut taken = Taken::default();
+    if usernames.is_empty() {
+        return Ok(taken);
+    }
+    let mut take = |row: &Row<'_>| {
+        taken.usernames.insert(row.text(0)?);
+        taken.ending.extend(row.optional_time(1)?.zip(Some(row.count(2)?)));
+        Ok(())
+    };
+    if let Some(session) = tx.postgres() {
+        let sql = "SELECT username, end_at, number FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED'";
+        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
+            take(&Row::Postgres(&row))?;
+        }
+        return Ok(taken);
+    }
+    for username in usernames {
+        let sql = "SELECT username, end_at, number FROM access \
+                   WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'";
+        tx.rows(sql, &[tenant.as_str().into(), (*username).into()], &mut take).await?;
+    }
+    Ok(taken)
+}
+
+/// Which of these usernames any access has, also one that is TERMINATED. In two halves: while the former index of all
+/// accesses is there it answers both, and from then on the two that replace it.
+pub(crate) async fn ever(
+    tx: &Tx,
+    tenant: &TenantName,
+    usernames: &[&str],
+) -> Result<HashSet<String>, StoreError> {
+    let mut taken = HashSet::new();
+    if usernames.is_empty() {
+        return Ok(taken);
+    }
+    if let Some(session) = tx.postgres() {
+        let sql = "SELECT username FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status <> 'TERMINATED' \
+                   UNION ALL SELECT username FROM access \
+                   WHERE tenant = ?1 AND username = ANY(?2) AND status = 'TERMINATED'";
+        for row in session.bulk(sql, &[&tenant.as_str(), &usernames]).await? {
+            taken.insert(row.try_get(0).map_err(StoreError::corrupt)?);
+        }
+        return Ok(taken);
+    }
+    for username in usernames {
+        let sql = "SELECT username FROM access WHERE tenant = ?1 AND username = ?2";
+        let values = [tenant.as_str().into(), (*username).into()];
+        taken.extend(tx.row(sql, &values, |row| row.text(0)).await?);
+    }
+    Ok(taken)
+}

@@ -1,0 +1,6 @@
+//! What an operator sets up before there are accesses: tenants, contracts, accounts, clients.
+
+pub(super) mod account;
+pub(super) mod client;
+pub(super) mod contract;
+pub(super) mod tenant;
