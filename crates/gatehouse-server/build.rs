@@ -30,7 +30,7 @@ fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where we are"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where to write"));
     let mut shipped = Shipped { out: &out, table: String::new(), n_files: 0 };
-    shipped.list("DOCS", &docs(&here.join("src/http/docs")));
+    shipped.list("DOCS", &docs(&here.join("src/http/pages/docs")));
     shipped.list("CONSOLE", &console(&here.join("../../console")));
     write(&out.join("assets.rs"), shipped.table.as_bytes());
 }

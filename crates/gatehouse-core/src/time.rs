@@ -53,6 +53,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Milliseconds since the epoch, as identifiers hold them: nothing is made before 1970.
+    pub fn unix_milliseconds(self) -> u64 {
+        u64::try_from(self.0).unwrap_or_default()
+    }
+
     /// Whole seconds since the epoch.
     pub fn as_second(self) -> i64 {
         self.0.div_euclid(1000)

@@ -30,9 +30,11 @@ use gatehouse_vault::{Vault, chance};
 use tokio::sync::Notify;
 
 use self::guesses::Guesses;
-use crate::auth::EndedTrust;
+use crate::auth::ended::EndedTrust;
 use crate::config::{Config, FAILED_CHECKS, Tasks};
-use crate::work::{Backups, Checks, WorkMeter};
+use crate::work::backup::Backups;
+use crate::work::check::Checks;
+use crate::work::meter::WorkMeter;
 
 /// Everything that the service works with. Cheap to clone.
 #[derive(Clone)]
@@ -95,9 +97,13 @@ impl App {
     /// Has the server back its store up and check it, as the settings say.
     pub fn with_store_care(mut self, config: &Config) -> Self {
         let backups = config.backup.schedule();
-        self.backups = backups.map(|it| Arc::new(Backups::new(it, config.data_dir.clone())));
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        self.backups = backups.map(|it| {
+            Arc::new(Backups::new(store.clone(), clock.clone(), it, config.data_dir.clone()))
+        });
         let interval = config.store.check_interval.map(|it| it.get());
-        self.checks = (!self.store.is_shared()).then(|| Arc::new(Checks::new(interval)));
+        self.checks =
+            (!self.store.is_shared()).then(|| Arc::new(Checks::new(store, clock, interval)));
         self
     }
 
@@ -114,11 +120,6 @@ impl App {
 
     /// Draws an identifier for an access.
     fn draw_access_id(&self) -> AccessId {
-        AccessId::new(unix_milliseconds(self.now()), &chance::bytes())
+        AccessId::new(self.now().unix_milliseconds(), &chance::bytes())
     }
-}
-
-/// The time as identifiers hold it; nothing is made before 1970.
-pub(crate) fn unix_milliseconds(now: Timestamp) -> u64 {
-    u64::try_from(now.as_millisecond()).unwrap_or_default()
 }

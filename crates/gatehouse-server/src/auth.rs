@@ -6,7 +6,7 @@
 
 mod claims;
 mod discovery;
-mod ended;
+pub(crate) mod ended;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod issuer;
@@ -16,7 +16,6 @@ mod own;
 mod sign_in;
 
 pub use discovery::BadIssuer;
-pub(crate) use discovery::is_safe;
 pub use ended::EndedTrust;
 #[cfg(test)]
 pub(crate) use issuer::tests::{Answering, Far};
@@ -34,7 +33,6 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{KeySet, TokenKeys, chance, named_issuer, token_digest};
 use serde_json::{Value, json};
 
-use crate::app::unix_milliseconds;
 use crate::keys::TokenKeyPlace;
 use claims::ClaimRules;
 use memory::{Known, Remembered};
@@ -238,7 +236,7 @@ impl Auth {
     /// Issues a token of the built-in issuer.
     pub fn issue(&self, grant: &Grant, now: Timestamp) -> String {
         self.meter.count_issued();
-        let id = time_ordered(unix_milliseconds(now), &chance::bytes());
+        let id = time_ordered(now.unix_milliseconds(), &chance::bytes());
         let claims = json!({
             "iss": ISSUER,
             "aud": self.own_rules.audience,

@@ -10,6 +10,7 @@ mod duration;
 mod limits;
 mod load;
 mod platforms;
+pub(crate) mod safe_url;
 mod store;
 mod tasks;
 

@@ -8,6 +8,7 @@ pub mod app;
 pub mod auth;
 pub mod backup;
 pub mod config;
+mod data_dir;
 pub mod estate;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

@@ -14,11 +14,11 @@ use futures_util::future::BoxFuture;
 use gatehouse_store::{Clock, Damage, Integrity, Store, StoreError, Usage, check_fully};
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::shelf::name_of;
-use crate::backup::{BackupError, make_directory, shelf::Shelf};
+use crate::backup::shelf::{Shelf, name_of};
+use crate::backup::{BackupError, make_directory};
 use crate::config::{Config, DATABASE_FILE};
+use crate::data_dir::hold;
 use crate::keys::{self, KeysError};
-use crate::serve::hold;
 use crate::transfer::{Left, refuse_left};
 use swap::{Plan, Swap};
 

@@ -25,11 +25,11 @@ pub use core_dumps::forbid_core_dumps;
 pub use open_files::raise_open_files;
 pub use tls::TlsError;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ use crate::app::App;
 use crate::app::estate::NotApplied;
 use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
+use crate::data_dir::hold;
 use crate::estate::Estate;
 use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
@@ -349,16 +350,4 @@ pub async fn open_store(
     };
     let store = Store::open_sqlite_as(opener, &config.database_file(), clock).await?;
     Ok((store, Some(lock)))
-}
-
-/// Takes a data directory for this process alone, until the file is dropped; `None` while another has it.
-pub(crate) fn hold(data_dir: &Path) -> io::Result<Option<File>> {
-    let mut owners_own = OpenOptions::new();
-    owners_own.write(true).create(true).truncate(false).mode(0o600);
-    let lock = owners_own.open(data_dir.join("lock"))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Some(lock)),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        Err(std::fs::TryLockError::Error(cause)) => Err(cause),
-    }
 }

@@ -11,6 +11,7 @@
 
 mod fleet;
 mod journal;
+mod limits;
 mod model;
 mod network;
 mod passing;

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use gatehouse_store::{Clock, DatabaseUrl, Moved, NotMoved, Progress, Store, StoreError};
 
 use crate::config::Config;
+use crate::data_dir::hold;
 use crate::keys::{self, KeysError};
-use crate::serve::hold;
 
 /// Why an estate was not moved. It says what to do.
 #[derive(Debug, thiserror::Error)]

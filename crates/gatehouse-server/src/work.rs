@@ -5,19 +5,16 @@
 //! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps
 //! one by one, a server in loops.
 
-mod backup;
-mod check;
+pub(crate) mod backup;
+pub(crate) mod check;
 pub mod lifecycle;
-mod meter;
+pub(crate) mod meter;
 mod pace;
 mod replica;
 pub mod retention;
 pub mod task;
 mod usernames;
 
-pub(crate) use backup::Backups;
-pub(crate) use check::Checks;
-pub(crate) use meter::WorkMeter;
 pub(crate) use replica::Presence;
 
 use std::panic::AssertUnwindSafe;
@@ -77,12 +74,12 @@ impl Workers {
         }
         loops.spawn(usernames::free(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {
-            let (app, stopping) = (app.clone(), stopping.clone());
-            loops.spawn(async move { backups.keep(&app, &stopping).await });
+            let stopping = stopping.clone();
+            loops.spawn(async move { backups.keep(&stopping).await });
         }
         if let Some(checks) = app.checks.clone() {
-            let (app, stopping) = (app.clone(), stopping.clone());
-            loops.spawn(async move { checks.keep(&app, &stopping).await });
+            let stopping = stopping.clone();
+            loops.spawn(async move { checks.keep(&stopping).await });
         }
         loops.close();
         Self { loops, stopping }

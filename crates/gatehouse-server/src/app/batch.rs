@@ -15,7 +15,7 @@ use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Times
 use gatehouse_store::{NewTask, NotAccepted, Once, PASSWORD_PART};
 use gatehouse_vault::{TaskKey, chance};
 
-use super::{App, Error, unix_milliseconds};
+use super::{App, Error};
 use crate::reader::Fault;
 
 /// A batch of new accesses, as a client asked for it.
@@ -255,7 +255,7 @@ impl App {
     }
 
     fn draw_task_id(&self) -> TaskId {
-        TaskId::new(unix_milliseconds(self.now()), &chance::bytes())
+        TaskId::new(self.now().unix_milliseconds(), &chance::bytes())
     }
 }
 

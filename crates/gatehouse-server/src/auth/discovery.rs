@@ -4,7 +4,6 @@
 //! What it answers is bounded in size and time, redirects are not followed, and nothing of whoever
 //! happens to ask is sent along: the keys are everyone's.
 
-use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_connectors::build_client;
@@ -15,6 +14,7 @@ use serde_json::Value;
 
 use super::sign_in::Described;
 use crate::config::IssuerUrl;
+use crate::config::safe_url::is_safe;
 
 /// How long an issuer may take for all that is asked of it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -133,18 +133,6 @@ impl Discovery {
             body.extend_from_slice(&chunk);
         }
         Ok(Answer { body, max_age, time })
-    }
-}
-
-/// Whether nobody on the way can change what is read there: https, or this machine itself.
-pub(crate) fn is_safe(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    let is_here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
-    match url.scheme() {
-        "https" => !host.is_empty(),
-        "http" => is_here,
-        _ => false,
     }
 }
 

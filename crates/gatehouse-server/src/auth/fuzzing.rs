@@ -10,9 +10,10 @@ use http::{HeaderMap, header};
 use reqwest::Url;
 use serde_json::Value;
 
-use super::discovery::{is_safe, max_age, time};
+use super::discovery::{max_age, time};
 use super::sign_in::Described;
 use super::{Auth, Caller, Grant, ISSUER, Unknown};
+use crate::config::safe_url::is_safe;
 
 /// What the tokens of the target are meant for.
 const AUDIENCE: &str = "gatehouse";

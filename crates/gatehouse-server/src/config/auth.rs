@@ -5,7 +5,7 @@ use gatehouse_core::rights::{Scope, Tenants};
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
-use crate::auth::is_safe;
+use super::safe_url::is_safe;
 
 /// How long the tokens of clients may be good for.
 const TOKEN_LIFETIME: std::ops::RangeInclusive<Duration> =

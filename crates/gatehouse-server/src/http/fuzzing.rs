@@ -15,23 +15,24 @@ use gatehouse_core::rights::scopes_to_words;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
-use super::account::AccountBody;
-use super::conditional::{Precondition, etag, is_known};
-use super::contract::ContractBody;
-use super::correlation::Correlation;
-use super::media::{CSV, FORM, JSON, MERGE_PATCH};
-use super::oauth::Form;
-use super::params::{Params, normal_form};
-use super::problem::Problem;
-use super::product_body::Fields;
-use super::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE, Query};
-use super::routes::{Routes, table};
-use super::tenant::TenantBody;
-use super::{
-    access, account, batch_body, client, contract, find_body, idempotency, intake, negotiation,
-    oauth, paging, tenant, verify,
-};
+use super::route::route_table::RouteTable;
+use super::routes::table;
 use crate::app::batch::NewItems;
+use crate::http::answer::correlation::Correlation;
+use crate::http::answer::media::{CSV, FORM, JSON, MERGE_PATCH};
+use crate::http::answer::negotiation;
+use crate::http::answer::problem::Problem;
+use crate::http::api::account::{self, AccountBody};
+use crate::http::api::contract::{self, ContractBody};
+use crate::http::api::oauth::{self, Form};
+use crate::http::api::product_body::Fields;
+use crate::http::api::tenant::{self, TenantBody};
+use crate::http::api::{access, batch_body, client, find_body, verify};
+use crate::http::intake::request_headers;
+use crate::http::route::conditional::{Precondition, etag, is_known};
+use crate::http::route::params::{Params, normal_form};
+use crate::http::route::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE, Query};
+use crate::http::route::{idempotency, paging};
 use crate::reader::{FAULTS_MAX, Faults, Json, Reader};
 use crate::trace;
 
@@ -238,7 +239,7 @@ pub(crate) fn path(text: &str) {
     let decoded =
         |path: &str| Params::decode([("p", path)]).map(|it| it.get("p").map(str::to_owned));
     assert_eq!(decoded(&normal), decoded(text));
-    static ROUTES: LazyLock<Routes> = LazyLock::new(|| Routes::of(table()));
+    static ROUTES: LazyLock<RouteTable> = LazyLock::new(|| RouteTable::of(table()));
     if let Some(found) = ROUTES.find(&normal) {
         assert_ne!(found.params.get("tenantName"), Some("-"));
     }
@@ -259,9 +260,9 @@ pub(crate) fn headers(text: &str) {
     if let Ok(best) = negotiation::media_type(&headers, offered.into_iter()) {
         assert!(offered.contains(&best));
     }
-    let _ = (negotiation::likes_gzip(&headers), intake::check_headers(&headers));
+    let _ = (negotiation::likes_gzip(&headers), request_headers::check_headers(&headers));
     for kind in [JSON, MERGE_PATCH, FORM] {
-        let _ = intake::check_content_type(&headers, &[kind]);
+        let _ = request_headers::check_content_type(&headers, &[kind]);
     }
     // What is known already can't be changed on condition that it isn't.
     let is_known = is_known(&headers, &etag(7));
@@ -282,7 +283,7 @@ pub(crate) fn headers(text: &str) {
     let mut request = http::Request::builder().uri("/acme/access").body(()).expect("a request");
     *request.headers_mut() = headers;
     let (parts, ()) = request.into_parts();
-    if intake::check_host(&parts).is_ok() {
+    if request_headers::check_host(&parts).is_ok() {
         assert_eq!(parts.headers.get_all(header::HOST).iter().count(), 1);
     }
     let strict = Query::parse("color=red", paging::PARAMS, None, &parts.headers);

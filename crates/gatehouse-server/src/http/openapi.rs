@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::media::JSON;
-use super::paging;
-use super::problem::ErrorStyle;
-use super::resource::{Answer, BodyKind, Need, Operation, Pages, Resource};
 use crate::config::Limits;
+use crate::http::answer::media::JSON;
+use crate::http::answer::problem::ErrorStyle;
+use crate::http::route::paging;
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Pages, Resource};
 use header::headers;
 use schema::reference;
 

@@ -1,11 +1,10 @@
 //! Every route, on one screen.
 
-use super::params::{Params, TENANT};
-use super::resource::{Resource, Served, Thing};
-use super::{
-    access, account, batch, caller, client, console, contract, docs, metrics, oauth, product,
-    public, sign_in, summary, task, tenant, verify,
+use crate::http::api::{
+    access, account, batch, caller, client, contract, oauth, product, summary, task, tenant, verify,
 };
+use crate::http::pages::{console, docs, metrics, public, sign_in};
+use crate::http::route::resource::{Resource, Served, Thing};
 
 /// The table.
 #[rustfmt::skip]
@@ -58,40 +57,4 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/sign-in",                                         Thing::Nothing,  vec![sign_in::READ]),
         at("/-/jwks.json",                                       Thing::Nothing,  vec![public::JWKS]),
     ]
-}
-
-/// The table, and a way to find in it.
-pub(crate) struct Routes {
-    resources: Vec<Resource>,
-    router: matchit::Router<usize>,
-}
-
-/// A resource that a path leads to, and what stands for its parameters.
-pub(crate) struct Found<'r> {
-    pub(crate) resource: &'r Resource,
-    pub(crate) params: Params,
-}
-
-impl Routes {
-    pub(crate) fn of(resources: Vec<Resource>) -> Self {
-        let mut router = matchit::Router::new();
-        for (n, resource) in resources.iter().enumerate() {
-            router.insert(resource.path, n).expect("no two routes are the same");
-        }
-        Self { resources, router }
-    }
-
-    pub(crate) fn resources(&self) -> &[Resource] {
-        &self.resources
-    }
-
-    pub(crate) fn find(&self, path: &str) -> Option<Found<'_>> {
-        let found = self.router.at(path).ok()?;
-        let params = Params::decode(found.params.iter())?;
-        // `/-/…` is not a tenant's, so what is unknown there is unknown to everyone.
-        if params.get(TENANT) == Some("-") {
-            return None;
-        }
-        Some(Found { resource: &self.resources[*found.value], params })
-    }
 }

@@ -47,12 +47,12 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::resource::Resource;
-use super::routes::Routes;
+use super::route::route_table::RouteTable;
 use super::{Arrival, Door, Gate, Offer, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
+use crate::http::route::resource::Resource;
 
 const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
 
@@ -130,7 +130,7 @@ impl Gatehouse {
 
     /// The same with other routes.
     fn with_routes(mut self, resources: Vec<Resource>) -> Self {
-        let routes = Arc::new(Routes::of(resources));
+        let routes = Arc::new(RouteTable::of(resources));
         self.gate = Gate { routes, ..self.gate };
         self
     }

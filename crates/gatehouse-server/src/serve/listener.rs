@@ -26,7 +26,8 @@ use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use super::wire::Wire;
 use crate::config::Limits;
-use crate::http::{Arrival, Door, Gate, HEADER_BYTES_MAX, handle, refusal};
+use crate::http::intake::refusal;
+use crate::http::{Arrival, Door, Gate, HEADER_BYTES_MAX, handle};
 
 /// How many connections may wait to be taken in. The usual 128 are too few when many devices come back at once:
 /// the others would try again only after a second.

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 use super::connections::Activity;
 use super::target::RequestTarget;
 use crate::config::Limits;
-use crate::http::refusal;
+use crate::http::intake::refusal;
 
 /// How long a client may let an answer wait, over all of it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,7 +4,7 @@
 use gatehouse_core::Timestamp;
 use rusqlite::{Connection, Row};
 
-use super::quota::{N_ACCESSES_MAX, QUOTA_CONTRACT};
+use super::limits::{N_ACCESSES_MAX, QUOTA_CONTRACT};
 
 /// Something that a transaction has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use gatehouse_core::Timestamp;
 use tokio::time::Instant;
 
 use super::journal::{Event, is_within_quota};
-use super::server::{RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
+use super::limits::{RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
 
 /// A loop of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use gatehouse_vault::Asker;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
-use super::rates::{LIMITED, REQUESTS_PER_SECOND};
+use super::limits::{LIMITED, N_ACCESSES_MAX, QUOTA_CONTRACT, REQUESTS_PER_SECOND};
 use super::world::World;
 use crate::app::access::{Issued, Update, Wanted};
 use crate::app::batch::{BatchChange, BatchedChange, NamedAccess, NewBatch, NewItems};
@@ -20,12 +20,6 @@ use crate::app::{App, Error};
 
 /// The tenant.
 pub(super) const QUOTA_TENANT: &str = "few";
-
-/// Its contract with a quota, which the journal counts.
-pub(super) const QUOTA_CONTRACT: &str = "few";
-
-/// How many accesses that may have.
-pub(super) const N_ACCESSES_MAX: u64 = 8;
 
 /// Contracts whose accesses end: with the contract, and some seconds after their first connection.
 const ENDING: &str = "ending";

@@ -11,13 +11,8 @@ use gatehouse_testing::history::Replicas;
 use tokio::time::{Instant, sleep};
 
 use super::fleet::Fleet;
+use super::limits::{LIMITED, REQUESTS_PER_SECOND};
 use super::world::World;
-
-/// The tenant.
-pub(super) const LIMITED: &str = "limited";
-
-/// What it may ask for in a second.
-pub(super) const REQUESTS_PER_SECOND: u64 = 12;
 
 /// Between two requests: far more than the limit, also for each of few servers.
 const PACE: Duration = Duration::from_millis(20);

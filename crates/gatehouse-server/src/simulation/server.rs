@@ -7,19 +7,13 @@ use gatehouse_core::CurrentSlice;
 use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{MasterKeys, Vault};
 
+use super::limits::{REQUESTS_PER_SECOND, RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
 use super::network::Wire;
-use super::rates::REQUESTS_PER_SECOND;
 use super::world::World;
 use crate::app::App;
 use crate::config::{Config, Duration, Tasks};
 use crate::rate::Rates;
 use crate::work::{Presence, Workers};
-
-/// How far a server's clock may be from the database's.
-pub(super) const SKEW_MILLISECONDS_MAX: i64 = 400;
-
-/// How long Tasks are kept: longer than clients ask and work is drained, so that they can be judged.
-pub(super) const RETENTION_MILLISECONDS: i64 = 3_600_000;
 
 /// How long passwords are shown: the keys of the first batches are destroyed while clients ask.
 const PASSWORD_RETENTION: Duration = Duration::seconds(5);

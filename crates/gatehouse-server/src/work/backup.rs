@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gatehouse_core::Timestamp;
+use gatehouse_store::{Clock, Store};
 use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
 use super::SOUND;
-use crate::app::App;
 use crate::backup::shelf::Shelf;
 use crate::backup::{BackupError, Made, apart, make};
 use crate::config::BackupSchedule;
@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_secs(60);
 
 /// The backups of a server.
 pub(crate) struct Backups {
+    store: Store,
+    clock: Clock,
     schedule: BackupSchedule,
     data_dir: PathBuf,
     shelf: Shelf,
@@ -41,9 +43,14 @@ struct BackupMeter {
 }
 
 impl Backups {
-    pub(crate) fn new(schedule: BackupSchedule, data_dir: PathBuf) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        clock: Clock,
+        schedule: BackupSchedule,
+        data_dir: PathBuf,
+    ) -> Self {
         let shelf = Shelf::new(&schedule.to);
-        let backups = Self { schedule, data_dir, shelf, meter: BackupMeter::new() };
+        let backups = Self { store, clock, schedule, data_dir, shelf, meter: BackupMeter::new() };
         // A backup of an earlier process counts.
         let newest = backups.shelf.backups().ok().and_then(|mut it| it.pop());
         backups.meter.last_success.set(newest.map_or(0, |it| it.time.as_second()) as f64);
@@ -62,10 +69,10 @@ impl Backups {
     }
 
     /// Makes a backup whenever one is due, until the server stops.
-    pub(super) async fn keep(&self, app: &App, stopping: &CancellationToken) {
+    pub(super) async fn keep(&self, stopping: &CancellationToken) {
         let mut failed_at = None;
         while !stopping.is_cancelled() {
-            let wait = self.step(app, stopping, &mut failed_at).await;
+            let wait = self.step(stopping, &mut failed_at).await;
             tokio::select! {
                 () = stopping.cancelled() => {}
                 () = tokio::time::sleep(wait.min(LOOK)) => {}
@@ -76,7 +83,6 @@ impl Backups {
     /// Makes a backup if one is due, and tells how long to wait then.
     async fn step(
         &self,
-        app: &App,
         stopping: &CancellationToken,
         failed_at: &mut Option<Instant>,
     ) -> Duration {
@@ -84,10 +90,10 @@ impl Backups {
         if !rest.is_zero() {
             return rest;
         }
-        let (shelf, now, every) = (self.shelf.clone(), app.now(), self.schedule.every);
+        let (shelf, now, every) = (self.shelf.clone(), self.clock.now(), self.schedule.every);
         let is_good = match apart(move || shelf.due_in(now, every)).await {
             Ok(wait) if !wait.is_zero() => return wait,
-            Ok(_) => self.make_one(app, stopping).await,
+            Ok(_) => self.make_one(stopping).await,
             Err(why) => self.fail(&why),
         };
         *failed_at = (!is_good).then(Instant::now);
@@ -95,9 +101,9 @@ impl Backups {
     }
 
     /// Makes a backup now, and removes those that there are too many of; whether that went well.
-    async fn make_one(&self, app: &App, stopping: &CancellationToken) -> bool {
-        let (began, now) = (Instant::now(), app.now());
-        match self.make_at(now, app, stopping).await {
+    async fn make_one(&self, stopping: &CancellationToken) -> bool {
+        let (began, now) = (Instant::now(), self.clock.now());
+        match self.make_at(now, stopping).await {
             Ok((path, made)) => {
                 let seconds = began.elapsed().as_secs_f64();
                 self.meter.count("ok");
@@ -121,7 +127,6 @@ impl Backups {
     async fn make_at(
         &self,
         now: Timestamp,
-        app: &App,
         stopping: &CancellationToken,
     ) -> Result<(PathBuf, Made), BackupError> {
         // What an earlier process has left may have the very name.
@@ -131,7 +136,7 @@ impl Backups {
             shelf.place_for(now)
         });
         let path = path.await?;
-        let made = make(&app.store, &self.data_dir, &path, stopping).await?;
+        let made = make(&self.store, &self.data_dir, &path, stopping).await?;
         Ok((path, made))
     }
 

@@ -3,13 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_store::{Integrity, LastEnd};
+use gatehouse_store::{Clock, Integrity, LastEnd, Store};
 use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
 use super::SOUND;
-use crate::app::App;
 
 /// Longest wait before the first check: a server that is restarted often is checked all the same.
 const FIRST_MAX: Duration = Duration::from_secs(60);
@@ -19,6 +18,8 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// The checks of a server.
 pub(crate) struct Checks {
+    store: Store,
+    clock: Clock,
     every: Option<Duration>,
     total: IntCounterVec,
     last: Gauge,
@@ -27,7 +28,7 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    pub(crate) fn new(every: Option<Duration>) -> Self {
+    pub(crate) fn new(store: Store, clock: Clock, every: Option<Duration>) -> Self {
         let total = Opts::new("gatehouse_store_checks_total", "Checks of every page of the store");
         let total = IntCounterVec::new(total, &["outcome"]).expect(SOUND);
         for outcome in ["sound", "damaged", "failed"] {
@@ -42,7 +43,7 @@ impl Checks {
         let damaged = IntGauge::new(damaged, "1 where the last check has found damage");
         let duration =
             gauge("gatehouse_store_check_duration_seconds", "How long the last check took");
-        Self { every, total, last, damaged: damaged.expect(SOUND), duration }
+        Self { store, clock, every, total, last, damaged: damaged.expect(SOUND), duration }
     }
 
     pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
@@ -55,8 +56,8 @@ impl Checks {
     }
 
     /// Checks the store whenever there is a reason to, until the server stops.
-    pub(super) async fn keep(&self, app: &App, stopping: &CancellationToken) {
-        let mut wait = match app.store.last_end() {
+    pub(super) async fn keep(&self, stopping: &CancellationToken) {
+        let mut wait = match self.store.last_end() {
             LastEnd::CutOff => Some(Duration::ZERO),
             // Whatever there was to look at, the start has.
             LastEnd::Clean | LastEnd::Beginning | LastEnd::DiskFailed(_) => {
@@ -75,18 +76,18 @@ impl Checks {
             tokio::select! {
                 () = stopping.cancelled() => return,
                 () = its_time => {}
-                () = app.store.until_unreadable(), if !looks_again => {}
+                () = self.store.until_unreadable(), if !looks_again => {}
             }
-            looks_again = self.check_one(app, stopping).await != Some("sound");
+            looks_again = self.check_one(stopping).await != Some("sound");
             wait =
                 if looks_again { self.every.into_iter().chain([AGAIN]).min() } else { self.every };
         }
     }
 
     /// Runs one full check and returns its outcome for the metric; `None` if the check did not finish.
-    async fn check_one(&self, app: &App, stopping: &CancellationToken) -> Option<&'static str> {
+    async fn check_one(&self, stopping: &CancellationToken) -> Option<&'static str> {
         let began = Instant::now();
-        let outcome = app.store.check_fully(stopping).await;
+        let outcome = self.store.check_fully(stopping).await;
         let seconds = began.elapsed().as_secs_f64();
         let word = match &outcome {
             Integrity::Sound => {
@@ -114,7 +115,7 @@ impl Checks {
         if word != "failed" {
             self.damaged.set((word == "damaged").into());
             self.duration.set(seconds);
-            self.last.set(app.now().as_second() as f64);
+            self.last.set(self.clock.now().as_second() as f64);
         }
         Some(word)
     }

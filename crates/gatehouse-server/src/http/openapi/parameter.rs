@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::schema::product::product_id;
 use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
-use crate::http::idempotency;
-use crate::http::query::FIELDS;
-use crate::http::resource::{Operation, Pages, Resource};
+use crate::http::route::idempotency;
+use crate::http::route::query::FIELDS;
+use crate::http::route::resource::{Operation, Pages, Resource};
 
 /// What an operation takes beside its body, in the order in which people need it.
 ///

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::header::{RATE, headers};
 use super::schema::reference;
-use crate::http::media::{JSON, MERGE_PATCH, PROBLEM_JSON};
-use crate::http::oauth_error::OAuthError;
-use crate::http::problem::ErrorStyle;
-use crate::http::resource::{Need, Operation, Resource};
+use crate::http::answer::media::{JSON, MERGE_PATCH, PROBLEM_JSON};
+use crate::http::answer::oauth_error::OAuthError;
+use crate::http::answer::problem::ErrorStyle;
+use crate::http::route::resource::{Need, Operation, Resource};
 
 /// The problems that an operation may have: those that its kind brings with it, and its own.
 pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Limits;
 use crate::estate::ACCESSES_MAX;
-use crate::http::oauth_error::OAuthError;
+use crate::http::answer::oauth_error::OAuthError;
 use crate::reader::TYPE_NAMES;
 
 pub(super) const STATUSES: [&str; 5] =

@@ -1,6 +1,6 @@
 use super::*;
 use crate::app::Error;
-use crate::http::problem::Problem;
+use crate::http::answer::problem::Problem;
 use crate::reader::Fault;
 use gatehouse_connectors::Reached;
 use gatehouse_store::AccountChange;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::app::batch::NewItems;
-use crate::http::batch_body;
-use crate::http::reply::Reply;
-use crate::http::resource::{BodyKind, BodySize, Need, Operation, Served, Thing};
+use crate::http::answer::reply::Reply;
+use crate::http::api::batch_body;
+use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, Served, Thing};
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
 

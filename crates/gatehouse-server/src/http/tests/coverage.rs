@@ -1,7 +1,7 @@
 //! Walks the route table: no route escapes these.
 
 use super::*;
-use crate::http::resource::{BodyKind, Need, Operation, Resource, Thing};
+use crate::http::route::resource::{BodyKind, Need, Operation, Resource, Thing};
 use crate::http::routes;
 
 /// The routes that need no token, known by heart.

@@ -1,7 +1,7 @@
 //! Where a path is found, and what its addresses begin with.
 
 use super::*;
-use crate::http::resource::Served;
+use crate::http::route::resource::Served;
 
 const OPERATOR: Arrival = Arrival { door: Door::Operator, ..PLAIN };
 

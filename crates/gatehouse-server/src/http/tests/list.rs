@@ -243,7 +243,7 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
 
 #[test]
 fn a_list_that_takes_too_long_says_how_to_make_it_shorter() {
-    use crate::http::problem::Problem;
+    use crate::http::answer::problem::Problem;
     use gatehouse_store::StoreError;
     for (error, title, said) in [
         (StoreError::TooSlow, "Too slow", "narrow a filter by contractId"),

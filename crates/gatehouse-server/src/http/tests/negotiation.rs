@@ -1,10 +1,12 @@
 //! Operations that answer in more than one media type, or read more than one.
 
 use super::*;
-use crate::http::media::{JSON, MERGE_PATCH};
+use crate::http::answer::media::{JSON, MERGE_PATCH};
+use crate::http::answer::reply::Reply;
 use crate::http::openapi::document;
-use crate::http::reply::Reply;
-use crate::http::resource::{Answer, BodyKind, BodySize, Need, Operation, Resource, Served, Thing};
+use crate::http::route::resource::{
+    Answer, BodyKind, BodySize, Need, Operation, Resource, Served, Thing,
+};
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
 

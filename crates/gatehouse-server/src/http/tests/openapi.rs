@@ -2,9 +2,9 @@
 
 use super::schema::faults;
 use super::*;
-use crate::http::media::FORM;
+use crate::http::answer::media::FORM;
 use crate::http::openapi::document;
-use crate::http::resource::Resource;
+use crate::http::route::resource::Resource;
 use crate::http::routes;
 use std::collections::BTreeSet;
 

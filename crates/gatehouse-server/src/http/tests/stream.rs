@@ -1,10 +1,10 @@
 //! Answers that are made while they go out, as a client sees them.
 
 use super::*;
-use crate::http::media::JSON;
-use crate::http::reply::Reply;
-use crate::http::resource::{Answer, Need, Operation, Resource, Served, Thing};
-use crate::http::stream::{Cut, Sink};
+use crate::http::answer::media::JSON;
+use crate::http::answer::reply::Reply;
+use crate::http::answer::stream::{Cut, Sink};
+use crate::http::route::resource::{Answer, Need, Operation, Resource, Served, Thing};
 use crate::http::{AnswerBody, BrokenOff};
 use flate2::read::GzDecoder;
 use gatehouse_core::rights::Scope;

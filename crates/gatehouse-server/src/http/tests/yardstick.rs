@@ -1,7 +1,8 @@
 //! Answers that others are compared with: only where they were asked for, and through the same checks.
 
-use super::super::{routes, yardstick};
+use super::super::routes;
 use super::*;
+use crate::http::api::yardstick;
 
 const CREDENTIALS: &str = r#"{"username": "u-a", "password": "p"}"#;
 

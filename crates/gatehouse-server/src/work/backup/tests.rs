@@ -1,4 +1,5 @@
 use super::*;
+use crate::app::App;
 use crate::work::tests::{apps, at};
 
 /// A service on the embedded store, its directory, and backups every hour of which two are kept.
@@ -6,14 +7,14 @@ async fn set_up(test: &str) -> (App, tempfile::TempDir, Backups) {
     let (_, app, dir) = apps(test).await.swap_remove(0);
     let dir = dir.unwrap();
     std::fs::write(dir.path().join("master.key"), "a key").unwrap();
-    let backups = backups(dir.path());
+    let backups = backups(&app, dir.path());
     (app, dir, backups)
 }
 
-fn backups(dir: &std::path::Path) -> Backups {
+fn backups(app: &App, dir: &std::path::Path) -> Backups {
     let every = Duration::from_secs(3600);
     let schedule = BackupSchedule { to: dir.join("backups"), every, keep: 2 };
-    Backups::new(schedule, dir.to_owned())
+    Backups::new(app.store.clone(), app.clock.clone(), schedule, dir.to_owned())
 }
 
 fn names(dir: &std::path::Path) -> Vec<String> {
@@ -28,7 +29,7 @@ fn names(dir: &std::path::Path) -> Vec<String> {
 async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
     let (app, dir, backups) = set_up("backups_are_made").await;
     let go_on = CancellationToken::new();
-    let step = async |backups: &Backups| backups.step(&app, &go_on, &mut None).await;
+    let step = async |backups: &Backups| backups.step(&go_on, &mut None).await;
     app.clock.set(at("2026-11-17T09:30:00Z"));
     assert_eq!(step(&backups).await, Duration::from_secs(3600));
     assert_eq!(names(dir.path()), ["20261117T093000Z"]);
@@ -38,7 +39,7 @@ async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
     assert!(backups.meter.bytes.get() > 4096 && backups.meter.duration.get() > 0.0);
 
     // The directory decides, also after a restart.
-    let again = self::backups(dir.path());
+    let again = self::backups(&app, dir.path());
     assert_eq!(again.meter.last_success.get(), 1_794_907_800.0);
     app.clock.set(at("2026-11-17T10:29:00Z"));
     assert_eq!(step(&again).await, Duration::from_secs(60));
@@ -59,16 +60,16 @@ async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
 
 #[tokio::test]
 async fn a_backup_that_fails_is_told_and_made_later() {
-    let (app, dir, backups) = set_up("a_backup_that_fails").await;
+    let (_app, dir, backups) = set_up("a_backup_that_fails").await;
     let (go_on, mut failed_at) = (CancellationToken::new(), None);
     std::fs::write(dir.path().join("backups"), "in the way").unwrap();
-    let wait = backups.step(&app, &go_on, &mut failed_at).await;
+    let wait = backups.step(&go_on, &mut failed_at).await;
     assert_eq!((wait, backups.meter.last_failed.get()), (Duration::from_secs(3600), 1));
     assert_eq!(backups.meter.total.with_label_values(&["failed"]).get(), 1);
     std::fs::remove_file(dir.path().join("backups")).unwrap();
-    let wait = backups.step(&app, &go_on, &mut failed_at).await;
+    let wait = backups.step(&go_on, &mut failed_at).await;
     assert!(!wait.is_zero() && !dir.path().join("backups").exists(), "not at once");
-    backups.step(&app, &go_on, &mut None).await;
+    backups.step(&go_on, &mut None).await;
     assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 0));
 }
 
@@ -78,7 +79,7 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
     app.clock.set(at("2026-11-17T09:30:00Z"));
     let stopped = CancellationToken::new();
     stopped.cancel();
-    backups.step(&app, &stopped, &mut None).await;
+    backups.step(&stopped, &mut None).await;
     assert_eq!(names(dir.path()), Vec::<String>::new(), "the server stops, and nothing is left");
     assert_eq!(backups.meter.last_failed.get(), 0, "that is no failure");
 
@@ -93,7 +94,7 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
         std::fs::create_dir(shelf.join(name)).unwrap();
         std::fs::write(shelf.join(name).join(file), "x").unwrap();
     }
-    backups.step(&app, &CancellationToken::new(), &mut None).await;
+    backups.step(&CancellationToken::new(), &mut None).await;
     let left = ["20261117T070000Z", "20261117T080000Z", "20261117T093000Z", "my-own"];
     assert_eq!(names(dir.path()), left);
     assert!(shelf.join("20261117T080000Z/gatehouse.db.zst").is_file(), "a compressed backup stays");
@@ -105,12 +106,12 @@ async fn a_damaged_store_gives_no_backup_and_takes_none_away() {
     let (app, dir, backups) = set_up("a_damaged_store_gives_no_backup").await;
     app.clock.set(at("2026-11-17T09:30:00Z"));
     let go_on = CancellationToken::new();
-    backups.step(&app, &go_on, &mut None).await;
+    backups.step(&go_on, &mut None).await;
     let harm = "UPDATE counter SET total = 7 WHERE kind = 'tenant'";
     let database = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
     database.execute_batch(harm).unwrap();
     app.clock.set(at("2026-11-17T10:30:00Z"));
-    backups.step(&app, &go_on, &mut None).await;
+    backups.step(&go_on, &mut None).await;
     assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 1));
     assert_eq!(backups.meter.last_success.get(), 1_794_907_800.0, "the last good one");
 }

@@ -8,7 +8,7 @@ use super::{described, name, object, reference};
 use crate::estate::{
     CREDENTIAL_BYTES_MAX, CREDENTIAL_NAME_CHARS_MAX, CREDENTIALS_MAX, SETTINGS_BYTES_MAX,
 };
-use crate::http::account::HEALTH_WORDS;
+use crate::http::api::account::HEALTH_WORDS;
 
 pub(super) fn accounts() -> Value {
     let platform = || {

@@ -1,0 +1,17 @@
+//! Addresses that nobody on the way can tamper with.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// Whether nobody on the way can change what is read there: https, or this machine itself.
+pub(crate) fn is_safe(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let is_here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
+    match url.scheme() {
+        "https" => !host.is_empty(),
+        "http" => is_here,
+        _ => false,
+    }
+}

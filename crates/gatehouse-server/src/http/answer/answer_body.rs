@@ -1,0 +1,79 @@
+//! The body of an answer on its way out: whole, or piece by piece.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc::Receiver;
+
+/// The body of an answer on its way out.
+pub struct AnswerBody(Content);
+
+enum Content {
+    /// All of it is here; nothing once it has gone.
+    Whole(Option<Bytes>),
+    /// It is being made.
+    Streamed(Receiver<Piece>),
+    /// It has gone, or broke off.
+    Over,
+}
+
+/// A piece of a body that is being made.
+pub(in crate::http) enum Piece {
+    Data(Bytes),
+    /// Nothing more comes. Without it, the body is not whole.
+    End,
+}
+
+/// A body broke off: the client must see that it is not whole.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer broke off")]
+pub struct BrokenOff;
+
+impl AnswerBody {
+    pub(in crate::http) fn whole(bytes: Bytes) -> Self {
+        Self(Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    }
+
+    pub(in crate::http) fn streamed(pieces: Receiver<Piece>) -> Self {
+        Self(Content::Streamed(pieces))
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let pieces = match &mut self.0 {
+            Content::Whole(bytes) => return Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
+            Content::Streamed(pieces) => pieces,
+            Content::Over => return Poll::Ready(None),
+        };
+        let polled = match ready!(pieces.poll_recv(cx)) {
+            Some(Piece::Data(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            Some(Piece::End) => None,
+            None => Some(Err(BrokenOff)),
+        };
+        self.0 = Content::Over;
+        Poll::Ready(polled)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Content::Whole(None) | Content::Over)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Content::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Content::Streamed(_) => SizeHint::default(),
+            Content::Over => SizeHint::with_exact(0),
+        }
+    }
+}

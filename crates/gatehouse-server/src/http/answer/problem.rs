@@ -1,0 +1,427 @@
+//! The one body of every error, and the one table from errors to statuses.
+
+use std::time::Duration;
+
+use gatehouse_connectors::{AccountTrouble, Failure, FailureKind, Said};
+use gatehouse_core::{Trouble, TroubleKind};
+use gatehouse_store::SNAPSHOT_SECONDS_MAX;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::error_chain::chain;
+use super::media::PROBLEM_JSON;
+use super::reply::Reply;
+use crate::app::Error;
+use crate::app::error::seconds;
+use crate::auth::Unknown;
+use crate::http::answer::oauth_error::OAuthError;
+use crate::http::answer::party::Party;
+use crate::reader::{Fault, told};
+
+/// Seconds after which a client may try again what we could not do.
+const RETRY_AFTER_SECONDS: &str = "1";
+
+/// An answer when something is wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    /// A short phrase; the status's own where there is nothing better.
+    kind: &'static str,
+    title: &'static str,
+    pub(in crate::http) detail: Box<str>,
+    pub(in crate::http) invalid: Box<[Fault]>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// What RFC 6749 calls it, where that matters.
+    oauth: Option<OAuthError>,
+    /// The account that it is about, and what its platform said.
+    trouble: Option<Box<AccountTrouble>>,
+    /// What went wrong inside: for the log, never for a client.
+    pub(crate) cause: Option<Box<str>>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind: status.canonical_reason().unwrap_or("Error"),
+            title,
+            detail: detail.into().into_boxed_str(),
+            invalid: Box::default(),
+            headers: Vec::new(),
+            oauth: None,
+            trouble: None,
+            cause: None,
+        }
+    }
+
+    /// A body that is no JSON.
+    pub(crate) fn malformed(reason: String) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Malformed body", reason)
+    }
+
+    /// Fields or parameters that are at fault.
+    pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
+        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
+        Self { invalid: faults.into(), ..problem }
+    }
+
+    /// A page that is too small to hold something of every account.
+    pub(crate) fn small_page(page_size: u64, n_accounts: usize) -> Self {
+        let detail = format!(
+            "not all items could be retrieved because the requested pageSize ({page_size}) is less than the \
+             number of configured accounts ({n_accounts})"
+        );
+        Self::new(StatusCode::BAD_REQUEST, "Small page size", detail)
+    }
+
+    /// More things to look for than can be at once.
+    pub(crate) fn too_many_items(n_items: usize, items_max: usize) -> Self {
+        let detail = format!(
+            "the request looks for {n_items} different items, and may look for at most {items_max}; \
+             ask for {items_max} items or fewer"
+        );
+        Self::new(StatusCode::BAD_REQUEST, "Too many items", detail)
+    }
+
+    /// A product that no account has.
+    pub(crate) fn no_product(detail: String) -> Self {
+        let problem = Self::new(StatusCode::NOT_FOUND, "Product not found", detail);
+        Self { kind: "Product not found", ..problem }
+    }
+
+    /// A path that leads nowhere.
+    pub(crate) fn unknown_path() -> Self {
+        let detail = "nothing is at this path; the document /-/openapi.json lists what there is";
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+    }
+
+    /// A path that leads nowhere from where operators come in.
+    pub(crate) fn not_for_operators() -> Self {
+        let detail = "nothing is at this path; this address is for operators, who find /-/live, \
+                      /-/ready and /-/metrics here";
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+    }
+
+    pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// Whether a thing that isn't there is the greater fault, which is told first.
+    pub(crate) fn yields_to_missing(&self) -> bool {
+        matches!(self.status.as_u16(), 400 | 404 | 405 | 406 | 408 | 412 | 413 | 415)
+    }
+
+    /// The same with the name that RFC 6749 gives it.
+    pub(crate) fn of_oauth(self, error: OAuthError) -> Self {
+        Self { oauth: Some(error), ..self }
+    }
+
+    /// The answer in the words that a path speaks.
+    pub(crate) fn into_reply_of(self, style: ErrorStyle, correlation_id: &str) -> Reply {
+        match style {
+            ErrorStyle::Problem => self.into_reply(correlation_id),
+            ErrorStyle::OAuth => self.into_oauth_reply(),
+        }
+    }
+
+    fn into_oauth_reply(self) -> Reply {
+        let error = self.oauth.unwrap_or_else(|| OAuthError::of(self.status)).as_str();
+        // That document knows no 415, and allows no quotation marks, backslashes or accents.
+        let status = match self.status {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
+            status => status,
+        };
+        let is_allowed = |c: char| (' '..='~').contains(&c) && c != '"' && c != '\\';
+        let description: String =
+            self.detail.chars().map(|c| if is_allowed(c) { c } else { '\'' }).collect();
+        let body = json!({"error": error, "error_description": description});
+        let mut reply = Reply::json(status, &body).with(header::CACHE_CONTROL, "no-store");
+        reply.headers.extend(self.headers);
+        reply
+    }
+
+    pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {
+        let body = self.wire(correlation_id);
+        let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
+        reply.headers.extend(self.headers);
+        reply
+    }
+
+    /// What goes on the wire, alone or in a list of them.
+    pub(crate) fn wire<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
+        let trouble = self.trouble.as_deref();
+        let said = trouble.and_then(|trouble| trouble.failure.said.as_deref());
+        ProblemBody {
+            kind: self.kind,
+            status: self.status.as_u16(),
+            title: self.title,
+            detail: &self.detail,
+            invalid_params: self.invalid.iter().map(InvalidParam::new).collect(),
+            external_errors: said.map(ExternalError::new).into_iter().collect(),
+            related_party: trouble
+                .map(|trouble| Party::with_platform(&trouble.account))
+                .into_iter()
+                .collect(),
+            correlation_id,
+            at_type: "problem",
+        }
+    }
+
+    /// The same, for who adds something to it.
+    pub(crate) fn body(&self, correlation_id: &str) -> Map<String, Value> {
+        match serde_json::to_value(self.wire(correlation_id)) {
+            Ok(Value::Object(fields)) => fields,
+            _ => unreachable!("a problem is plain data, and an object"),
+        }
+    }
+}
+
+/// A problem on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProblemBody<'p> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    status: u16,
+    title: &'static str,
+    detail: &'p str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invalid_params: Vec<InvalidParam<'p>>,
+    external_errors: Vec<ExternalError<'p>>,
+    related_party: Vec<Party<'p>>,
+    correlation_id: &'p str,
+    #[serde(rename = "@type")]
+    at_type: &'static str,
+}
+
+/// A field or parameter that is at fault.
+#[derive(Serialize)]
+struct InvalidParam<'p> {
+    name: &'p str,
+    reason: &'p str,
+}
+
+impl<'p> InvalidParam<'p> {
+    fn new(fault: &'p Fault) -> Self {
+        Self { name: &fault.name, reason: &fault.reason }
+    }
+}
+
+/// What a platform said that was asked.
+#[derive(Serialize)]
+struct ExternalError<'p> {
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'p str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    body: &'p str,
+}
+
+impl<'p> ExternalError<'p> {
+    fn new(said: &'p Said) -> Self {
+        let Said { status, code, message, body } = said;
+        Self { status: *status, code: code.as_deref(), message: message.as_deref(), body }
+    }
+}
+
+/// In which words a path tells what is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ErrorStyle {
+    /// The problem body, as everywhere.
+    #[default]
+    Problem,
+    /// RFC 6749's `error` and `error_description`.
+    OAuth,
+}
+
+/// The table. It has no catch-all arm: a new error does not compile until someone decides its status.
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        // A client may read our words about its request, never about our insides.
+        let detail = error.to_string();
+        match error {
+            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
+            Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
+            Error::UnknownContract(id) => Trouble::unknown_contract(&id).into(),
+            Error::UsernameTaken(username) => Trouble::username_taken(&username).into(),
+            Error::UsernameUnreadable(_) => Self::unavailable("Upgrade under way", detail),
+            Error::Refused(refusal) => Trouble::refused(&refusal).into(),
+            Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
+            Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
+            Error::Unfit(faults) => Self::invalid(faults),
+            Error::TooManyAccounts => Self::new(StatusCode::CONFLICT, "Too many accounts", detail),
+            Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
+            Error::KeyReused(_) => {
+                Self::new(StatusCode::CONFLICT, "Idempotency key reused", detail)
+            }
+            Error::UnderWay(_) => Self::new(StatusCode::CONFLICT, "Request under way", detail)
+                .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS),
+            Error::AccountChanging(_) => {
+                Self::new(StatusCode::CONFLICT, "Request under way", detail)
+                    .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+            }
+            Error::Stale(_) => Self::new(StatusCode::PRECONDITION_FAILED, "Changed", detail),
+            Error::TooManyGuesses(wait, _) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many failed checks", detail)
+                    .with(header::RETRY_AFTER, &seconds(wait).to_string())
+            }
+            Error::CredentialsRefused(_) => {
+                let detail = "the username or the password is wrong, or the access may not connect";
+                let problem = Self::new(StatusCode::UNAUTHORIZED, "Credentials refused", detail);
+                Self { kind: "Credentials refused", ..problem }
+                    .with(header::WWW_AUTHENTICATE, "Basic realm=\"device\"")
+            }
+            Error::Busy(_) => Self::unavailable("Busy", detail),
+            Error::Storage(error) => {
+                Self { cause: Some(chain(&error)), ..Self::from_storage(&error) }
+            }
+            // No request does what only a worker in a test does.
+            Error::Interrupted => Self::internal(),
+            Error::Vault(error) => Self { cause: Some(chain(&error)), ..Self::internal() },
+        }
+    }
+}
+
+/// What fails alone inside a Task has the status and the words that it would have alone.
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Self {
+        let (status, title) = match trouble.kind {
+            TroubleKind::UnknownContract => (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract"),
+            TroubleKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
+            TroubleKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
+            TroubleKind::OutOfBounds => (StatusCode::BAD_REQUEST, "Invalid request"),
+            TroubleKind::AccessTerminated => (StatusCode::CONFLICT, "Access terminated"),
+            TroubleKind::ContractSuspended => (StatusCode::CONFLICT, "Contract suspended"),
+            TroubleKind::ContractEnded => (StatusCode::CONFLICT, "Contract ended"),
+            TroubleKind::ContractNotStarted => (StatusCode::CONFLICT, "Contract not started"),
+            TroubleKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
+            TroubleKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
+        };
+        let fields = trouble.fields.into_iter();
+        let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();
+        Self { invalid, ..Self::new(status, title, trouble.detail) }
+    }
+}
+
+/// What fails at one account. It stands beside what the others gave, and alone only where nothing else is
+/// there to answer with.
+impl From<AccountTrouble> for Problem {
+    fn from(trouble: AccountTrouble) -> Self {
+        let AccountTrouble { account, failure } = &trouble;
+        let (status, kind, title) = match failure.kind {
+            FailureKind::Error => (StatusCode::BAD_GATEWAY, None, "Platform error"),
+            FailureKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, None, "Platform too slow"),
+            FailureKind::Open => (StatusCode::SERVICE_UNAVAILABLE, None, "Platform left alone"),
+            FailureKind::Throttled => (StatusCode::TOO_MANY_REQUESTS, None, "Platform throttled"),
+            FailureKind::PageOutOfReach => {
+                (StatusCode::BAD_REQUEST, Some("Page out of reach"), "Page out of reach")
+            }
+            FailureKind::LookupNotSupported => {
+                (StatusCode::NOT_IMPLEMENTED, Some("Lookup not supported"), "Lookup not supported")
+            }
+        };
+        let (name, platform) = (&account.name, &account.platform);
+        let detail = format!("account `{name}` at {platform}: {}", failure.detail);
+        let mut problem = Self::new(status, title, detail);
+        problem.kind = kind.unwrap_or(problem.kind);
+        if let Some(seconds) = retry_after_seconds(failure) {
+            problem = problem.with(header::RETRY_AFTER, &seconds);
+        }
+        Self { trouble: Some(Box::new(trouble)), ..problem }
+    }
+}
+
+/// After how many seconds an account may be asked again, where that is known or has to be told.
+fn retry_after_seconds(failure: &Failure) -> Option<String> {
+    let whole = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let known = failure.retry_after.map(|wait| whole(wait).max(1).to_string());
+    match failure.kind {
+        FailureKind::Open | FailureKind::Throttled => {
+            known.or_else(|| Some(RETRY_AFTER_SECONDS.to_owned()))
+        }
+        FailureKind::Error
+        | FailureKind::Timeout
+        | FailureKind::PageOutOfReach
+        | FailureKind::LookupNotSupported => known,
+    }
+}
+
+impl Problem {
+    fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
+        use gatehouse_store::StoreError::{
+            Address, Busy, Disk, Locked, NewerSchema, NotReady, Refused, Taken, TooSlow,
+            Unavailable, Unexpected, Unfinished, Unsure,
+        };
+        match cause {
+            NotReady(trouble) => Self::unavailable("Store unavailable", trouble.to_string()),
+            Unavailable(_) | Locked(_) | Disk(_) => Self::unavailable(
+                "Store unavailable",
+                "the store can't be reached, try again later",
+            ),
+            Unsure(_) => Self::unavailable(
+                "Outcome unknown",
+                "the store was lost while it was writing this down: it may have happened or not; look before \
+                 you send it again, or send it with an Idempotency-Key",
+            ),
+            TooSlow => Self::unavailable(
+                "Too slow",
+                format!(
+                    "this looks at accesses one by one, and took longer than {SNAPSHOT_SECONDS_MAX} s; \
+                     narrow a filter by contractId, createdBy or createdAt"
+                ),
+            ),
+            Busy => Self::unavailable(
+                "Busy",
+                "too many requests that look at accesses one by one are waiting, try again later",
+            ),
+            Unexpected(_)
+            | Taken(_)
+            | NewerSchema { .. }
+            | Address(_)
+            | Unfinished
+            | Refused(_) => Self::internal(),
+        }
+    }
+
+    /// What can't be done now, and may be tried again.
+    pub(crate) fn unavailable(title: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, title, detail)
+            .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+    }
+
+    /// Our own fault.
+    pub(crate) fn internal() -> Self {
+        let detail = "something went wrong here; the log has it under the correlation ID";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
+    }
+
+    /// Nobody whom we know.
+    pub(crate) fn unauthorized(unknown: Unknown) -> Self {
+        let challenge = match unknown {
+            Unknown::IssuerDown => {
+                return Self::unavailable("Issuer unavailable", unknown.to_string());
+            }
+            Unknown::NoToken => "Bearer".to_owned(),
+            _ => format!("Bearer error=\"invalid_token\", error_description=\"{unknown}\""),
+        };
+        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated", unknown.to_string())
+            .with(header::WWW_AUTHENTICATE, &challenge)
+    }
+
+    /// Somebody whom we know, but who may not.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Not allowed", detail)
+    }
+}
+
+impl From<gatehouse_store::StoreError> for Problem {
+    fn from(error: gatehouse_store::StoreError) -> Self {
+        Error::Storage(error).into()
+    }
+}

@@ -1,0 +1,19 @@
+//! The resources of the API, one file each, with their bodies beside them.
+
+pub(super) mod access;
+pub(super) mod access_body;
+pub(super) mod account;
+pub(super) mod batch;
+pub(super) mod batch_body;
+pub(super) mod caller;
+pub(super) mod client;
+pub(super) mod contract;
+pub(super) mod find_body;
+pub(super) mod oauth;
+pub(super) mod product;
+pub(super) mod product_body;
+pub(super) mod summary;
+pub(super) mod task;
+pub(super) mod tenant;
+pub(super) mod verify;
+pub(super) mod yardstick;

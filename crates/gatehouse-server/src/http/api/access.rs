@@ -1,0 +1,203 @@
+//! `/{tenantName}/access`: listing accesses, making one, reading it, changing it.
+
+use gatehouse_core::credential::Password;
+use gatehouse_core::filter::access::{self as filter, AccessFilter};
+use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Access, AccessId};
+use http::{StatusCode, header};
+use serde_json::json;
+
+use super::access_body::{ACCESS_BYTES, AccessWriter};
+use crate::app::Error;
+use crate::app::access::{Issued, NewPassword, Update, Wanted};
+use crate::http::answer::json::Json;
+use crate::http::answer::media::{JSON, MERGE_PATCH};
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::conditional::{self, Precondition};
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::{idempotency, paging};
+use crate::reader::{Reader, parsed, password, word, yes};
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listAccesses",
+    summary: "Lists the accesses that pass a filter, oldest first",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    filter: Some(&filter::VOCABULARY),
+    answers: &[Answer {
+        what: "A page of accesses, without their passwords",
+        schema: Some("Access"),
+        headers: paging::HEADERS,
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const CREATE: Operation = Operation {
+    method: "POST",
+    id: "createAccess",
+    summary: "Creates one access; what is left out is generated, and the password is shown only here",
+    need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
+    body: Some(BodyKind {
+        schema: "NewAccess",
+        example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
+        ..BodyKind::BASE
+    }),
+    answers: &[Answer {
+        status: 201,
+        what: "The access, with its password",
+        schema: Some("IssuedAccess"),
+        headers: &["Location", "ETag", "Cache-Control"],
+        ..Answer::BASE
+    }],
+    problems: &[409, 422],
+    run: |call| Box::pin(create(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const READ: Operation = Operation {
+    method: "GET",
+    id: "readAccess",
+    summary: "Reads one access",
+    need: Need::Scope(Scope::AccessRead),
+    headers: &["If-None-Match"],
+    answers: &[
+        Answer {
+            what: "The access, without its password",
+            schema: Some("Access"),
+            headers: &["ETag"],
+            ..Answer::BASE
+        },
+        Answer {
+            status: 304,
+            what: "The client has this version already",
+            headers: &["ETag"],
+            ..Answer::BASE
+        },
+    ],
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const UPDATE: Operation = Operation {
+    method: "PATCH",
+    id: "updateAccess",
+    summary: "Changes an access's status, its password, or both; all of it or nothing",
+    need: Need::Scope(Scope::AccessWrite),
+    headers: &["If-Match", "If-None-Match"],
+    body: Some(BodyKind {
+        media_types: &[MERGE_PATCH],
+        schema: "AccessUpdate",
+        example: || json!({"status": "SUSPENDED"}),
+        ..BodyKind::BASE
+    }),
+    answers: &[Answer {
+        what: "The access as it is now, with its password where the request set one",
+        schema: Some("UpdatedAccess"),
+        headers: &["ETag", "Cache-Control?"],
+        ..Answer::BASE
+    }],
+    problems: &[409, 412],
+    run: |call| Box::pin(update(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let filter = call.query.filter(AccessFilter::read);
+    let request = paging::requested(&mut call)?;
+    let filter = filter.expect("what has no faults was read whole");
+    let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
+    let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    let (mut writer, now) = (AccessWriter::new(&call.address, call.tenant()), call.app().now());
+    let write = |json: &mut Json, access: &Access| {
+        let mut shown = access.shown();
+        lifecycle::settle_shown(&mut shown, now);
+        writer.write(json, &shown, None);
+    };
+    Ok(paging::written(&call, &listed.page, ACCESS_BYTES, write))
+}
+
+async fn create(call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Create).await?;
+    let wanted = call.object(read_wanted)?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let issued = call.app().create_access(call.asker(), wanted(), once).await?;
+    let location = call.address.access(call.tenant(), issued.access.id);
+    Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
+}
+
+pub(in crate::http) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+    let mut body = body.of_creation();
+    let contract_id = body.required("contractId", parsed);
+    let username = body.optional("username", parsed);
+    let password = body.optional("password", password);
+    let device_name = body.optional("deviceName", parsed);
+    body.finish();
+    move || Wanted { contract_id: contract_id.value(), username, password, device_name }
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let id: AccessId = call.param("accessId", "access")?;
+    let access = call.app().store.access(call.tenant(), id).await?;
+    let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
+    let access = lifecycle::at(&access, call.app().now());
+    let etag = conditional::etag(access.version);
+    if conditional::is_known(call.headers(), &etag) {
+        return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
+    }
+    Ok(reply(&call, StatusCode::OK, Issued { access, password: None }))
+}
+
+async fn update(call: Call) -> Result<Reply, Problem> {
+    let id: AccessId = call.param("accessId", "access")?;
+    let update = call.object(read_update)?;
+    let precondition = Precondition::of(call.headers());
+    let allowed = move |version| precondition.allows(version);
+    let issued = call.app().update_access(call.asker(), id, update, allowed).await?;
+    Ok(reply(&call, StatusCode::OK, issued))
+}
+
+/// Reads what is to change of one access.
+pub(in crate::http) fn read_update(mut body: Reader<'_>) -> Update {
+    if body.is_empty() {
+        body.fault_of_whole(
+            "must hold `status`, and `password` or `rotatePassword`, or one of them",
+        );
+    }
+    let rotates = body.optional("rotatePassword", yes);
+    let (status, chosen) = read_change(&mut body, "`status`, and `password` or `rotatePassword`");
+    if chosen.is_some() && rotates.is_some() {
+        body.fault("rotatePassword", "can't stand beside `password`: one of them sets it");
+    }
+    body.finish();
+    let drawn = rotates.map(|()| NewPassword::Drawn);
+    Update { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
+}
+
+/// Reads what may change of one access and of many; `may_hold` says what that is.
+pub(in crate::http) fn read_change(
+    body: &mut Reader<'_>,
+    may_hold: &str,
+) -> (Option<Target>, Option<Password>) {
+    let status = body.optional("status", word(&Target::ALL, Target::as_str));
+    let password = body.optional("password", password);
+    for fixed in ["contractId", "username", "productOfferingId", "deviceName"] {
+        body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));
+    }
+    (status, password)
+}
+
+fn reply(call: &Call, status: StatusCode, Issued { access, password }: Issued) -> Reply {
+    let etag = conditional::etag(access.version);
+    let mut json = Json::with_capacity(ACCESS_BYTES);
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
+    writer.write(&mut json, &access.shown(), password.as_ref());
+    let reply = Reply::whole(status, JSON, json.finish()).with(header::ETAG, &etag);
+    if password.is_some() { reply.with(header::CACHE_CONTROL, "no-store") } else { reply }
+}

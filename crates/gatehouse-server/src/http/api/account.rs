@@ -1,0 +1,260 @@
+//! Accounts at external platforms: read by tenants under `/{tenantName}/account`, managed under
+//! `/-/admin/…`. No answer holds credentials, and none to a tenant holds settings.
+
+use std::time::Duration;
+
+use gatehouse_connectors::{Health, LiveAccount, Settings};
+use gatehouse_core::account::AddressedBy;
+use gatehouse_core::{Account, AccountName, Page, rights::Scope};
+use gatehouse_store::KeptAccount;
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::app::Error;
+use crate::app::account::AccountInput;
+use crate::estate::read_account;
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::paging;
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::reader::{Fault, Json, Reader, parsed};
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listAccounts",
+    summary: "Lists the tenant's accounts at external platforms, each with what its last calls showed",
+    need: Need::Scope(Scope::ProductRead),
+    query: paging::PARAMS,
+    answers: &[Answer {
+        what: "A page of accounts, by platform, then by name",
+        schema: Some("Account"),
+        headers: paging::HEADERS,
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const ADMIN_LIST: Operation = Operation {
+    method: "GET",
+    id: "adminListAccounts",
+    summary: "Lists a tenant's accounts as they were set up, without their credentials",
+    need: Need::Admin,
+    query: paging::PARAMS,
+    answers: &[Answer {
+        what: "A page of accounts, by platform, then by name",
+        schema: Some("AdminAccount"),
+        headers: paging::HEADERS,
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(admin_list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const ADMIN_READ: Operation = Operation {
+    method: "GET",
+    id: "adminReadAccount",
+    summary: "Reads one account as it was set up, without its credentials",
+    need: Need::Admin,
+    answers: &[Answer { what: "The account", schema: Some("AdminAccount"), ..Answer::BASE }],
+    run: |call| Box::pin(admin_read(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const PUT: Operation = Operation {
+    method: "PUT",
+    id: "putAccount",
+    summary: "Makes an account, or makes the one that is there exactly as given; credentials that are left \
+              out are kept, unless connector or settings change where they are sent: then they must be given again",
+    need: Need::Admin,
+    body: Some(BodyKind {
+        schema: "NewAccount",
+        example: || {
+            json!({
+                "platform": "ALPHA", "connector": "simulator", "platformAccount": "100234",
+                "settings": {"baseUrl": "http://127.0.0.1:9700"},
+                "credentials": {"token": "PJ3zrEkDg8tX"},
+            })
+        },
+        ..BodyKind::BASE
+    }),
+    makes: true,
+    answers: &[
+        Answer {
+            what: "The account was there, and is now as given",
+            schema: Some("ChangedAccount"),
+            ..Answer::BASE
+        },
+        Answer {
+            status: 201,
+            what: "The account was made",
+            schema: Some("AdminAccount"),
+            headers: &["Location"],
+            ..Answer::BASE
+        },
+    ],
+    problems: &[409],
+    run: |call| Box::pin(put(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const DELETE: Operation = Operation {
+    method: "DELETE",
+    id: "deleteAccount",
+    summary: "Deletes an account and its credentials; nothing is asked of its platform",
+    need: Need::Admin,
+    answers: &[Answer { status: 204, what: "The account is gone", ..Answer::BASE }],
+    run: |call| Box::pin(delete(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let _place = call.site.slots.take_products(call.tenant().as_str())?;
+    let page = find_page(&mut call).await?;
+    let platforms = &call.app().platforms;
+    Ok(paging::reply(&call, &page, |KeptAccount { account, version, .. }| {
+        let live = platforms.live(call.tenant(), &account.name, *version);
+        let live = live.as_deref();
+        SeenAccount {
+            name: account.name.as_str(),
+            platform: account.platform.as_str(),
+            platform_account: account.platform_account.as_str(),
+            health: health_word(live.map_or(Health::Unknown, LiveAccount::health)),
+            latency_milliseconds: live.and_then(LiveAccount::latency).map(milliseconds),
+        }
+    }))
+}
+
+async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
+    let page = find_page(&mut call).await?;
+    let shown = page.items.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
+    let page = Page { request: page.request, items: shown, total: page.total };
+    Ok(paging::reply(&call, &page, |body| body))
+}
+
+async fn admin_read(call: Call) -> Result<Reply, Problem> {
+    let name: AccountName = call.param("accountName", "account")?;
+    let found = call.app().store.account(call.tenant(), &name).await?;
+    let found = found.ok_or_else(|| Error::NotFound("account", name.to_string()))?;
+    Ok(Reply::json(StatusCode::OK, &shown(&found)?))
+}
+
+async fn find_page(call: &mut Call) -> Result<Page<KeptAccount>, Problem> {
+    let request = paging::requested(call)?;
+    let page = call.app().store.accounts_page(call.tenant(), request).await?;
+    Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
+}
+
+async fn put(call: Call) -> Result<Reply, Problem> {
+    let name = call.params.get("accountName").unwrap_or_default();
+    let name: AccountName = name.parse().map_err(|bad: gatehouse_core::ids::BadName| {
+        Problem::invalid(vec![Fault { name: "accountName".into(), reason: bad.to_string() }])
+    })?;
+    let input = call.object(|body| read_body(body, &name))?;
+    let input = input.expect("what has no faults was read whole");
+    let by = match call.caller().rights.cover_all() {
+        true => AddressedBy::Operator,
+        false => AddressedBy::Tenant,
+    };
+    let made = call.app().put_account(call.tenant(), &input, by).await?;
+    let body = AccountBody {
+        has_credentials: Some(made.has_credentials),
+        changed: match made.put {
+            gatehouse_store::Put::Created => None,
+            gatehouse_store::Put::Replaced => Some(made.changed),
+        },
+        ..AccountBody::new(&input.account, input.settings.clone())
+    };
+    Ok(call.reply_to_put(made.put, &body))
+}
+
+/// Reads an account whose name is in the path; one in the body must be the same.
+pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &AccountName) -> Option<AccountInput> {
+    let given = body.optional("name", parsed::<AccountName>);
+    if given.is_some_and(|given| given != *name) {
+        body.fault("name", "must be the name in the path, or left out");
+    }
+    // What is shown can be put again. Whether there are credentials is seen by looking at them.
+    body.optional("hasCredentials", |json| match json {
+        Json::Bool(_) => Ok(()),
+        other => Err(format!("must be a boolean, not {}", other.kind())),
+    });
+    read_account(body, Some(name))
+}
+
+async fn delete(call: Call) -> Result<Reply, Problem> {
+    let name: AccountName = call.param("accountName", "account")?;
+    call.app().delete_account(call.tenant(), &name).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// An account as its tenant sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenAccount<'a> {
+    name: &'a str,
+    platform: &'a str,
+    platform_account: &'a str,
+    health: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_milliseconds: Option<u64>,
+}
+
+/// An account on the wire, as it was set up.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountBody {
+    name: String,
+    platform: String,
+    connector: String,
+    platform_account: String,
+    settings: Settings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_credentials: Option<bool>,
+    /// Which fields a PUT made different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<Vec<&'static str>>,
+}
+
+impl AccountBody {
+    /// The account as it is put, without its credentials.
+    pub fn new(account: &Account, settings: Settings) -> Self {
+        Self {
+            name: account.name.to_string(),
+            platform: account.platform.to_string(),
+            connector: account.connector.to_string(),
+            platform_account: account.platform_account.to_string(),
+            settings,
+            has_credentials: None,
+            changed: None,
+        }
+    }
+}
+
+/// The account as the operator sees it.
+fn shown(kept: &KeptAccount) -> Result<AccountBody, Problem> {
+    let settings = serde_json::from_str(&kept.settings);
+    let settings =
+        settings.map_err(|bad| gatehouse_store::StoreError::Unexpected(Box::new(bad)))?;
+    let has_credentials = Some(kept.credentials.is_some());
+    Ok(AccountBody { has_credentials, ..AccountBody::new(&kept.account, settings) })
+}
+
+/// The words for what an account's last calls showed.
+pub(in crate::http) const HEALTH_WORDS: [&str; 3] = ["UP", "DOWN", "UNKNOWN"];
+
+fn health_word(health: Health) -> &'static str {
+    let [up, down, unknown] = HEALTH_WORDS;
+    match health {
+        Health::Up => up,
+        Health::Down => down,
+        Health::Unknown => unknown,
+    }
+}
+
+/// Whole milliseconds, rounded up: nobody answers in no time.
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}

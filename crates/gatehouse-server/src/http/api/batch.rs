@@ -1,0 +1,104 @@
+//! `/{tenantName}/access/batch` and `/{tenantName}/access/batchUpdate`: asking for many things at once.
+//!
+//! The answer is a Task, which `task` shows. What is wrong with the request as a whole is refused here;
+//! what is wrong with one of its items, or with the present state of things, the Task tells.
+
+use gatehouse_core::TaskId;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::task::{TaskState, Work};
+use http::{StatusCode, header};
+use serde_json::json;
+
+use super::batch_body;
+use super::task::{RETRY_AFTER_SECONDS, TaskBody};
+use crate::http::answer::media::{JSON, MERGE_PATCH};
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::idempotency;
+use crate::http::route::resource::{Answer, BodyKind, BodySize, Need, Operation};
+
+const ACCEPTED: &[Answer] = &[Answer {
+    status: 202,
+    what: "The Task that follows the batch",
+    schema: Some("Task"),
+    headers: &["Location", "Retry-After"],
+    ..Answer::BASE
+}];
+
+pub(in crate::http) const CREATE: Operation = Operation {
+    method: "POST",
+    id: "createAccesses",
+    summary: "Creates many accesses: so many, or those that are listed; answers with a Task at once",
+    need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
+    body: Some(BodyKind {
+        schema: "NewBatch",
+        size: BodySize::Batch,
+        example: || json!({"contractId": "C-PAYG", "numberOfAccesses": 10}),
+        ..BodyKind::BASE
+    }),
+    answers: ACCEPTED,
+    problems: &[409],
+    run: |call| Box::pin(create(call)),
+    ..Operation::BASE
+};
+
+/// What a batch of changes looks like, however it is spelled.
+const CHANGE: BodyKind = BodyKind {
+    schema: "BatchUpdate",
+    size: BodySize::Batch,
+    example: || {
+        json!({
+            "operationType": "update", "operationBody": {"status": "SUSPENDED"},
+            "accessesIdList": ["01a1dd4d-f036-7005-9379-54b08ec1966e"],
+        })
+    },
+    ..BodyKind::BASE
+};
+
+pub(in crate::http) const UPDATE: Operation = Operation {
+    method: "POST",
+    id: "updateAccesses",
+    summary: "Changes many accesses, or ends them with the month; answers with a Task at once",
+    need: Need::Scope(Scope::AccessWrite),
+    headers: &[idempotency::KEY],
+    body: Some(CHANGE),
+    answers: ACCEPTED,
+    problems: &[409],
+    run: |call| Box::pin(update(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const PATCH: Operation = Operation {
+    method: "PATCH",
+    id: "patchAccesses",
+    summary: "The same as `POST /{tenantName}/access/batchUpdate`",
+    body: Some(BodyKind { media_types: &[JSON, MERGE_PATCH], ..CHANGE }),
+    ..UPDATE
+};
+
+async fn create(mut call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Batch).await?;
+    let batch = batch_body::new_batch(&mut call).await?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let (app, tenant) = (call.app(), call.tenant());
+    let accepted = app.accept_batch(tenant, batch, once, &call.correlation_id).await?;
+    Ok(accepted_reply(&call, &accepted))
+}
+
+async fn update(mut call: Call) -> Result<Reply, Problem> {
+    let once = idempotency::once(&call, idempotency::Operation::Change).await?;
+    let change = batch_body::batch_change(&mut call).await?;
+    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let (app, tenant) = (call.app(), call.tenant());
+    let accepted = app.accept_change(tenant, change, once, &call.correlation_id).await?;
+    Ok(accepted_reply(&call, &accepted))
+}
+
+fn accepted_reply(call: &Call, (id, work): &(TaskId, Work)) -> Reply {
+    let body = TaskBody::new(*id, TaskState::Acknowledged, work);
+    Reply::json(StatusCode::ACCEPTED, &body)
+        .with(header::LOCATION, &call.address.task(call.tenant(), *id))
+        .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+}

@@ -1,0 +1,426 @@
+use super::*;
+use crate::app::batch::{BatchedChange, NewItem, NewItems};
+use crate::http::intake::large_bodies::SMALL_BYTES_MAX;
+use crate::reader::FAULTS_MAX;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+mod model;
+
+const ID: &str = "019f0000-0000-7000-8000-000000000000";
+
+/// The faults of a body, one a line; or what it says, in short.
+fn told<T>(read: Result<T, Problem>, show: impl Fn(&T) -> String) -> String {
+    match read {
+        Ok(value) => show(&value),
+        Err(problem) => {
+            let reply = problem.into_reply("id");
+            let body: Value = serde_json::from_slice(reply.body.bytes()).unwrap();
+            assert_eq!(body["status"], 400);
+            match body["invalidParams"].as_array() {
+                None => body["detail"].as_str().unwrap().to_owned(),
+                Some(faults) => {
+                    let line = |it: &Value| format!("{} {}", it["name"], it["reason"]);
+                    let lines: Vec<String> = faults.iter().map(line).collect();
+                    lines.join("\n").replace(['"'], "")
+                }
+            }
+        }
+    }
+}
+
+fn show_item(item: &NewItem) -> String {
+    match item {
+        NewItem::Fit(it) => {
+            let username = it.username.as_ref().map(|it| it.as_str());
+            let password = it.password.as_ref().map(|it| it.reveal());
+            let device_name = it.device_name.as_ref().map(|it| it.as_str());
+            format!("fit {username:?} {password:?} {device_name:?}")
+        }
+        NewItem::Unfit(it) => {
+            let faults: Vec<&str> = it.faults.iter().map(|it| it.name.as_str()).collect();
+            format!("unfit {:?} {:?} {faults:?}", it.username.as_deref(), it.device_name.as_deref())
+        }
+    }
+}
+
+fn show_new(batch: &NewBatch) -> String {
+    let items = match &batch.items {
+        NewItems::Count(count) => format!("count {count}"),
+        NewItems::Explicit(items) => items.iter().map(show_item).collect::<Vec<_>>().join("\n"),
+    };
+    format!("{}\n{items}", batch.contract_id)
+}
+
+fn show_change(batch: &BatchChange) -> String {
+    let what = match &batch.what {
+        BatchedChange::Terminate => "terminate".to_owned(),
+        BatchedChange::Update { status, password } => {
+            let status = status.map(|it| it.as_str());
+            format!("update {status:?} {:?}", password.as_ref().map(|it| it.reveal()))
+        }
+    };
+    let ids = batch.ids.iter().map(|it| match &it.id {
+        Ok(id) => format!("\n{} {id}", it.index),
+        Err(text) => format!("\n{} no {text}", it.index),
+    });
+    what + &ids.collect::<String>()
+}
+
+fn new(body: &str) -> String {
+    told(super::new::read(body.as_bytes(), 3), show_new)
+}
+
+fn change(body: &str) -> String {
+    told(super::change::read(body.as_bytes(), 3), show_change)
+}
+
+#[test]
+fn a_batch_says_how_many_or_which() {
+    assert_eq!(new(r#"{"contractId": "c", "numberOfAccesses": 3}"#), "c\ncount 3");
+    assert_eq!(new(r#"{"numberOfAccesses": 2.0, "contractId": "c"}"#), "c\ncount 2");
+    assert_eq!(new(r#"{"numberOfAccesses": 0.3e1, "contractId": "c"}"#), "c\ncount 3");
+    let body = r#"{"accesses": [{}, {"username": "ann", "password": "p:\u0000", "deviceName": "d"},
+                   {"deviceName": "é"}], "contractId": "c"}"#;
+    insta::assert_snapshot!(new(body), @r#"
+    c
+    fit None None None
+    fit Some("ann") Some("p:\0") Some("d")
+    fit None None Some("é")
+    "#);
+}
+
+#[test]
+fn exactly_one_of_the_two_ways_is_taken() {
+    insta::assert_snapshot!(new(r#"{"contractId": "c"}"#), @"body must hold `numberOfAccesses` or `accesses`");
+    insta::assert_snapshot!(
+        new(r#"{"contractId": "c", "numberOfAccesses": 1, "accesses": [{}]}"#),
+        @"body must hold `numberOfAccesses` or `accesses`, and holds both"
+    );
+    insta::assert_snapshot!(new(r#"{}"#), @r"
+    body must hold `numberOfAccesses` or `accesses`
+    contractId is missing
+    ");
+}
+
+#[test]
+fn a_number_of_accesses_is_whole_and_within_its_bounds() {
+    for bad in ["0", "-1", "1.5", "4", "1e1", "1e30", "99999999999999999999", "-0.5"] {
+        let said = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
+        let expected = "numberOfAccesses must be a whole number from 1 to 3, not ";
+        assert!(said.starts_with(expected), "{bad}: {said}");
+    }
+    for (bad, kind) in [("\"2\"", "a string"), ("[]", "a list"), ("{}", "an object")] {
+        let said = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
+        assert_eq!(said, format!("numberOfAccesses must be a whole number, not {kind}"));
+    }
+    let said = new(r#"{"contractId": "c", "numberOfAccesses": 1e999}"#);
+    assert!(said.starts_with("the body can't be read as JSON: number out of range"), "{said}");
+}
+
+#[test]
+fn a_list_has_at_least_one_element_and_no_more_than_are_allowed() {
+    for (n, is_fine) in [(0, false), (1, true), (3, true), (4, false), (5000, false)] {
+        let body = json!({"contractId": "c", "accesses": vec![json!({}); n]}).to_string();
+        let said = format!("accesses must have 1 to 3 elements, not {n}");
+        assert_eq!(new(&body) != said, is_fine, "{n}");
+        let body = json!({"operationType": "terminate", "operationBody": {},
+                          "accessesIdList": vec![ID; n]});
+        let said = format!("accessesIdList must have 1 to 3 elements, not {n}");
+        assert_eq!(change(&body.to_string()) != said, is_fine, "{n}");
+    }
+}
+
+#[test]
+fn ill_formed_items_are_faults_of_the_request_by_position() {
+    let body = r#"{"contractId": 7, "accesses": [{"usrname": "x", "username": 1, "password": true}, 5,
+                   {"deviceName": {"a": [1]}, "deviceName": "d"}], "colour": 1, "contractId": "c"}"#;
+    insta::assert_snapshot!(new(body), @r"
+    contractId must be a string, not a number
+    accesses[0].username must be a string, not a number
+    accesses[0].password must be a string, not a boolean
+    accesses[0].usrname is not a field of this object; it may have username, password, deviceName
+    accesses[1] must be an object, not a number
+    accesses[2].deviceName must be a string, not an object
+    accesses[2].deviceName is there more than once
+    colour is not a field of this object; it may have contractId, numberOfAccesses, accesses
+    contractId is there more than once
+    ");
+}
+
+#[test]
+fn what_is_ignored_hides_no_fault() {
+    let ignored = r#""@type": 0,"#.repeat(200);
+    let body = format!(
+        r#"{{{ignored} "contractId": "c", "accesses": [{{{ignored} "usrname": "x"}}], "x": 1}}"#
+    );
+    let said = new(&body);
+    assert!(
+        said.starts_with("accesses[0].usrname is not") && said.contains("\nx is not"),
+        "{said}"
+    );
+    let change = change(
+        r#"{"operationType": "terminate", "accessesIdList": ["x"], "operationBody": {}, "@type": 1}"#,
+    );
+    assert!(change.starts_with("@type is not a field"), "{change}");
+}
+
+#[test]
+fn a_value_out_of_bounds_is_a_fault_of_its_item() {
+    let long = "x".repeat(129);
+    let body = json!({"contractId": "c", "accesses": [
+        {"username": "a\u{7}b", "deviceName": "d"},
+        {"username": long, "deviceName": "\u{0}", "password": "x".repeat(73)},
+        {"password": "", "username": "fine"},
+    ]});
+    insta::assert_snapshot!(new(&body.to_string()), @r#"
+    c
+    unfit Some("a�b") Some("d") ["username"]
+    unfit Some("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx") Some("�") ["username", "password", "deviceName"]
+    unfit Some("fine") None ["password"]
+    "#);
+}
+
+#[test]
+fn a_list_of_another_kind_is_a_fault() {
+    for (bad, kind) in [
+        ("{\"a\": 1}", "an object"),
+        ("\"x\"", "a string"),
+        ("7", "a number"),
+        ("-7", "a number"),
+        ("0.5", "a number"),
+        ("true", "a boolean"),
+    ] {
+        let said = new(&format!(r#"{{"contractId": "c", "accesses": {bad}}}"#));
+        assert_eq!(said, format!("accesses must be a list, not {kind}"));
+        assert_eq!(
+            new(bad).lines().next().unwrap(),
+            match kind {
+                "an object" => "body must hold `numberOfAccesses` or `accesses`".to_owned(),
+                _ => format!("body must be an object, not {kind}"),
+            }
+        );
+    }
+    assert_eq!(new("[[1], {}]"), "body must be an object, not a list");
+}
+
+#[test]
+fn a_batch_of_changes_names_each_access_once() {
+    let other = ID.replace('0', "1");
+    let body = json!({"operationType": "terminate", "operationBody": {},
+                      "accessesIdList": [ID, other, ID]});
+    assert_eq!(change(&body.to_string()), format!("terminate\n0 {ID}\n1 {other}"));
+    let long = "y".repeat(100);
+    let body = json!({"operationType": "update", "operationBody": {"status": "SUSPENDED", "password": "p"},
+                      "accessesIdList": [long, "x", long]});
+    let shown = "y".repeat(64);
+    let said = format!("update Some(\"SUSPENDED\") Some(\"p\")\n0 no {shown}\n1 no x");
+    assert_eq!(change(&body.to_string()), said);
+}
+
+#[test]
+fn what_is_wrong_with_a_change_is_told_at_once() {
+    insta::assert_snapshot!(change("{}"), @r"
+    operationType is missing
+    accessesIdList is missing
+    operationBody is missing
+    ");
+    let body = r#"{"operationType": "Update", "accessesIdList": [1, null, "x"], "operationBody": [], "x": 1}"#;
+    insta::assert_snapshot!(change(body), @r"
+    operationType must be one of update, terminate, not `Update`
+    accessesIdList[0] must be a string, not a number
+    accessesIdList[1] must be a string, not null
+    operationBody must be an object, not a list
+    x is not a field of this object; it may have operationType, accessesIdList, operationBody
+    ");
+    let long = "x".repeat(73);
+    for (kind, body, said) in [
+        ("update", "{}".to_owned(), "operationBody must hold `status`, `password` or both"),
+        (
+            "update",
+            format!(r#"{{"password": "{long}"}}"#),
+            "operationBody.password must have 1 to 72 bytes of UTF-8, not 73",
+        ),
+        (
+            "update",
+            r#"{"status": "PENDING_ACTIVE"}"#.into(),
+            "operationBody.status must be one of ACTIVE, SUSPENDED, TERMINATED, not `PENDING_ACTIVE`",
+        ),
+        ("update", r#"{"status": null}"#.into(), "operationBody.status must be a string, not null"),
+        (
+            "update",
+            r#"{"status": "ACTIVE", "username": "x"}"#.into(),
+            "operationBody.username can't be changed; an update may hold `status` and `password`",
+        ),
+        (
+            "update",
+            r#"{"status": "ACTIVE", "status": "ACTIVE"}"#.into(),
+            "operationBody.status is there more than once",
+        ),
+        (
+            "terminate",
+            r#"{"status": "TERMINATED"}"#.into(),
+            "operationBody must be empty, `{}`, for `terminate`",
+        ),
+        ("terminate", r#"{"x": {}}"#.into(), "operationBody must be empty, `{}`, for `terminate`"),
+    ] {
+        let body = format!(
+            r#"{{"operationBody": {body}, "operationType": "{kind}", "accessesIdList": ["x"]}}"#
+        );
+        assert_eq!(change(&body), said, "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_as_everywhere() {
+    let deep = format!(r#"{{"accesses": [{}"#, "[".repeat(200));
+    for body in [
+        &b""[..],
+        b"  ",
+        b"{",
+        b"{\"accesses\": [{}",
+        b"{\"accesses\": [{},]}",
+        b"{} x",
+        b"{\"a\xFF\": 1}",
+        b"{\"accesses\": [{\"username\": \"\xC3\"}]}",
+        b"{\"x\": [{\"y\": \"\xFF\"}]}",
+        deep.as_bytes(),
+        b"{\"accesses\": [{\"a\": 1, }]}",
+        b"nothing",
+    ] {
+        let said = crate::reader::Json::parse(body).unwrap_err();
+        assert_eq!(told(super::new::read(body, 3), show_new), said);
+        assert_eq!(told(super::change::read(body, 3), show_change), said);
+    }
+}
+
+#[test]
+fn a_hundred_faults_are_told_and_fields_that_follow_them_are_seen() {
+    let many: String = (0..5000).map(|n| format!("\"x{n}\": [[{n}]], ")).collect();
+    let said = new(&format!(r#"{{{many} "contractId": "c", "numberOfAccesses": 1}}"#));
+    assert_eq!(said.lines().count(), FAULTS_MAX);
+    assert!(said.lines().all(|line| line.contains("is not a field")), "{said}");
+    let item = format!(r#"{{"contractId": "c", "accesses": [{{{many} "username": 7}}]}}"#);
+    assert!(new(&item).starts_with("accesses[0].username must be a string, not a number\n"));
+}
+
+#[tokio::test]
+async fn a_large_body_is_read_beside_and_a_small_one_at_once() {
+    let small = format!(r#"{{"contractId": "c", "numberOfAccesses": 1{}}}"#, " ".repeat(100));
+    for body in [small.clone(), small.replace("1 ", &format!("1{}", " ".repeat(SMALL_BYTES_MAX)))] {
+        let read = read_bytes(body.into(), 3, super::new::read).await;
+        assert_eq!(told(read, show_new), "c\ncount 1");
+    }
+    let panics: fn(&[u8], u64) -> Result<(), Problem> = |_, _| panic!("a defect");
+    let large = vec![b' '; SMALL_BYTES_MAX + 1].into();
+    assert_eq!(read_bytes(large, 3, panics).await.unwrap_err().status, 500);
+}
+
+/// Any JSON, with names and values that mean something here.
+fn any_json() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "update",
+        "terminate",
+        "ACTIVE",
+        "SUSPENDED",
+        "c",
+        "a:b",
+        "",
+        ID,
+        "\u{0}",
+        "é",
+    ]);
+    let scalar = prop_oneof![
+        4 => word.prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+        2 => (-1_i64..6).prop_map(Value::from),
+        1 => prop::sample::select(vec![0.5, 2.0, 1e30]).prop_map(Value::from),
+        1 => (70_usize..131).prop_map(|n| "x".repeat(n).into()),
+    ];
+    let name = prop::sample::select(vec![
+        "contractId",
+        "numberOfAccesses",
+        "accesses",
+        "username",
+        "password",
+        "deviceName",
+        "operationType",
+        "accessesIdList",
+        "operationBody",
+        "status",
+        "x",
+    ]);
+    scalar.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((name.clone(), inner), 0..5).prop_map(|fields| {
+                Value::Object(fields.into_iter().map(|(name, it)| (name.to_owned(), it)).collect())
+            }),
+        ]
+    })
+}
+
+/// A body that is right in most places.
+fn likely(fields: &'static [&'static str]) -> impl Strategy<Value = Value> {
+    let item = prop::collection::btree_map(
+        prop::sample::select(vec!["username", "password", "deviceName", "x"]),
+        prop::sample::select(vec!["ann", "a:b", "", "\u{7}"]).prop_map(Value::from),
+        0..3,
+    );
+    let item = item.prop_map(|it| json!(it));
+    let value = prop_oneof![
+        2 => any_json(),
+        3 => prop::collection::vec(prop_oneof![4 => item, 1 => any_json()], 0..5).prop_map(Value::from),
+        1 => Just(json!("update")),
+        1 => Just(json!("terminate")),
+        1 => Just(json!({"status": "ACTIVE"})),
+        1 => Just(json!({})),
+        2 => Just(json!("c")),
+        1 => Just(json!([ID, "x", ID])),
+        2 => (0_u64..5).prop_map(Value::from),
+    ];
+    prop::collection::btree_map(prop::sample::select(fields), value, 0..4)
+        .prop_map(|fields| json!(fields))
+}
+
+const OF_NEW: &[&str] = &["contractId", "numberOfAccesses", "accesses", "@type", "x"];
+const OF_CHANGE: &[&str] = &["operationType", "accessesIdList", "operationBody", "x"];
+
+fn names<T>(
+    read: Result<T, Problem>,
+    show: impl Fn(&T) -> String,
+) -> Result<String, BTreeSet<String>> {
+    let is_good = read.is_ok();
+    let said = told(read, show);
+    match is_good {
+        true => Ok(said),
+        false => Err(said.lines().map(|it| it.split(' ').next().unwrap().to_owned()).collect()),
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_json_makes_a_reader_panic(json in any_json(), cut in any::<prop::sample::Index>(), byte: u8) {
+        let mut bytes = json.to_string().into_bytes();
+        let _ = super::new::read(&bytes, 3);
+        let _ = super::change::read(&bytes, 3);
+        let at = cut.index(bytes.len());
+        bytes[at] = byte;
+        let _ = super::new::read(&bytes, 3);
+        let _ = super::change::read(&bytes, 3);
+    }
+
+    #[test]
+    fn a_new_batch_is_what_the_model_says(json in prop_oneof![1 => any_json(), 3 => likely(OF_NEW)]) {
+        let read = super::new::read(json.to_string().as_bytes(), 3);
+        prop_assert_eq!(names(read, show_new), model::new(&json, 3));
+    }
+
+    #[test]
+    fn a_change_is_what_the_model_says(json in prop_oneof![1 => any_json(), 3 => likely(OF_CHANGE)]) {
+        let read = super::change::read(json.to_string().as_bytes(), 3);
+        prop_assert_eq!(names(read, show_change), model::change(&json, 3));
+    }
+}

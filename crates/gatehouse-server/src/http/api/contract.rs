@@ -1,0 +1,227 @@
+//! Contracts: read by tenants under `/{tenantName}/contract`, managed under `/-/admin/…`.
+
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{Contract, ContractId, Page};
+use gatehouse_store::CountedContract;
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::app::Error;
+use crate::estate::read_contract;
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::paging;
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::reader::{Fault, Reader, parsed};
+
+const PAGE: &[Answer] = &[Answer {
+    what: "A page of contracts, by identifier",
+    schema: Some("Contract"),
+    headers: paging::HEADERS,
+    ..Answer::BASE
+}];
+
+const ONE: &[Answer] = &[Answer { what: "The contract", schema: Some("Contract"), ..Answer::BASE }];
+
+const ADMIN_PAGE: &[Answer] = &[Answer {
+    what: "A page of contracts, by identifier",
+    schema: Some("AdminContract"),
+    headers: paging::HEADERS,
+    ..Answer::BASE
+}];
+
+const ADMIN_ONE: &[Answer] =
+    &[Answer { what: "The contract", schema: Some("AdminContract"), ..Answer::BASE }];
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listContracts",
+    summary: "Lists the tenant's contracts, each with how many of its accesses are not TERMINATED",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    answers: PAGE,
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const READ: Operation = Operation {
+    method: "GET",
+    id: "readContract",
+    summary: "Reads one contract, with how many of its accesses are not TERMINATED",
+    need: Need::Scope(Scope::AccessRead),
+    answers: ONE,
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const ADMIN_LIST: Operation = Operation {
+    method: "GET",
+    id: "adminListContracts",
+    summary: "Lists a tenant's contracts as they were set up",
+    need: Need::Admin,
+    query: paging::PARAMS,
+    answers: ADMIN_PAGE,
+    run: |call| Box::pin(admin_list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const ADMIN_READ: Operation = Operation {
+    method: "GET",
+    id: "adminReadContract",
+    summary: "Reads one contract as it was set up",
+    need: Need::Admin,
+    answers: ADMIN_ONE,
+    run: |call| Box::pin(admin_read(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const PUT: Operation = Operation {
+    method: "PUT",
+    id: "putContract",
+    summary: "Makes a contract, or makes the one that is there exactly as given",
+    need: Need::Admin,
+    body: Some(BodyKind {
+        schema: "NewContract",
+        example: || json!({"productOfferingId": "PO-IOT-PAYG", "billingModel": "PAY_PER_USE"}),
+        ..BodyKind::BASE
+    }),
+    makes: true,
+    answers: &[
+        Answer {
+            what: "The contract was there, and is now as given",
+            schema: Some("AdminContract"),
+            ..Answer::BASE
+        },
+        Answer {
+            status: 201,
+            what: "The contract was made",
+            schema: Some("AdminContract"),
+            headers: &["Location"],
+            ..Answer::BASE
+        },
+    ],
+    problems: &[409],
+    run: |call| Box::pin(put(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const DELETE: Operation = Operation {
+    method: "DELETE",
+    id: "deleteContract",
+    summary: "Deletes a contract that never had an access",
+    need: Need::Admin,
+    answers: &[Answer { status: 204, what: "The contract is gone", ..Answer::BASE }],
+    problems: &[409],
+    run: |call| Box::pin(delete(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let page = find_page(&mut call).await?;
+    Ok(paging::reply(&call, &page, |it| counted_body(&call, it)))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let contract = find(&call).await?;
+    Ok(Reply::json(StatusCode::OK, &counted_body(&call, &contract)))
+}
+
+async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
+    let page = find_page(&mut call).await?;
+    Ok(paging::reply(&call, &page, |it| ContractBody::new(&it.contract)))
+}
+
+async fn admin_read(call: Call) -> Result<Reply, Problem> {
+    let found = find(&call).await?;
+    Ok(Reply::json(StatusCode::OK, &ContractBody::new(&found.contract)))
+}
+
+async fn find_page(call: &mut Call) -> Result<Page<CountedContract>, Problem> {
+    let request = paging::requested(call)?;
+    let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
+    Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
+}
+
+async fn find(call: &Call) -> Result<CountedContract, Problem> {
+    let id: ContractId = call.param("contractId", "contract")?;
+    let found = call.app().store.contract(call.tenant(), &id, call.app().now()).await?;
+    Ok(found.ok_or_else(|| Error::NotFound("contract", id.to_string()))?)
+}
+
+async fn put(call: Call) -> Result<Reply, Problem> {
+    let id = call.params.get("contractId").unwrap_or_default();
+    let id: ContractId = id.parse().map_err(|bad: gatehouse_core::ids::BadName| {
+        Problem::invalid(vec![Fault { name: "contractId".into(), reason: bad.to_string() }])
+    })?;
+    let contract = call.object(|body| read_body(body, &id))?;
+    let contract = contract.expect("what has no faults was read whole");
+    let put = call.app().put_contract(call.tenant(), &contract).await?;
+    Ok(call.reply_to_put(put, &ContractBody::new(&contract)))
+}
+
+/// Reads a contract whose identifier is in the path; one in the body must be the same.
+pub(in crate::http) fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
+    let given = body.optional("id", parsed::<ContractId>);
+    if given.is_some_and(|given| given != *id) {
+        body.fault("id", "must be the identifier in the path, or left out");
+    }
+    read_contract(body, Some(id))
+}
+
+async fn delete(call: Call) -> Result<Reply, Problem> {
+    let id: ContractId = call.param("contractId", "contract")?;
+    call.app().delete_contract(call.tenant(), &id).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// A contract on the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractBody {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    href: Option<String>,
+    product_offering_id: String,
+    billing_model: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_date_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_date_time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validity_period: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_accesses: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_count: Option<u64>,
+}
+
+impl ContractBody {
+    /// The contract as it was set up: what can be put, no more.
+    pub fn new(contract: &Contract) -> Self {
+        Self {
+            id: contract.id.to_string(),
+            href: None,
+            product_offering_id: contract.offering_id.to_string(),
+            billing_model: contract.billing_model.as_str(),
+            status: contract.status.as_str(),
+            start_date_time: contract.start.map(|at| at.to_string()),
+            end_date_time: contract.end.map(|at| at.to_string()),
+            validity_period: contract.validity.as_ref().map(|it| it.as_str().to_owned()),
+            max_accesses: contract.n_accesses_max,
+            access_count: None,
+        }
+    }
+}
+
+/// The contract as its tenant sees it.
+fn counted_body(call: &Call, counted: &CountedContract) -> ContractBody {
+    let contract = &counted.contract;
+    ContractBody {
+        href: Some(call.address.contract(call.tenant(), &contract.id)),
+        access_count: Some(counted.n_live),
+        ..ContractBody::new(contract)
+    }
+}

@@ -1,0 +1,206 @@
+//! `/-/oauth2/token`: tokens for clients, by the client credentials grant of RFC 6749.
+//!
+//! Its errors are that document's, not problems: OAuth libraries read `error`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
+use gatehouse_core::{Client, ClientId};
+use http::{HeaderMap, StatusCode, header};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+use crate::app::Error;
+use crate::auth::Grant;
+use crate::http::answer::media::FORM;
+use crate::http::answer::oauth_error::OAuthError;
+use crate::http::answer::problem::{ErrorStyle, Problem};
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+
+pub(in crate::http) const TOKEN: Operation = Operation {
+    method: "POST",
+    id: "requestToken",
+    summary: "Gives a client a token for a while, by the client credentials grant of RFC 6749",
+    need: Need::Nothing,
+    errors: ErrorStyle::OAuth,
+    body: Some(BodyKind {
+        media_types: &[FORM],
+        schema: "TokenRequest",
+        example: || {
+            json!({
+                "grant_type": "client_credentials", "client_id": "demo~abcdefghijklmnop",
+                "client_secret": "shown when the client was made", "scope": "access:read",
+            })
+        },
+        ..BodyKind::BASE
+    }),
+    answers: &[Answer {
+        status: 200,
+        what: "A token",
+        schema: Some("Token"),
+        headers: &["Cache-Control", "Pragma"],
+        ..Answer::BASE
+    }],
+    problems: &[401, 429, 503],
+    run: |call| Box::pin(give(call)),
+    ..Operation::BASE
+};
+
+async fn give(call: Call) -> Result<Reply, Problem> {
+    let form = Form::read(&call.body)?;
+    match form.value("grant_type")? {
+        Some("client_credentials") => {}
+        Some(_) => {
+            let detail = "the one grant_type here is client_credentials";
+            return Err(refused(OAuthError::UnsupportedGrantType, detail));
+        }
+        None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
+    }
+    let (id, secret) = credentials(call.headers(), &form)?;
+    let client = call.app().recognise_client(&call.gone, &id, &secret).await;
+    let client = client.inspect_err(|why| {
+        if matches!(why, Error::TooManyGuesses(..)) {
+            tell_of_refusal(&call, &id, "too many failed checks");
+        }
+    })?;
+    let client = client.ok_or_else(|| {
+        tell_of_refusal(&call, &id, "refused");
+        unknown_client()
+    })?;
+    let scopes = granted(&client, form.value("scope")?)?;
+    let lifetime_seconds = call.site.token_lifetime_seconds;
+    let grant = Grant {
+        subject: client.id.to_string(),
+        tenants: vec![client.id.tenant().to_string()],
+        lifetime_seconds,
+        scopes,
+    };
+    let token = Token {
+        access_token: call.site.auth.issue(&grant, call.app().now()),
+        token_type: "Bearer",
+        expires_in: lifetime_seconds,
+        scope: scopes_to_words(&grant.scopes),
+    };
+    Ok(Reply::json(StatusCode::OK, &token)
+        .with(header::CACHE_CONTROL, "no-store")
+        .with(header::PRAGMA, "no-cache"))
+}
+
+/// Has the log tell of a client that was refused: by its identifier where it can be one, never by what was tried.
+fn tell_of_refusal(call: &Call, id: &str, reason: &str) {
+    let client: Option<ClientId> = id.parse().ok();
+    tracing::info!(
+        tenant = client.as_ref().map(|it| tracing::field::display(it.tenant())),
+        client = client.as_ref().map(tracing::field::display),
+        peer = %call.arrival.peer,
+        correlation_id = call.correlation_id,
+        reason,
+        "a client was refused"
+    );
+}
+
+/// What the client asks for, which must be part of what it may have; all of that when it doesn't say.
+fn granted(client: &Client, asked: Option<&str>) -> Result<BTreeSet<Scope>, Problem> {
+    let Some(asked) = asked.filter(|asked| !asked.trim().is_empty()) else {
+        return Ok(client.scopes.clone());
+    };
+    let scopes = parse_scopes(asked)
+        .map_err(|bad| refused(OAuthError::InvalidScope, &format!("scope {bad}")))?;
+    if scopes.is_subset(&client.scopes) {
+        return Ok(scopes);
+    }
+    let may = scopes_to_words(&client.scopes);
+    Err(refused(OAuthError::InvalidScope, &format!("this client may have: {may}")))
+}
+
+/// Who the client says it is, by HTTP Basic or in the form, but not both.
+pub(in crate::http) fn credentials(
+    headers: &HeaderMap,
+    form: &Form,
+) -> Result<(String, String), Problem> {
+    let (id, secret) = (form.value("client_id")?, form.value("client_secret")?);
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(basic) = given.next() else {
+        return match (id, secret) {
+            (Some(id), Some(secret)) => Ok((id.to_owned(), secret.to_owned())),
+            _ => Err(unknown_client()),
+        };
+    };
+    if secret.is_some() || given.next().is_some() {
+        let detail = "a client proves itself in one way: by HTTP Basic or in the form";
+        return Err(refused(OAuthError::InvalidRequest, detail));
+    }
+    let (name, word) = basic.to_str().ok().and_then(read_basic).ok_or_else(unknown_client)?;
+    if id.is_some_and(|id| id != name) {
+        let detail = "client_id is not the one that HTTP Basic names";
+        return Err(refused(OAuthError::InvalidRequest, detail));
+    }
+    Ok((name, word))
+}
+
+/// Both are encoded like a form's values before they are put together (RFC 6749, section 2.3.1).
+pub(in crate::http) fn read_basic(header: &str) -> Option<(String, String)> {
+    let (scheme, encoded) = header.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(BASE64.decode(encoded.trim()).ok()?).ok()?;
+    let (name, word) = decoded.split_once(':')?;
+    let plain = |text: &str| {
+        let spaced = text.replace('+', " ");
+        percent_decode_str(&spaced).decode_utf8().ok().map(|it| it.into_owned())
+    };
+    Some((plain(name)?, plain(word)?))
+}
+
+/// The fields of a form.
+pub(in crate::http) struct Form(Vec<(String, String)>);
+
+impl Form {
+    pub(in crate::http) fn read(body: &[u8]) -> Result<Self, Problem> {
+        if std::str::from_utf8(body).is_err() {
+            return Err(refused(OAuthError::InvalidRequest, "the form must be UTF-8"));
+        }
+        Ok(Self(form_urlencoded::parse(body).into_owned().collect()))
+    }
+
+    /// A field, which may be there once. An empty one is as if it were not there.
+    fn value(&self, name: &str) -> Result<Option<&str>, Problem> {
+        let mut values =
+            self.0.iter().filter(|(it, _)| it == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        if values.next().is_some() {
+            return Err(refused(
+                OAuthError::InvalidRequest,
+                &format!("{name} is there more than once"),
+            ));
+        }
+        Ok(value.filter(|value| !value.is_empty()))
+    }
+}
+
+fn refused(error: OAuthError, detail: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "Token refused", detail).of_oauth(error)
+}
+
+/// The same for an unknown client and for a wrong secret.
+fn unknown_client() -> Problem {
+    let detail = "client_id and client_secret are needed, by HTTP Basic or in the form, and must be \
+                  those of a client that exists";
+    Problem::new(StatusCode::UNAUTHORIZED, "Token refused", detail)
+        .of_oauth(OAuthError::InvalidClient)
+        .with(header::WWW_AUTHENTICATE, "Basic realm=\"gatehouse\"")
+}
+
+/// A token on the wire, in RFC 6749's words.
+#[derive(Serialize)]
+struct Token {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: i64,
+    scope: String,
+}

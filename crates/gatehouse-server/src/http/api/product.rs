@@ -1,0 +1,161 @@
+//! `/{tenantName}/product`: connections at external platforms, listed, searched for and read.
+//!
+//! A platform that fails is never an error of a list or a search: what the others have is the answer, and
+//! what failed stands beside it.
+
+use gatehouse_connectors::{Ask, Listing, Reading};
+use gatehouse_core::filter::product::{self as filter, ProductFilter};
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{PageRequest, Product, ProductId};
+use http::{StatusCode, header};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::find_body;
+use super::product_body::{FIELD_NAMES, Fields, View};
+use crate::app::Error;
+use crate::http::answer::media::JSON;
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::intake::large_bodies::beside;
+use crate::http::intake::slots::TenantPlace;
+use crate::http::route::call::Call;
+use crate::http::route::paging;
+use crate::http::route::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE};
+use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Pages};
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listProducts",
+    summary: "Lists connections at all platforms, a share of the page from each account that matches",
+    need: Need::Scope(Scope::ProductRead),
+    query: &[PAGE_NUMBER, PAGE_SIZE, FIELDS],
+    fields: FIELD_NAMES,
+    pages: Pages::Gathered,
+    filter: Some(&filter::VOCABULARY),
+    answers: &[Answer {
+        status: 206,
+        what: "That page of every account, and what failed",
+        schema: Some("ProductPage"),
+        headers: &["Link"],
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const FIND: Operation = Operation {
+    method: "POST",
+    id: "findProducts",
+    summary: "Finds connections by their numbers or identifiers, at all platforms",
+    need: Need::Scope(Scope::ProductRead),
+    body: Some(BodyKind {
+        schema: "FindProducts",
+        example: || {
+            json!({
+                "iccidList": ["8944500102000000012", "8944500102000000020"],
+                "terminalSNList": ["SL-DF-000421"],
+                "iotConnectionProductIdList": ["ALPHA-4711"],
+            })
+        },
+        ..BodyKind::BASE
+    }),
+    answers: &[Answer {
+        what: "What was found, what failed, and what is surely not there",
+        schema: Some("ProductEnvelope"),
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(find(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const READ: Operation = Operation {
+    method: "GET",
+    id: "readProduct",
+    summary: "Reads one connection at its platform",
+    need: Need::Scope(Scope::ProductRead),
+    answers: &[Answer { what: "The product", schema: Some("Product"), ..Answer::BASE }],
+    // Beside what is ours, the platform may fail: then nobody knows whether it has the product.
+    problems: &[429, 502, 503, 504],
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let ask = ask(&call);
+    let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
+    let ask = Ask { parts: fields.parts(), ..ask };
+    let tenant = call.app().store.tenant(call.tenant()).await?;
+    let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    let number_max = tenant.page_number_max.unwrap_or(call.site.platforms.page_number_max);
+    let filter = call.query.filter(ProductFilter::read);
+    let page = paging::required(&mut call.query, number_max);
+    call.query.check()?;
+    let whole = "what has no faults was read whole";
+    let (filter, page) = (filter.expect(whole), page.expect(whole));
+
+    let _place = place(&call)?;
+    let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
+    let (products, problems) = parts(listing, page);
+    let body = view(&call, fields).envelope(&products, &problems);
+    let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
+    let reply = Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body);
+    Ok(match links {
+        Some(links) => reply.with(header::LINK, &links),
+        None => reply,
+    })
+}
+
+async fn find(mut call: Call) -> Result<Reply, Problem> {
+    let ask = ask(&call);
+    let body = std::mem::take(&mut call.body);
+    let asked = beside(body.len(), move || find_body::read(&body)).await??;
+    let _place = place(&call)?;
+    let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
+    let problems = asked.problems(&mut finding);
+    let body = view(&call, Fields::All).envelope(&finding.products, &problems);
+    Ok(Reply::whole(StatusCode::OK, JSON, body))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let id: ProductId = call.param("productId", "product")?;
+    let _place = place(&call)?;
+    let reading = call.app().read_product(call.tenant(), &id, ask(&call)).await?;
+    let product = only(reading, &id)?;
+    Ok(Reply::whole(StatusCode::OK, JSON, view(&call, Fields::All).product(&product)))
+}
+
+/// What platforms are asked under: the time that they have begins now.
+fn ask(call: &Call) -> Ask {
+    Ask::until(Instant::now() + call.site.platforms.deadline.get())
+}
+
+/// Room to wait for the tenant's platforms.
+fn place(call: &Call) -> Result<TenantPlace, Problem> {
+    call.site.slots.take_products(call.tenant().as_str())
+}
+
+fn view(call: &Call, fields: Fields) -> View<'_> {
+    let correlation_id = call.correlation_id.as_str();
+    View { address: &call.address, tenant: call.tenant(), correlation_id, fields }
+}
+
+/// What a page holds, and what is wrong with it.
+fn parts(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
+    let Listing { products, troubles, too_many_accounts } = listing;
+    let small = too_many_accounts.map(|n_accounts| Problem::small_page(page.size, n_accounts));
+    (products, small.into_iter().chain(troubles.into_iter().map(Problem::from)).collect())
+}
+
+/// The product, or why there is none. While an account can't be asked, nobody knows whether it has it: then
+/// the first that failed decides.
+fn only(reading: Reading, id: &ProductId) -> Result<Product, Problem> {
+    let Reading { product, troubles } = reading;
+    product.ok_or_else(|| match troubles.into_iter().next() {
+        Some(trouble) => trouble.into(),
+        None => Error::NotFound("product", id.to_string()).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

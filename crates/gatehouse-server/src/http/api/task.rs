@@ -1,0 +1,436 @@
+//! `/{tenantName}/access/batch/{taskId}` and below: what has become of a batch.
+//!
+//! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
+//! time, so that it takes neither memory nor a transaction, however slowly it is read.
+
+use gatehouse_core::lifecycle::Target;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::task::{FailedItem, Task, TaskState, Work};
+use gatehouse_core::{Page, TaskId, Timestamp};
+use http::{HeaderName, StatusCode, header};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::access_body::{self, ACCESS_BYTES, AccessWriter, COLUMNS};
+use crate::app::Error;
+use crate::app::batch::Stage;
+use crate::app::outcome::{Item, Outcome, Success, Which};
+use crate::http::answer::csv;
+use crate::http::answer::json::Json;
+use crate::http::answer::media::{CSV, JSON};
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::answer::stream::{Cut, Finished, Sink};
+use crate::http::route::address::Address;
+use crate::http::route::call::Call;
+use crate::http::route::paging;
+use crate::http::route::query::{PAGE_NUMBER, PAGE_SIZE};
+use crate::http::route::resource::{Answer, Need, Operation};
+use crate::reader::shortened;
+
+/// Seconds after which a Task may be further.
+pub(in crate::http) const RETRY_AFTER_SECONDS: &str = "1";
+
+/// Until when the passwords of a Task can be read.
+const X_PASSWORDS_UNTIL: HeaderName = HeaderName::from_static("x-passwords-until");
+
+/// Items that are read at a time while an answer goes out: so many that asking for them, and waking up whoever sends
+/// them, costs little beside them, and so few that they are only some pieces.
+const ITEMS_AT_ONCE: u32 = 1000;
+
+/// Which item results are asked for.
+const STATE: &str = "state";
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listTasks",
+    summary: "Lists the tenant's Tasks, newest first",
+    need: Need::Scope(Scope::AccessRead),
+    query: paging::PARAMS,
+    answers: &[Answer {
+        what: "A page of Tasks, each with its progress and without its accesses and errors",
+        schema: Some("ListedTask"),
+        headers: paging::HEADERS,
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const READ: Operation = Operation {
+    method: "GET",
+    id: "readTask",
+    summary: "Reads a Task, and the accesses and errors of one that is over; a token with `access:write` sees \
+        their passwords while the server keeps them",
+    need: Need::Scope(Scope::AccessRead),
+    answers: &[
+        Answer {
+            what: "The Task: with `accesses` when it is DONE, `accesses` and `errors` when it is FAILED, \
+                `errors` when it is REJECTED",
+            schema: Some("TaskOutcome"),
+            headers: &[
+                "Retry-After?",
+                "X-Passwords-Until?",
+                "Cache-Control",
+                "Vary",
+                "Content-Encoding?",
+            ],
+            ..Answer::BASE
+        },
+        Answer {
+            what: "The accesses of a Task that is DONE or FAILED, as a table",
+            media_type: CSV,
+            schema: Some("AccessTable"),
+            headers: &[
+                "X-Passwords-Until?",
+                "Cache-Control",
+                "Content-Disposition?",
+                "Vary",
+                "Content-Encoding?",
+            ],
+            ..Answer::BASE
+        },
+    ],
+    problems: &[409],
+    run: |call| Box::pin(read(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const STOP: Operation = Operation {
+    method: "DELETE",
+    id: "stopTask",
+    summary: "Stops a Task that is not over; what it has done stays",
+    need: Need::Scope(Scope::AccessWrite),
+    answers: &[Answer { what: "The Task, TERMINATED", schema: Some("Task"), ..Answer::BASE }],
+    problems: &[409],
+    run: |call| Box::pin(stop(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const PROGRESS: Operation = Operation {
+    method: "GET",
+    id: "readProgress",
+    summary: "Tells how far a Task has come",
+    need: Need::Scope(Scope::AccessRead),
+    answers: &[Answer {
+        what: "How many items it has and how many are done, when, and what it changes",
+        schema: Some("Progress"),
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(progress(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const ITEMS: Operation = Operation {
+    method: "GET",
+    id: "listItems",
+    summary: "Lists the item results of a Task that is over, in request order; a token with `access:write` sees \
+        passwords while the server keeps them",
+    need: Need::Scope(Scope::AccessRead),
+    query: &[STATE, PAGE_NUMBER, PAGE_SIZE],
+    answers: &[Answer {
+        what: "A page of item results",
+        schema: Some("ItemResult"),
+        headers: &["Link", "X-Total-Count", "X-Passwords-Until?", "Cache-Control"],
+        ..Answer::BASE
+    }],
+    problems: &[409],
+    run: |call| Box::pin(items(call)),
+    ..Operation::BASE
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let request = paging::requested(&mut call)?;
+    let page = call.app().store.tasks(call.tenant(), request).await?;
+    let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+    Ok(paging::reply(&call, &page, ListedTask::of))
+}
+
+async fn read(call: Call) -> Result<Reply, Problem> {
+    let outcome = find(&call).await?;
+    let until = outcome.shows_passwords_until();
+    if call.media_type == CSV {
+        outcome.check(Stage::Shown, "only one that is DONE or FAILED can be had as a table")?;
+        return Ok(confidential(table(outcome), until));
+    }
+    let reply = match outcome.task.state {
+        TaskState::Acknowledged | TaskState::InProgress => {
+            Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task))
+                .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
+        }
+        TaskState::Terminated => Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task)),
+        TaskState::Rejected => {
+            let why = outcome.rejection().await?;
+            let why = why.map(|item| problem_of(item.trouble, &outcome.task));
+            let errors: Vec<Map<String, Value>> = why.into_iter().collect();
+            let body = Rejected { task: TaskBody::of(&outcome.task), errors };
+            Reply::json(StatusCode::OK, &body)
+        }
+        TaskState::Done | TaskState::Failed => {
+            let address = call.address.clone();
+            Reply::streamed(StatusCode::OK, JSON, move |sink| write_json(sink, address, outcome))
+        }
+    };
+    Ok(confidential(reply, until))
+}
+
+async fn stop(call: Call) -> Result<Reply, Problem> {
+    let id: TaskId = call.param("taskId", "task")?;
+    let task = call.app().stop_task(call.tenant(), id).await?;
+    Ok(Reply::json(StatusCode::OK, &TaskBody::of(&task)))
+}
+
+async fn progress(call: Call) -> Result<Reply, Problem> {
+    Ok(Reply::json(StatusCode::OK, &Progress::of(&find(&call).await?.task)))
+}
+
+async fn items(mut call: Call) -> Result<Reply, Problem> {
+    let which = match call.query.value(STATE) {
+        None => Which::All,
+        Some("succeeded") => Which::Succeeded,
+        Some("failed") => Which::Failed,
+        Some(other) => {
+            let reason = format!("must be `succeeded` or `failed`, not `{}`", shortened(other));
+            call.query.fault(STATE, reason);
+            Which::All
+        }
+    };
+    let request = paging::requested(&mut call)?;
+    let outcome = find(&call).await?;
+    outcome.check(Stage::Terminal, "its items can be listed when it is over")?;
+    // A page past the end has nothing, wherever it would be.
+    let from = u32::try_from(request.offset()).unwrap_or(u32::MAX);
+    let n = u32::try_from(request.size).unwrap_or(u32::MAX);
+    let total = outcome.n_items(which).into();
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
+    let mut items = Vec::new();
+    let show = &mut |item: Item<'_>| items.push(write_item(&mut writer, &outcome.task, item));
+    outcome.show(which, from, n, show).await?;
+    let page = Page { request, items, total };
+    let reply = paging::written(&call, &page, ACCESS_BYTES, Json::append);
+    Ok(confidential(reply, outcome.shows_passwords_until()))
+}
+
+/// An answer that may hold passwords: nothing on the way keeps it, and it tells until when they can be read.
+fn confidential(reply: Reply, until: Option<Timestamp>) -> Reply {
+    let reply = reply.with(header::CACHE_CONTROL, "no-store");
+    match until {
+        Some(until) => reply.with(X_PASSWORDS_UNTIL, &until.to_string()),
+        None => reply,
+    }
+}
+
+async fn find(call: &Call) -> Result<Outcome, Problem> {
+    let id: TaskId = call.param("taskId", "task")?;
+    let outcome = call.app().outcome(call.tenant(), id).await?;
+    let may_see_passwords = call.caller().rights.allow(Scope::AccessWrite);
+    Ok(if may_see_passwords { outcome } else { outcome.without_passwords() })
+}
+
+/// A Task on the wire, as every answer shows it.
+#[derive(Serialize)]
+pub(in crate::http) struct TaskBody {
+    id: String,
+    state: &'static str,
+    #[serde(rename = "@baseType")]
+    base_type: &'static str,
+    #[serde(rename = "@type")]
+    r#type: &'static str,
+}
+
+impl TaskBody {
+    pub(in crate::http) fn new(id: TaskId, state: TaskState, work: &Work) -> Self {
+        let (id, state) = (id.to_string(), state.as_str());
+        Self { id, state, base_type: "task", r#type: work.as_str() }
+    }
+
+    fn of(task: &Task) -> Self {
+        Self::new(task.id, task.state, &task.work)
+    }
+}
+
+/// A Task in a list, with how far it has come.
+#[derive(Serialize)]
+struct ListedTask {
+    #[serde(flatten)]
+    task: TaskBody,
+    #[serde(rename = "x-progress")]
+    progress: Progress,
+}
+
+impl ListedTask {
+    fn of(task: &Task) -> Self {
+        Self { task: TaskBody::of(task), progress: Progress::of(task) }
+    }
+}
+
+/// How far a Task has come, when, and what it changes; never a password.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    total: u32,
+    succeeded: u32,
+    failed: u32,
+    accepted_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<ChangeBody>,
+}
+
+/// What a Task changes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChangeBody {
+    operation_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rotates_password: Option<bool>,
+}
+
+impl Progress {
+    fn of(task: &Task) -> Self {
+        let change = match &task.work {
+            Work::Creation { .. } => None,
+            Work::Update { target, sets_password } => Some(ChangeBody {
+                operation_type: "update",
+                status: target.map(Target::as_str),
+                rotates_password: Some(*sets_password),
+            }),
+            Work::Termination => Some(ChangeBody {
+                operation_type: "terminate",
+                status: None,
+                rotates_password: None,
+            }),
+        };
+        Self {
+            total: task.n_items,
+            succeeded: task.n_succeeded,
+            failed: task.n_failed,
+            accepted_at: task.accepted_at.to_string(),
+            started_at: task.started_at.map(|at| at.to_string()),
+            ended_at: task.ended_at.map(|at| at.to_string()),
+            change,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Rejected {
+    #[serde(flatten)]
+    task: TaskBody,
+    errors: Vec<Map<String, Value>>,
+}
+
+/// The body of a Task that is over, piece by piece.
+async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
+    let task = &outcome.task;
+    let base = serde_json::to_vec(&TaskBody::of(task)).expect(PLAIN);
+    // Without the brace at its end: more comes.
+    sink.write(&base[..base.len() - 1]).await?;
+    sink.write(br#","accesses":["#).await?;
+    let mut writer = AccessWriter::new(&address, outcome.tenant());
+    let mut separator: &[u8] = b"";
+    for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
+        let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
+        let show = &mut |success: Success<'_>| {
+            let json = sink.json();
+            json.bytes(separator);
+            writer.write(json, &success.access, success.password.as_ref());
+            sink.cut();
+            separator = b",";
+        };
+        outcome.show_succeeded_within(from, until, show).await?;
+        sink.pass_on().await?;
+    }
+    sink.write(b"]").await?;
+    if task.state == TaskState::Failed {
+        sink.write(br#","errors":["#).await?;
+        separator = b"";
+        for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
+            let show = &mut |item: Item<'_>| {
+                let Item::Failed(item) = item else { return };
+                let json = sink.json();
+                json.bytes(separator);
+                json.value(&error_body(*item, task));
+                sink.cut();
+                separator = b",";
+            };
+            outcome.show(Which::Failed, from, ITEMS_AT_ONCE, show).await?;
+            sink.pass_on().await?;
+        }
+        sink.write(b"]").await?;
+    }
+    sink.write(b"}").await?;
+    sink.finish().await
+}
+
+/// The accesses of a Task that is over, as a table.
+fn table(outcome: Outcome) -> Reply {
+    let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
+    Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, outcome))
+        .with(header::CONTENT_DISPOSITION, &name)
+}
+
+async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> {
+    let mut rows = Vec::new();
+    csv::write_row(&mut rows, COLUMNS);
+    for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
+        let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
+        let show = &mut |success: Success<'_>| {
+            access_body::write_row(&mut rows, &success.access, success.password.as_ref());
+        };
+        outcome.show_succeeded_within(from, until, show).await?;
+        sink.write(&rows).await?;
+        rows.clear();
+    }
+    sink.write(&rows).await?;
+    sink.finish().await
+}
+
+/// What came of one item.
+fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
+    let mut json = Json::with_capacity(ACCESS_BYTES);
+    json.raw(r#"{"index":"#);
+    match item {
+        Item::Succeeded(Success { index, access, password }) => {
+            json.value(&index);
+            json.raw(r#","state":"succeeded","access":"#);
+            writer.write(&mut json, &access, password.as_ref());
+        }
+        Item::Failed(item) => {
+            json.value(&item.index);
+            json.raw(r#","state":"failed","error":"#);
+            json.value(&error_body(*item, task));
+        }
+    }
+    json.raw("}");
+    json
+}
+
+/// An item that failed: the problem, and which item it is.
+fn error_body(item: FailedItem, task: &Task) -> Map<String, Value> {
+    let mut body = problem_of(item.trouble, task);
+    body.insert("index".into(), item.index.into());
+    let named = [
+        ("accessId", item.name.access_id),
+        ("username", item.name.username),
+        ("deviceName", item.name.device_name),
+    ];
+    for (field, name) in named {
+        if let Some(name) = name {
+            body.insert(field.into(), name.into());
+        }
+    }
+    body
+}
+
+/// The problem of something that failed in a Task: it belongs to the request that the Task came with.
+fn problem_of(trouble: gatehouse_core::Trouble, task: &Task) -> Map<String, Value> {
+    Problem::from(trouble).body(&task.correlation_id)
+}
+
+const PLAIN: &str = "bodies are plain data";

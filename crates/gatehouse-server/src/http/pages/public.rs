@@ -1,0 +1,84 @@
+//! `/-/…`: what anyone may see of the server itself, without a token.
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::resource::{Answer, Need, Operation};
+
+pub(in crate::http) const LIVE: Operation = Operation {
+    method: "GET",
+    id: "live",
+    summary: "Whether the server runs",
+    need: Need::Nothing,
+    answers: &[Answer { what: "It runs", schema: Some("State"), ..Answer::BASE }],
+    run: |call| Box::pin(live(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const READY: Operation = Operation {
+    method: "GET",
+    id: "ready",
+    summary: "Whether the server can do its work: its store answers, and it is not about to end",
+    need: Need::Nothing,
+    answers: &[Answer {
+        what: "It can",
+        schema: Some("State"),
+        example: Some(|| json!({"status": "ready"})),
+        ..Answer::BASE
+    }],
+    problems: &[503],
+    run: |call| Box::pin(ready(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const OPENAPI: Operation = Operation {
+    method: "GET",
+    id: "openapi",
+    summary: "This document",
+    need: Need::Nothing,
+    answers: &[Answer {
+        what: "An OpenAPI 3.1 document",
+        schema: Some("Document"),
+        ..Answer::BASE
+    }],
+    run: |call| Box::pin(document(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const JWKS: Operation = Operation {
+    method: "GET",
+    id: "jwks",
+    summary: "The public keys of the built-in issuer",
+    need: Need::Nothing,
+    answers: &[Answer { what: "A JSON Web Key Set", schema: Some("KeySet"), ..Answer::BASE }],
+    run: |call| Box::pin(jwks(call)),
+    ..Operation::BASE
+};
+
+async fn live(_: Call) -> Result<Reply, Problem> {
+    Ok(Reply::json(StatusCode::OK, &json!({"status": "live"})))
+}
+
+async fn ready(call: Call) -> Result<Reply, Problem> {
+    if call.site.stopping.is_cancelled() {
+        return Err(Problem::unavailable(
+            "Stopping",
+            "the server is about to end, ask another one",
+        ));
+    }
+    call.app().store.ping().await?;
+    Ok(Reply::json(StatusCode::OK, &json!({"status": "ready"})))
+}
+
+async fn document(call: Call) -> Result<Reply, Problem> {
+    let mut document = call.site.document.clone();
+    document["servers"] = json!([{"url": call.address.base()}]);
+    Ok(Reply::json(StatusCode::OK, &document))
+}
+
+async fn jwks(call: Call) -> Result<Reply, Problem> {
+    Ok(Reply::json(StatusCode::OK, &call.site.auth.jwks()))
+}

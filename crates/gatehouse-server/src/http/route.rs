@@ -1,0 +1,16 @@
+//! From a call to its handler: the table's entries, parameters, and the order of checks.
+
+pub(super) mod address;
+pub(super) mod call;
+pub(super) mod conditional;
+pub(super) mod detach_on_drop;
+pub(super) mod dispatch;
+pub(super) mod idempotency;
+pub(super) mod outgoing;
+pub(super) mod paging;
+pub(super) mod params;
+pub(super) mod query;
+pub(super) mod resource;
+pub(super) mod route_table;
+pub(super) mod site;
+pub(super) mod under_way;

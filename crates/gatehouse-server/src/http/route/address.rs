@@ -1,0 +1,88 @@
+//! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
+
+use gatehouse_core::{AccessId, ContractId, TaskId, TenantName};
+use http::request::Parts;
+use http::uri::Authority;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+
+use crate::http::intake::arrival::Arrival;
+use crate::http::route::site::Site;
+
+/// What must be encoded in a segment of a path.
+pub const SEGMENT: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Where this request came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    base: String,
+    path: String,
+}
+
+impl Address {
+    pub(crate) fn of(site: &Site, arrival: Arrival, parts: &Parts, path: &str) -> Self {
+        let base = match &site.public_url {
+            Some(url) => url.as_str().to_owned(),
+            None => {
+                let (scheme, base_path) = (arrival.scheme(), site.base_path.as_str());
+                format!("{scheme}://{}{base_path}", host(parts))
+            }
+        };
+        Self { base, path: path.to_owned() }
+    }
+
+    /// A request that came to a path under this base.
+    #[cfg(test)]
+    pub(crate) fn at(base: &str, path: &str) -> Self {
+        Self { base: base.into(), path: path.into() }
+    }
+
+    /// What every address begins with.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The address of this request, without its query.
+    pub(crate) fn here(&self) -> String {
+        format!("{}{}", self.base, self.path)
+    }
+
+    pub(crate) fn access(&self, tenant: &TenantName, id: AccessId) -> String {
+        format!("{}{id}", self.accesses(tenant))
+    }
+
+    /// What the addresses of accesses begin with.
+    pub(crate) fn accesses(&self, tenant: &TenantName) -> String {
+        format!("{}/{tenant}/access/", self.base)
+    }
+
+    pub(crate) fn task(&self, tenant: &TenantName, id: TaskId) -> String {
+        format!("{}/{tenant}/access/batch/{id}", self.base)
+    }
+
+    pub(crate) fn contract(&self, tenant: &TenantName, id: &ContractId) -> String {
+        format!("{}/{tenant}/contract/{}", self.base, encoded(id.as_str()))
+    }
+
+    /// What the addresses of products begin with.
+    pub(crate) fn products(&self, tenant: &TenantName) -> String {
+        format!("{}/{tenant}/product/", self.base)
+    }
+}
+
+/// A text as a segment of a path, in pieces.
+pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, SEGMENT)
+}
+
+/// The host that the client named. What is no host can't be part of an address.
+fn host(parts: &Parts) -> String {
+    let named = parts.uri.authority().cloned().or_else(|| {
+        let header = parts.headers.get(http::header::HOST)?;
+        header.to_str().ok()?.parse::<Authority>().ok()
+    });
+    match named {
+        Some(authority) if !authority.as_str().contains('@') => authority.to_string(),
+        _ => "localhost".to_owned(),
+    }
+}

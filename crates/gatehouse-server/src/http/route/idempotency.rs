@@ -1,0 +1,61 @@
+//! `Idempotency-Key`: a request that is done once, however often it is sent.
+//!
+//! The store remembers what was done under a key. Here is what comes before that: reading the header, and
+//! turning away who sends the same while this server still works on it. Should two servers work on the
+//! same, the store lets one of them do it.
+
+use std::sync::Arc;
+
+use gatehouse_core::RequestKey;
+use gatehouse_core::ids::BadName;
+use gatehouse_store::Once;
+pub(in crate::http) use gatehouse_store::Operation;
+use http::HeaderMap;
+
+use super::call::Call;
+use super::under_way::Turn;
+use crate::app::Error;
+use crate::http::answer::problem::Problem;
+use crate::http::intake::large_bodies::beside;
+use crate::reader::Fault;
+
+/// The header.
+pub(in crate::http) const KEY: &str = "Idempotency-Key";
+
+/// What the request is known by when it comes again, where it has a key. The body must still be there.
+pub(in crate::http) async fn once(
+    call: &Call,
+    operation: Operation,
+) -> Result<Option<Once>, Problem> {
+    let Some(key) = read_key(call.headers())? else { return Ok(None) };
+    let (vault, tenant) = (Arc::clone(&call.app().vault), call.tenant().clone());
+    let body = call.body.clone();
+    let digests = move || vault.digest_request(&tenant, operation.as_str(), &body);
+    let mut digests = beside(call.body.len(), digests).await?;
+    let former_digests = digests.split_off(1);
+    let digest = digests.swap_remove(0);
+    Ok(Some(Once { operation, key, digest, former_digests, sealed: None }))
+}
+
+/// The key that a request has, where it has one.
+pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey>, Problem> {
+    let mut given = headers.get_all(KEY).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let key = match given.next() {
+        // Of two, nobody can say which is meant.
+        Some(_) => Err("must be given once".to_owned()),
+        // What is no text has invisible characters in it.
+        None => {
+            value.to_str().map_or(Err(BadName::RequestKey), str::parse).map_err(|it| it.to_string())
+        }
+    };
+    key.map(Some).map_err(|reason| Problem::invalid(vec![Fault { name: KEY.into(), reason }]))
+}
+
+/// Begins with a request, unless the same is under way. It ends when what comes back is dropped.
+pub(in crate::http) fn begin(call: &Call, once: Option<&Once>) -> Result<Option<Turn>, Error> {
+    let Some(Once { operation, key, .. }) = once else { return Ok(None) };
+    let name = (call.tenant().clone(), *operation, key.clone());
+    let turn = call.site.under_way.begin(name).ok_or_else(|| Error::UnderWay(key.clone()))?;
+    Ok(Some(turn))
+}

@@ -1,0 +1,101 @@
+//! From a handler's reply to what goes out: measured, compressed, and made while it goes where it is long.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, header};
+use tokio_util::task::TaskTracker;
+
+use crate::http::Gate;
+use crate::http::answer::answer_body::AnswerBody;
+use crate::http::answer::correlation::Correlation;
+use crate::http::answer::negotiation::{likes_gzip, vary};
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::{Reply, ReplyBody};
+use crate::http::answer::stream::{self, Cut};
+use crate::http::intake::slots::Slots;
+use crate::http::route::resource::Operation;
+use crate::metrics::StreamEnd;
+use crate::trace::Trace;
+
+/// Settles how a reply will go out, as far as that depends on the request.
+pub(in crate::http) fn agree(
+    mut reply: Reply,
+    operation: &Operation,
+    parts: &http::request::Parts,
+    tenant: &str,
+    slots: &Slots,
+) -> Result<Reply, Problem> {
+    if operation.leaves_a_choice() {
+        vary(&mut reply.headers, "Accept");
+    }
+    let ReplyBody::Streamed(producer) = reply.body else { return Ok(reply) };
+    vary(&mut reply.headers, "Accept-Encoding");
+    if likes_gzip(&parts.headers) {
+        reply.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    let body = match parts.method {
+        Method::HEAD => ReplyBody::Whole(Bytes::new()),
+        _ => ReplyBody::Streamed(stream::with_place(producer, slots.take_stream(tenant)?)),
+    };
+    Ok(Reply { body, ..reply })
+}
+
+/// Says how long a body is, and leaves it out where it was not asked for.
+pub(in crate::http) fn measured(mut reply: Reply, method: &Method) -> Reply {
+    let length = reply.body.bytes().len();
+    if length > 0 {
+        // Also the length of what a GET would have got.
+        reply.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    if method == Method::HEAD {
+        reply.body = ReplyBody::Whole(Bytes::new());
+    }
+    reply
+}
+
+/// A reply that is ready to go out, and where it comes from.
+pub(in crate::http) struct Outgoing {
+    pub(in crate::http) reply: Reply,
+    pub(in crate::http) route: &'static str,
+    pub(in crate::http) gate: Gate,
+    pub(in crate::http) correlation: Correlation,
+    pub(in crate::http) trace: Trace,
+}
+
+impl Outgoing {
+    /// Makes a response of it. What is streamed is made on a task of its own, which holds `busy` meanwhile.
+    pub(in crate::http) fn send<Busy: Send + 'static>(
+        self,
+        requests: &TaskTracker,
+        busy: Busy,
+    ) -> Response<AnswerBody> {
+        let Self { reply: Reply { status, headers, body }, route, gate, correlation, trace } = self;
+        let mut response = Response::new(match body {
+            ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
+            ReplyBody::Streamed(producer) => {
+                let is_compressed = headers.contains_key(header::CONTENT_ENCODING);
+                let (made, body) = stream::begin(producer, is_compressed);
+                let (correlation_id, trace_id) = (correlation.id, trace.id());
+                let made = async move {
+                    let _busy = busy;
+                    let mut watched = gate.site.metrics.streams.begin();
+                    let made = made.await;
+                    watched.end = StreamEnd::of(&made);
+                    if let Err(Cut::Failed(cause)) = made {
+                        tracing::error!(
+                            cause,
+                            route,
+                            correlation_id,
+                            trace_id,
+                            "an answer broke off"
+                        );
+                    }
+                };
+                requests.spawn(async move { trace.follow(made).await });
+                body
+            }
+        });
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+}

@@ -1,0 +1,167 @@
+//! Pages of a list: which one is asked for, and how to get to the others.
+
+use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, PageRequest};
+use http::{HeaderName, StatusCode, header};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde::Serialize;
+
+use crate::http::answer::json::Json;
+use crate::http::answer::media::JSON;
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::query::{PAGE, PAGE_NUMBER, PAGE_SIZE, Query};
+use crate::reader::shortened;
+
+pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+
+/// The parameters of every list.
+pub(crate) const PARAMS: &[&str] = PAGE;
+
+/// The headers of every list.
+pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
+
+/// The page that a request asks for.
+pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
+    let size_max = call.limits().page_size_max;
+    let number = bounded(call, PAGE_NUMBER, 1, PAGE_NUMBER_MAX);
+    let size = bounded(call, PAGE_SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
+    call.query.check()?;
+    Ok(PageRequest { number, size })
+}
+
+fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
+    let Some(text) = call.query.value(name).map(str::to_owned) else { return default };
+    checked(&mut call.query, name, &text, max).unwrap_or(default)
+}
+
+/// A number from one to `max`; one that isn't is a fault of the query.
+fn checked(query: &mut Query, name: &'static str, text: &str, max: u64) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match text.parse::<u64>() {
+        Ok(number) if digits && (1..=max).contains(&number) => Some(number),
+        _ => {
+            let reason =
+                format!("must be a whole number from 1 to {max}, not `{}`", shortened(text));
+            query.fault(name, reason);
+            None
+        }
+    }
+}
+
+/// The page that a request must ask for, where there is none that is meant by itself.
+pub(crate) fn required(query: &mut Query, number_max: u64) -> Option<PageRequest> {
+    let mut number = |name: &'static str, max| match query.value(name).map(str::to_owned) {
+        Some(text) => checked(query, name, &text, max),
+        None => {
+            query.fault(name, format!("is missing, and must be a whole number from 1 to {max}"));
+            None
+        }
+    };
+    let size = number(PAGE_SIZE, PAGE_SIZE_MAX);
+    let number = number(PAGE_NUMBER, number_max);
+    Some(PageRequest { number: number?, size: size? })
+}
+
+/// A page as an answer: its items, how many there are in all, and the way to the other pages.
+pub(crate) fn reply<'p, T, B: Serialize>(
+    call: &Call,
+    page: &'p Page<T>,
+    body: impl Fn(&'p T) -> B,
+) -> Reply {
+    let items: Vec<B> = page.items.iter().map(body).collect();
+    with_headers(call, page, Reply::json(StatusCode::OK, &items))
+}
+
+/// The same for items that are written straight into the answer's bytes, each about so long.
+pub(crate) fn written<T>(
+    call: &Call,
+    page: &Page<T>,
+    n_bytes: usize,
+    mut write: impl FnMut(&mut Json, &T),
+) -> Reply {
+    let mut json = Json::with_capacity(2 + page.items.len() * n_bytes);
+    json.list(&page.items, |json, item| write(json, item));
+    with_headers(call, page, Reply::whole(StatusCode::OK, JSON, json.finish()))
+}
+
+fn with_headers<T>(call: &Call, page: &Page<T>, reply: Reply) -> Reply {
+    let reply = reply.with(X_TOTAL_COUNT, &page.total.to_string());
+    match links(call, page.request, page.total) {
+        Some(links) => reply.with(header::LINK, &links),
+        None => reply,
+    }
+}
+
+/// What a client may have written although no URI may hold it. What is encoded stays as it is.
+const UNFIT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
+    // No link leads to a page that can't be asked for.
+    let last = request.last(total).min(PAGE_NUMBER_MAX);
+    let mut links = vec![("first", 1), ("last", last)];
+    if request.number < last {
+        links.push(("next", request.number + 1));
+    }
+    let address = address_of_pages(&call.address.here(), &call.query, request.size);
+    within_bounds(links, |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number)))
+}
+
+/// Most bytes of the header: what proxies and clients take in one is often no more.
+const LINK_BYTES_MAX: usize = 8 * 1024;
+
+/// The links of a page in the order in which a header that is too long loses them: a client needs `next` most.
+const LEFT_OUT: [&str; 5] = ["last", "first", "prev", "self", "next"];
+
+/// Links as one header, as many as fit; nothing where none does.
+fn within_bounds(
+    mut links: Vec<(&'static str, u64)>,
+    write: impl Fn((&'static str, u64)) -> String,
+) -> Option<String> {
+    let mut to_leave = LEFT_OUT.into_iter();
+    loop {
+        let header = links.iter().map(|it| write(*it)).collect::<Vec<_>>().join(", ");
+        if header.len() <= LINK_BYTES_MAX {
+            return Some(header).filter(|it| !it.is_empty());
+        }
+        let out = to_leave.next()?;
+        links.retain(|(rel, _)| *rel != out);
+    }
+}
+
+/// The way to the other pages of a list whose end nobody knows.
+pub(crate) fn links_without_end(
+    here: &str,
+    query: &Query,
+    request: PageRequest,
+    number_max: u64,
+) -> Option<String> {
+    let mut links = vec![("self", request.number), ("first", 1)];
+    if request.number < number_max {
+        links.push(("next", request.number + 1));
+    }
+    if request.number > 1 {
+        links.push(("prev", request.number - 1));
+    }
+    let address = address_of_pages(here, query, request.size);
+    // Without a space, as the interface shows it.
+    within_bounds(links, |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number)))
+}
+
+/// The addresses of pages: this one's, with all else that it asks for.
+fn address_of_pages(here: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
+    let kept = utf8_percent_encode(query.without_page(), UNFIT).to_string();
+    let kept = if kept.is_empty() { kept } else { kept + "&" };
+    let before = format!("{here}?{kept}{PAGE_NUMBER}=");
+    move |number| format!("{before}{number}&{PAGE_SIZE}={size}")
+}
