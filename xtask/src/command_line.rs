@@ -37,8 +37,10 @@ Commands:
                            needs root, and takes most of an hour
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
   screenshots              run the tests of the console, and put its pictures into docs/images
-  lint                     check formatting, clippy and the documentation; the console's source; and Cargo.lock by
-                           deny.toml, with cargo-deny too where `deny` has installed it
+  lint                     check tidy rules, formatting, clippy and the documentation; the console's source; and Cargo.lock
+                           by deny.toml, with cargo-deny too where `deny` has installed it
+  tidy                     check every tidy rule: sizes of folders and files, names, headers, doc lines, circles of
+                           imports, lines of Markdown
   deny [--advisories DIRECTORY]
                            check licences, versions, sources and security advisories of all dependencies by
                            deny.toml; compiles cargo-deny once; advisories are fetched, or come from a clone of
@@ -47,9 +49,9 @@ Commands:
   help                     print this text
 
 Tools that a chore needs (PostgreSQL 15, PgBouncer, npm, Python 3.10, Chromium 123, curl; Patroni, etcd and
-HAProxy for test --failover; g++ for fuzz; debootstrap and git for fresh; git for deny) are installed with apt-get where they
-are missing or too old; what the tests take from npm and PyPI, a newer Node.js included, and cargo-deny go below
-target/.
+HAProxy for test --failover; g++ for fuzz; debootstrap and git for fresh; git for lint, tidy and deny) are
+installed with apt-get where they are missing or too old; what the tests take from npm and PyPI, a newer
+Node.js included, and cargo-deny go below target/.
 ";
 
 /// One command, completely read.
@@ -72,6 +74,7 @@ pub(crate) enum Chore {
     Postgres,
     Screenshots,
     Lint,
+    Tidy,
     /// `advisories` is a clone of the advisory database; without it, the database is fetched.
     Deny {
         advisories: Option<PathBuf>,
@@ -100,10 +103,11 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
         "postgres" => Chore::Postgres,
         "screenshots" => Chore::Screenshots,
         "lint" => Chore::Lint,
+        "tidy" => Chore::Tidy,
         "ci" => Chore::Ci,
         unknown => {
             return Err(Failure::Usage(format!(
-                "no command `{unknown}`; use test, bench, fuzz, fresh, postgres, screenshots, lint, deny, ci or help"
+                "no command `{unknown}`; use test, bench, fuzz, fresh, postgres, screenshots, lint, tidy, deny, ci or help"
             )));
         }
     };

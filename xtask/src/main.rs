@@ -27,6 +27,7 @@ mod suites;
 mod test_tools;
 mod throwaway_pgbouncer;
 mod throwaway_postgres;
+mod tidy;
 mod version;
 
 use std::ffi::OsStr;
@@ -77,6 +78,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         Chore::Screenshots => take_screenshots(),
         Chore::Fresh(fresh) => fresh::run(&fresh),
         Chore::Lint => lint(),
+        Chore::Tidy => tidy::check(&tidy::RULES),
         Chore::Deny { advisories } => deny(advisories.as_deref()),
         Chore::Ci => {
             let mut suites = Suites::default();
@@ -262,6 +264,7 @@ fn offer_postgres() -> Result<(), Failure> {
 
 fn lint() -> Result<(), Failure> {
     let mut suites = Suites::default();
+    suites.run("tidy rules", || tidy::check(&tidy::KEPT));
     suites.run("formatting", || cargo::run(&["fmt", "--all", "--", "--check"], &[]));
     // These two are none of all targets, so that nothing but their own chores runs them.
     let own_chores = ["--test", "failover", "--test", "faults"];
