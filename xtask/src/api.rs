@@ -3,13 +3,17 @@
 //!
 //! What each of them is told lies in `tests/api`.
 
+mod server;
+mod tools;
+
 use std::path::Path;
 use std::process::Command;
 
-use crate::api_server::ApiServer;
 use crate::failure::Failure;
-use crate::node::Node;
-use crate::test_tools::{ApiTools, settings_directory};
+use crate::tools::node::Node;
+use server::ApiServer;
+pub(crate) use tools::ApiTools;
+use tools::settings_directory;
 
 /// A store that the API is tested on.
 #[derive(Clone, Copy, Debug)]

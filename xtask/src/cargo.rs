@@ -88,7 +88,7 @@ fn start(
         .stdin(Stdio::null())
         .status()
         .map_err(cannot_run)?;
-    if status.success() { Ok(()) } else { Err(Failure::Program { name, status }) }
+    Failure::check(&name, status)
 }
 
 /// The absolute path of a binary that cargo has just built, into `debug` or `release`.
@@ -118,12 +118,11 @@ pub(crate) fn make_directory(path: &str) -> Result<(), Failure> {
         .map_err(|cause| Failure::Trouble(format!("{path} can't be made: {cause}")))
 }
 
-/// Makes an empty directory, and loses what was there.
-pub(crate) fn make_anew(directory: &Path) -> io::Result<()> {
-    if directory.exists() {
-        fs::remove_dir_all(directory)?;
-    }
-    fs::create_dir_all(directory)
+/// Makes an empty directory; removes the one that was there.
+pub(crate) fn recreate_directory(directory: &Path) -> Result<(), Failure> {
+    let removed = if directory.exists() { fs::remove_dir_all(directory) } else { Ok(()) };
+    let made = removed.and_then(|()| fs::create_dir_all(directory));
+    made.map_err(|cause| Failure::at_path(directory, "can't be made anew", cause))
 }
 
 /// The directory of the whole workspace.

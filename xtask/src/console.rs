@@ -3,15 +3,19 @@
 //!
 //! The tests and what each tool is told lie in `tests/console`.
 
+mod tools;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::Command;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::node::Node;
-use crate::test_tools::{self, ConsoleTools};
+use crate::tools::node::Node;
+use crate::tools::requirement::find_chromium;
+use crate::tools::{issuer, program};
+use tools::ConsoleTools;
 
 /// The screenshots that the README shows, a name on each line.
 const README_IMAGES: &str = "tests/console/readme_images.txt";
@@ -19,19 +23,18 @@ const README_IMAGES: &str = "tests/console/readme_images.txt";
 /// Runs these tests with a built server. They leave a screenshot of each view in the directory that is returned.
 pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
     let tools = ConsoleTools::find_or_install()?;
-    let issuer = test_tools::find_or_install_issuer()?;
-    let chromium = test_tools::find_chromium()
-        .ok_or_else(|| Failure::Trouble("Chromium is not in PATH".to_owned()))?;
+    let issuer = issuer::find_or_install()?;
+    let chromium =
+        find_chromium().ok_or_else(|| Failure::Trouble("Chromium is not in PATH".to_owned()))?;
     let screenshots = cargo::target_directory().join("screenshots");
-    cargo::make_anew(&screenshots).map_err(|cause| {
-        Failure::Trouble(format!("{} can't be made anew: {cause}", screenshots.display()))
-    })?;
+    cargo::recreate_directory(&screenshots)?;
     let summary = tools.tests_directory().join("summary.tap");
     let mut summary_option = OsString::from("--test-reporter-destination=");
     summary_option.push(&summary);
 
     let mut runner = Command::new("node");
     runner
+        .current_dir(cargo::workspace_root())
         .args(["--test", "--test-concurrency=2"])
         .args(["--test-reporter=spec", "--test-reporter-destination=stdout"])
         .arg("--test-reporter=tap")
@@ -44,7 +47,7 @@ pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
         .env("TEST_SCREENSHOTS", &screenshots)
         .env("CHROMIUM", chromium);
     let name = "node --test tests/console";
-    let status = run(&mut runner, name)?;
+    let status = program::run_to_status(&mut runner, name)?;
 
     let tested = fs::read_to_string(&summary).ok().and_then(|text| Tested::read(&text));
     if let Some(Tested { n_passed, n_failed }) = tested {
@@ -88,9 +91,9 @@ pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     let (biome, rules) = (tools.program("biome"), settings.join("lint.jsonc"));
     let sources = ["console", "tests/console", "tests/oidc"];
     let mut ci = Command::new(&biome);
-    ci.env("PATH", node.path());
+    ci.current_dir(cargo::workspace_root()).env("PATH", node.path());
     ci.args(["ci", "--colors=off", "--error-on-warnings", "--config-path"]).arg(&rules);
-    succeed(ci.args(sources), "biome ci").inspect_err(|_| {
+    program::run(ci.args(sources), "biome ci").inspect_err(|_| {
         let (biome, rules, sources) = (biome.display(), rules.display(), sources.join(" "));
         eprintln!("xtask: this mends most: {biome} check --write --config-path {rules} {sources}");
     })?;
@@ -99,25 +102,13 @@ pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     let tests = tools.tests_directory().join("tsconfig.tests.json");
     for project in [settings.join("tsconfig.json"), tests] {
         let mut tsc = Command::new(tools.program("tsc"));
-        tsc.env("PATH", node.path()).arg("--project").arg(&project);
-        succeed(&mut tsc, &format!("tsc --project {}", project.display()))?;
+        tsc.current_dir(cargo::workspace_root())
+            .env("PATH", node.path())
+            .arg("--project")
+            .arg(&project);
+        program::run(&mut tsc, &format!("tsc --project {}", project.display()))?;
     }
     Ok(())
-}
-
-/// Runs a command in the workspace root, its output going straight through.
-fn run(command: &mut Command, name: &str) -> Result<ExitStatus, Failure> {
-    eprintln!("xtask: {name}");
-    command
-        .current_dir(cargo::workspace_root())
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|cause| Failure::Trouble(format!("cannot run {name}: {cause}")))
-}
-
-fn succeed(command: &mut Command, name: &str) -> Result<(), Failure> {
-    let status = run(command, name)?;
-    if status.success() { Ok(()) } else { Err(Failure::Program { name: name.to_owned(), status }) }
 }
 
 /// How many tests have run.

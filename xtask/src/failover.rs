@@ -1,14 +1,16 @@
 //! The test of what happens to clients when the primary of a cluster dies. It has a chore of its own, because it
 //! needs a cluster and takes minutes.
 
+mod cluster;
+
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::cargo;
-use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::postgres_binaries::PostgresBinaries;
+use crate::postgres::PostgresBinaries;
+use cluster::Cluster;
 
 /// Starts a cluster, tells the test where it is, and lets it kill what it likes there.
 pub(crate) fn test(binary: &Path, postgres_binaries: &PostgresBinaries) -> Result<(), Failure> {

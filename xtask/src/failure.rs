@@ -1,21 +1,33 @@
-//! How a chore can fail, and the exit code that each failure becomes.
+//! Failures of a chore, and the exit code of each.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
-/// Why a chore ended early.
+/// Why a chore failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line asks for something that is not there; says what would be right.
+    /// The command line is wrong; the text says what would be right.
     Usage(String),
-    /// A step that xtask itself does is not possible; says what to do about it.
+    /// A step of xtask itself failed; the text says what to do about it.
     Trouble(String),
-    /// A program that was started to do a step failed. It has said why itself.
+    /// A program that xtask started failed, and has printed the reason itself.
     Program { name: String, status: ExitStatus },
 }
 
 impl Failure {
-    /// Prints what happened, and what to do about it.
+    /// A failure to do something with a file or a directory.
+    pub(crate) fn at_path(path: &Path, what: &str, cause: io::Error) -> Self {
+        Failure::Trouble(format!("{} {what}: {cause}", path.display()))
+    }
+
+    /// Fails if the program `name` has failed.
+    pub(crate) fn check(name: &str, status: ExitStatus) -> Result<(), Self> {
+        if status.success() { Ok(()) } else { Err(Self::Program { name: name.to_owned(), status }) }
+    }
+
+    /// Prints the failure, and what to do about it.
     pub(crate) fn print(&self) {
         match self {
             Failure::Usage(what) => {

@@ -4,21 +4,21 @@
 //! Each command gets a root of its own, so that neither profits from what the other installs. Crates come from the
 //! registry's cache of this machine; whatever else a command needs, it fetches itself.
 
+mod chroot;
 mod demo;
-mod enter;
-mod readme;
-mod root;
+mod readme_commands;
+mod root_directory;
 
 use std::time::Instant;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::packages;
-use crate::program::is_root;
-use crate::requirement::{self, DEBOOTSTRAP, GIT};
-use enter::{Network, User};
-use readme::Readme;
-use root::BareRoot;
+use crate::tools::distribution_packages;
+use crate::tools::program::is_root;
+use crate::tools::requirement::{self, DEBOOTSTRAP, GIT};
+use chroot::{Network, User};
+use readme_commands::ReadmeCommands;
+use root_directory::RootDirectory;
 
 /// A machine to try the commands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Fresh {
     pub(crate) user: User,
 }
 
-pub(crate) use enter::User as FreshUser;
+pub(crate) use chroot::User as FreshUser;
 
 /// A release of Debian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ pub(crate) fn run(fresh: &Fresh) -> Result<(), Failure> {
     }
     requirement::ensure(&[&DEBOOTSTRAP, &GIT])?;
     cargo::run(&["fetch", "--locked"], &[])?;
-    let readme = Readme::read()?;
-    let base = BareRoot::make(fresh.debian)?;
+    let readme = ReadmeCommands::read()?;
+    let base = RootDirectory::make(fresh.debian)?;
 
     let demo_root = base.copy("demo")?;
     let start = Instant::now();
@@ -103,11 +103,12 @@ pub(crate) fn run(fresh: &Fresh) -> Result<(), Failure> {
 }
 
 /// Runs the README's second command, and returns its closing lines.
-fn run_tests(root: &BareRoot, user: User, command: &str) -> Result<Vec<String>, Failure> {
+fn run_tests(root: &RootDirectory, user: User, command: &str) -> Result<Vec<String>, Failure> {
     let mut run = root.run(user, Network::Registries, command)?;
     if user == User::Ordinary {
         // Nothing is installed, and this user may install nothing: the chore has to say what root must run.
-        let by_hand = run.output.iter().find(|line| line.starts_with(packages::BY_HAND));
+        let by_hand =
+            run.output.iter().find(|line| line.starts_with(distribution_packages::BY_HAND));
         let (false, Some(by_hand)) = (run.status.success(), by_hand) else {
             return Err(Failure::Trouble(format!(
                 "`{command}` should have failed with one command for root, on a machine where it can't install"

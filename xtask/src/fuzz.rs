@@ -18,8 +18,8 @@ use std::thread;
 use self::report::Report;
 use crate::cargo;
 use crate::failure::Failure;
-use crate::program::read_output;
-use crate::requirement::{self, CXX};
+use crate::tools::program::read_output;
+use crate::tools::requirement::{self, CXX};
 
 /// What is to be run, and for how long.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,31 +4,21 @@
 //! files. Only the standard library is used, so that the chores build in a moment.
 
 mod api;
-mod api_server;
 mod cargo;
-mod cargo_deny;
-mod cluster;
 mod command_line;
 mod console;
+mod dependencies;
 mod failover;
 mod failure;
 mod fresh;
 mod fuzz;
-mod keeper;
-mod lock_file;
 mod mounts;
-mod node;
-mod packages;
-mod postgres_binaries;
-mod program;
+mod postgres;
 mod reliability;
-mod requirement;
 mod suites;
-mod test_tools;
-mod throwaway_pgbouncer;
-mod throwaway_postgres;
+mod supervisor;
 mod tidy;
-mod version;
+mod tools;
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,20 +26,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use api::TestedStore;
-use cargo_deny::{AdvisoryDatabase, CargoDeny};
+use api::{ApiTools, TestedStore};
 use command_line::{Chore, USAGE};
+use dependencies::cargo_deny::{AdvisoryDatabase, CargoDeny};
+use dependencies::lock_file;
 use failure::Failure;
-use node::Node;
-use postgres_binaries::PostgresBinaries;
-use requirement::{
-    CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, NPM, PATRONI, PGBOUNCER, POSTGRES,
-    PROCPS, PYTHON,
-};
+use postgres::{Commits, PostgresBinaries, ThrowawayPgBouncer, ThrowawayPostgres};
 use suites::Suites;
-use test_tools::ApiTools;
-use throwaway_pgbouncer::ThrowawayPgBouncer;
-use throwaway_postgres::{Commits, ThrowawayPostgres};
+use tools::issuer;
+use tools::node::Node;
+use tools::requirement::{
+    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, NPM, PATRONI, PGBOUNCER,
+    POSTGRES, PROCPS, PYTHON,
+};
 
 fn main() -> ExitCode {
     let outcome = command_line::parse(std::env::args_os().skip(1)).and_then(do_chore);
@@ -101,7 +90,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     // Without either, some tests fail, and the others still run.
     let node = Node::find_or_install().inspect_err(Failure::print);
     let node = node.unwrap_or_else(|_| Node::of_machine());
-    let issuer = test_tools::find_or_install_issuer().inspect_err(Failure::print).ok();
+    let issuer = issuer::find_or_install().inspect_err(Failure::print).ok();
 
     let binaries = find_postgres()?;
     let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
@@ -255,7 +244,7 @@ fn offer_postgres() -> Result<(), Failure> {
     if let Some(directory) = node.directory() {
         println!("export PATH='{}':\"$PATH\"", directory.display());
     }
-    println!("export TEST_ISSUER={}", test_tools::find_or_install_issuer()?.display());
+    println!("export TEST_ISSUER={}", issuer::find_or_install()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
     let _ = io::stdin().read_line(&mut String::new());

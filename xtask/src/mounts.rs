@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::program::read_output;
+use crate::tools::program::read_output;
 
 /// Says why file systems can't be mounted, or no loop device can be had.
 pub(crate) fn check() -> Result<(), String> {

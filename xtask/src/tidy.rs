@@ -20,7 +20,7 @@ mod tree;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::requirement::{self, GIT};
+use crate::tools::requirement::{self, GIT};
 use finding::Finding;
 use tree::Tree;
 

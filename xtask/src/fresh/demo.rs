@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::enter::{Network, Run, User};
-use super::root::BareRoot;
+use super::chroot::{FinishedCommand, Network, User};
+use super::root_directory::RootDirectory;
 use crate::failure::Failure;
 
 /// Figures of a demo.
@@ -30,7 +30,7 @@ const EXPECTED_OUTPUT: [&str; 6] = [
 ];
 
 /// Runs the command, and in a second shell what it prints.
-pub(super) fn run(root: &BareRoot, user: User, command: &str) -> Result<Demo, Failure> {
+pub(super) fn run(root: &RootDirectory, user: User, command: &str) -> Result<Demo, Failure> {
     let start = Instant::now();
     let mut server = root.enter(user, Network::None, command)?;
     let mut seconds_until_listening = 0;
@@ -100,7 +100,7 @@ impl Commands {
     }
 
     /// The later commands, with the username and the password that the earlier ones have shown.
-    fn after_with(&self, before: &Run) -> Option<String> {
+    fn after_with(&self, before: &FinishedCommand) -> Option<String> {
         let answer = before.output.iter().find(|line| line.contains("\"password\":\""))?;
         let field = |name: &str| answer.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next();
         let (username, password) = (field("username")?, field("password")?);
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(commands.exports, "  export A=1\n");
         assert_eq!(commands.before, "  # a thing\n  gatehouse access list\n");
         let output = lines("{\"id\":\"1\",\"username\":\"u-7\",\"password\":\"secret\"}");
-        let shown = Run { status: ExitStatus::from_raw(0), output };
+        let shown = FinishedCommand { status: ExitStatus::from_raw(0), output };
         let after = commands.after_with(&shown).unwrap();
         assert!(
             after.ends_with("curl -d '{\"username\": \"u-7\", \"password\": \"secret\"}'\n"),

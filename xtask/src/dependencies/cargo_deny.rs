@@ -9,8 +9,8 @@ use std::process::Command;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::program::read_output;
-use crate::test_tools::tool_directory;
+use crate::tools::installer::tool_directory;
+use crate::tools::program::read_output;
 
 const VERSION: &str = "0.20.2";
 

@@ -1,6 +1,6 @@
 //! Servers of others for the duration of one chore, with nothing left behind.
 //!
-//! Such a server does not run below xtask directly but below a small shell script, the keeper, which waits for the
+//! Such a server does not run below xtask directly but below a small shell script, the supervisor, which waits for the
 //! end of its standard input. That is a pipe whose other end only xtask holds, so its closing is the one signal to
 //! stop. The kernel gives it however xtask ends: normally, by panic, by Ctrl-C or by `kill -9`.
 
@@ -15,21 +15,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::program::is_root;
+use crate::tools::program::is_root;
 
 /// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown; a busy machine gets longer.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
-/// A keeper that runs. Dropping it stops what it keeps, and removes its directory.
+/// A supervisor that runs. Dropping it stops what it keeps, and removes its directory.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Supervisor {
     process: Child,
     /// What it keeps, for people.
     what: &'static str,
     directory: PathBuf,
 }
 
-impl Keeper {
+impl Supervisor {
     /// Starts a script. Its first argument is a directory to make, which nothing else uses: there is no moment in
     /// which it exists and nobody would remove it.
     pub(crate) fn start(
@@ -39,10 +39,10 @@ impl Keeper {
     ) -> Result<Self, Failure> {
         let directory = choose_directory(what)?;
         let process = shell()
-            .args(["-c", script, "keeper"])
+            .args(["-c", script, "supervisor"])
             .arg(&directory)
             .args(arguments)
-            // Ctrl-C is for xtask; the keeper hears of it through the pipe and cleans up.
+            // Ctrl-C is for xtask; the supervisor hears of it through the pipe and cleans up.
             .process_group(0)
             // The user `postgres` may not be allowed into the current directory.
             .current_dir("/")
@@ -52,7 +52,7 @@ impl Keeper {
             .spawn()
             .map_err(|error| {
                 Failure::Trouble(format!(
-                    "cannot start {what}'s keeper: {error}; install sh and, to run as root, runuser"
+                    "cannot start {what}'s supervisor: {error}; install sh and, to run as root, runuser"
                 ))
             })?;
         Ok(Self { process, what, directory })
@@ -68,11 +68,11 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
         let what = self.what;
-        // Waiting is a courtesy: when the chore is over, so is its server. The keeper also finishes alone.
+        // Waiting is a courtesy: when the chore is over, so is its server. The supervisor also finishes alone.
         match wait_until(STOP_LIMIT, || self.process.try_wait()) {
             Ok(Some(_)) => {}
             Ok(None) => eprintln!(

@@ -11,7 +11,7 @@ use std::thread;
 use crate::failure::Failure;
 
 /// Mounts what a machine has, and runs the command.
-const ENTER: &str = include_str!("enter.sh");
+const ENTER: &str = include_str!("chroot.sh");
 
 /// The user who runs a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,27 +63,26 @@ const CERTIFICATE_VARIABLES: [&str; 3] = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"
 
 /// A command that runs. Dropping it ends everything that it has started.
 #[derive(Debug)]
-pub(super) struct Enter {
+pub(super) struct ChrootCommand {
     process: Child,
     lines: Receiver<String>,
 }
 
 /// A command that has ended.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct FinishedCommand {
     pub(super) status: ExitStatus,
     /// Every line that the command has printed, errors included.
     pub(super) output: Vec<String>,
 }
 
-impl Run {
+impl FinishedCommand {
     pub(super) fn succeeded(&self, name: &str) -> Result<(), Failure> {
-        let failed = || Failure::Program { name: name.to_owned(), status: self.status };
-        if self.status.success() { Ok(()) } else { Err(failed()) }
+        Failure::check(name, self.status)
     }
 }
 
-impl Enter {
+impl ChrootCommand {
     pub(super) fn start(
         root: &Path,
         toolchain: &Path,
@@ -118,17 +117,17 @@ impl Enter {
     }
 
     /// Waits for the end of the command.
-    pub(super) fn finish(mut self) -> Result<Run, Failure> {
+    pub(super) fn finish(mut self) -> Result<FinishedCommand, Failure> {
         let output: Vec<String> = std::iter::from_fn(|| self.next_line()).collect();
         let status = self
             .process
             .wait()
             .map_err(|cause| Failure::Trouble(format!("cannot wait for a command: {cause}")))?;
-        Ok(Run { status, output })
+        Ok(FinishedCommand { status, output })
     }
 }
 
-impl Drop for Enter {
+impl Drop for ChrootCommand {
     fn drop(&mut self) {
         // The processes below it end with it: it is their namespace.
         let _ = self.process.kill();

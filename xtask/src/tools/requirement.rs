@@ -5,15 +5,14 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::distribution_packages;
+use super::program::{self, find_version, read_output};
+use super::version::Version;
 use crate::failure::Failure;
-use crate::packages;
-use crate::postgres_binaries::PostgresBinaries;
-use crate::program::{find_version, read_output};
-use crate::test_tools;
-use crate::version::Version;
+use crate::postgres::PostgresBinaries;
 
 /// A tool that a chore can't do without.
 #[derive(Debug)]
@@ -67,7 +66,7 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
     least: Version::new(123, 0),
     find: || {
-        let chromium = test_tools::find_chromium()?;
+        let chromium = find_chromium()?;
         Version::parse(&read_output(Command::new(chromium).args(["--no-sandbox", "--version"]))?)
     },
     packages: &["chromium"],
@@ -121,9 +120,7 @@ pub(crate) const HAPROXY: Requirement = Requirement {
     name: "HAProxy",
     least: Version::new(2, 4),
     // It takes one dash.
-    find: || {
-        Version::parse(&read_output(Command::new(crate::program::find("haproxy")?).arg("-v"))?)
-    },
+    find: || Version::parse(&read_output(Command::new(program::find("haproxy")?).arg("-v"))?),
     packages: &["haproxy"],
 };
 
@@ -157,6 +154,11 @@ pub(crate) const GIT: Requirement = Requirement {
     packages: &["git"],
 };
 
+/// The browser that drives the console: the one that CHROMIUM names, or the distribution's.
+pub(crate) fn find_chromium() -> Option<PathBuf> {
+    env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| program::find("chromium"))
+}
+
 /// Installs each of these tools that is missing or too old.
 pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
     if let Some(named) = env::var_os("CHROMIUM").filter(|_| (CHROMIUM.find)().is_none()) {
@@ -171,7 +173,7 @@ pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
     }
     let faults: Vec<String> = unmet.iter().filter_map(|it| it.fault()).collect();
     let packages: Vec<&str> = unmet.iter().flat_map(|it| it.packages).copied().collect();
-    packages::install(&faults.join("; "), &packages)?;
+    distribution_packages::install(&faults.join("; "), &packages)?;
 
     let faults: Vec<String> = unmet.iter().filter_map(|it| it.fault()).collect();
     if faults.is_empty() {

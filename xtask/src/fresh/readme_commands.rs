@@ -7,11 +7,11 @@ use crate::failure::Failure;
 
 /// The commands in the README.
 #[derive(Debug)]
-pub(super) struct Readme {
+pub(super) struct ReadmeCommands {
     commands: Vec<String>,
 }
 
-impl Readme {
+impl ReadmeCommands {
     pub(super) fn read() -> Result<Self, Failure> {
         let path = cargo::workspace_root().join("README.md");
         let text = fs::read_to_string(&path)
@@ -52,9 +52,9 @@ mod tests {
     #[test]
     fn the_first_two_blocks_are_the_commands() {
         let text = "# It\n```sh\nrun it\n```\nand\n```sh\ntest it\n```\n```json\n{}\n```\n```sh\nmore\n```\n";
-        let readme = Readme::parse(text).unwrap();
+        let readme = ReadmeCommands::parse(text).unwrap();
         assert_eq!((readme.run_command(), readme.test_command()), ("run it", "test it"));
-        assert!(Readme::parse("```sh\none\ntwo\n```\n```sh\nthree\n```").is_none());
-        assert!(Readme::parse("```sh\nrun it\n```").is_none());
+        assert!(ReadmeCommands::parse("```sh\none\ntwo\n```\n```sh\nthree\n```").is_none());
+        assert!(ReadmeCommands::parse("```sh\nrun it\n```").is_none());
     }
 }

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
+use super::server::{PORT_ATTEMPTS, START_LIMIT};
 use crate::failure::Failure;
-use crate::keeper::{Keeper, find_free_ports, wait_until};
-use crate::program;
-use crate::throwaway_postgres::{PORT_ATTEMPTS, START_LIMIT};
+use crate::supervisor::{Supervisor, find_free_ports, wait_until};
+use crate::tools::program;
 
 /// Called with the directory to make, the settings to put there, and the path of PgBouncer.
-const KEEPER: &str = r#"
+const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 directory=$1 settings=$2 pgbouncer=$3
 exec 3<&0 </dev/null
@@ -34,13 +34,13 @@ rm -rf "$directory"
 /// A running pooler. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPgBouncer {
-    keeper: Keeper,
+    supervisor: Supervisor,
     address: SocketAddr,
 }
 
 impl ThrowawayPgBouncer {
     /// Starts one before the server at this address, and returns when it accepts connections. Needs
-    /// [`PGBOUNCER`](crate::requirement::PGBOUNCER).
+    /// [`PGBOUNCER`](crate::tools::requirement::PGBOUNCER).
     pub(crate) fn start(postgres: SocketAddr) -> Result<Self, Failure> {
         let program = program::find("pgbouncer")
             .ok_or_else(|| Failure::Trouble("PgBouncer is not in PATH".to_owned()))?;
@@ -48,9 +48,9 @@ impl ThrowawayPgBouncer {
             let [address] = find_free_ports()?;
             eprintln!("xtask: starting PgBouncer on {address}");
             let mut pooler = Self::spawn(&program, address, postgres)?;
-            let keeper = &mut pooler.keeper;
+            let supervisor = &mut pooler.supervisor;
             let started = wait_until(START_LIMIT, || {
-                let has_ended = keeper.ended()?.is_some();
+                let has_ended = supervisor.ended()?.is_some();
                 let listens = TcpStream::connect(address).is_ok();
                 Ok((has_ended || listens).then_some(!has_ended))
             });
@@ -72,7 +72,7 @@ impl ThrowawayPgBouncer {
 
     fn spawn(program: &Path, address: SocketAddr, postgres: SocketAddr) -> Result<Self, Failure> {
         let arguments = [OsString::from(settings(address, postgres)), program.into()];
-        Ok(Self { keeper: Keeper::start("PgBouncer", KEEPER, arguments)?, address })
+        Ok(Self { supervisor: Supervisor::start("PgBouncer", SUPERVISOR, arguments)?, address })
     }
 }
 

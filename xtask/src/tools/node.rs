@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::installer::{install_once, run_npm, tool_directory};
+use super::program::{find_version, read_output, search_directories};
+use super::version::Version;
 use crate::cargo;
 use crate::failure::Failure;
-use crate::program::{find_version, read_output, search_directories};
-use crate::test_tools::{install_from_npm, install_once, tool_directory};
-use crate::version::Version;
 
 /// The test issuer's packages call `URL.parse`, which came with this version.
 const LEAST_VERSION: Version = Version::new(22, 1);
@@ -22,7 +22,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Finds the machine's Node.js, or gets a newer one from npm. Needs [`NPM`](crate::requirement::NPM).
+    /// Finds the machine's Node.js, or gets a newer one from npm. Needs [`NPM`](super::requirement::NPM).
     pub(crate) fn find_or_install() -> Result<Self, Failure> {
         let found = find_version("node");
         if found.is_some_and(|it| it >= LEAST_VERSION) {
@@ -37,7 +37,7 @@ impl Node {
                  from npm goes to {}",
                 directory.display()
             );
-            install_from_npm(&source, directory)?;
+            run_npm(&source, directory)?;
             // npm succeeds also where it could not fetch a package that is optional.
             let node = programs(directory).join("node");
             let installed = read_output(Command::new(node).arg("--version"));

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::{read_output, search_directories};
-use crate::version::Version;
+use crate::tools::program::{read_output, search_directories};
+use crate::tools::version::Version;
 
 /// Debian and its relatives keep the server programs here, outside of PATH: one directory for
 /// each major version.

@@ -1,9 +1,9 @@
 //! Installing the distribution's packages, so that chores run on a fresh machine without preparation.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use super::program::{self, is_root};
 use crate::failure::Failure;
-use crate::program::{self, is_root};
 
 /// Begins the line of a command that root has to run. `fresh` looks for it.
 pub(crate) const BY_HAND: &str = "    apt-get update && ";
@@ -58,17 +58,10 @@ const WITHOUT_SERVICES: &str = "p=/usr/sbin/policy-rc.d; [ -e $p ] || { trap 'rm
 
 /// Prints a command before running it: it changes the machine outside of the workspace.
 fn run_aloud(words: &[&str]) -> Result<(), Failure> {
-    let line = words.join(" ");
-    eprintln!("xtask: {line}");
     let (program, arguments) = words
         .split_first()
         .ok_or_else(|| Failure::Trouble("no command to run; name a program".to_owned()))?;
-    let status = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|error| Failure::Trouble(format!("cannot run {program}: {error}")))?;
-    if status.success() { Ok(()) } else { Err(Failure::Program { name: line, status }) }
+    program::run(Command::new(program).args(arguments), &words.join(" "))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use super::binaries::PostgresBinaries;
 use crate::failure::Failure;
-use crate::keeper::{Keeper, find_free_ports, wait_until};
-use crate::postgres_binaries::PostgresBinaries;
+use crate::supervisor::{Supervisor, find_free_ports, wait_until};
 
 /// Creating the data takes a second or two; a busy machine gets much longer.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(120);
@@ -19,7 +19,7 @@ pub(crate) const START_LIMIT: Duration = Duration::from_secs(120);
 /// How many ports are tried when others take the free ones first.
 pub(crate) const PORT_ATTEMPTS: u32 = 5;
 
-/// The keeper's exit code for a port that somebody else has taken in the meantime.
+/// The supervisor's exit code for a port that somebody else has taken in the meantime.
 const EXIT_PORT_TAKEN: i32 = 75;
 
 /// Called with the directory to create and the path of initdb, then the server's command line.
@@ -27,7 +27,7 @@ const EXIT_PORT_TAKEN: i32 = 75;
 /// Signals are ignored because the pipe decides alone. The stop signal is SIGQUIT, PostgreSQL's
 /// immediate shutdown: nobody wants the data, and it cannot wait for clients. It is repeated
 /// because a server that is only just starting may not listen to it yet.
-const KEEPER: &str = r#"
+const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 directory=$1 initdb=$2
 shift 2
@@ -76,7 +76,7 @@ exit "$code"
 /// A running server. Dropping it stops the server and removes its data.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPostgres {
-    keeper: Keeper,
+    supervisor: Supervisor,
     address: SocketAddr,
 }
 
@@ -102,7 +102,7 @@ impl ThrowawayPostgres {
                 "xtask: starting PostgreSQL {} on {}, with its data in {}",
                 binaries.version(),
                 postgres.address,
-                postgres.keeper.directory().display()
+                postgres.supervisor.directory().display()
             );
             match postgres.wait_until_ready()? {
                 Start::Ready => return Ok(postgres),
@@ -140,16 +140,17 @@ impl ThrowawayPostgres {
         let settings = server_settings(address, commits);
         let settings = settings.iter().flat_map(|it| ["-c".into(), OsString::from(it)]);
         let programs = [binaries.path("initdb"), binaries.path("postgres")].map(OsString::from);
-        let keeper = Keeper::start("PostgreSQL", KEEPER, programs.into_iter().chain(settings))?;
-        Ok(ThrowawayPostgres { keeper, address })
+        let supervisor =
+            Supervisor::start("PostgreSQL", SUPERVISOR, programs.into_iter().chain(settings))?;
+        Ok(ThrowawayPostgres { supervisor, address })
     }
 
     fn wait_until_ready(&mut self) -> Result<Start, Failure> {
-        let status_file = self.keeper.directory().join("data/postmaster.pid");
+        let status_file = self.supervisor.directory().join("data/postmaster.pid");
         let address = self.address;
-        let keeper = &mut self.keeper;
+        let supervisor = &mut self.supervisor;
         let start = wait_until(START_LIMIT, || {
-            if let Some(status) = keeper.ended()? {
+            if let Some(status) = supervisor.ended()? {
                 return Ok(Some(Start::Ended(status)));
             }
             // A connection alone could be to somebody else's server on the same port.

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use super::tools::settings_directory;
 use crate::cargo;
 use crate::failure::Failure;
-use crate::test_tools::settings_directory;
 
 /// For data that nobody wants, a key that everybody knows.
 const MASTER_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -39,10 +39,9 @@ impl ApiServer {
     ) -> Result<Self, Failure> {
         let directory = cargo::target_directory().join("api").join(store);
         let log = directory.join("log");
+        cargo::recreate_directory(&directory)?;
         let file =
-            cargo::make_anew(&directory).and_then(|()| File::create(&log)).map_err(|cause| {
-                Failure::Trouble(format!("{} can't be made anew: {cause}", directory.display()))
-            })?;
+            File::create(&log).map_err(|cause| Failure::at_path(&log, "can't be made", cause))?;
         let command = |arguments: &[&str]| {
             let mut command = Command::new(binary);
             command.args(arguments).stdin(Stdio::null());

@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Debian;
-use super::enter::{Enter, Network, Run, User, isolated};
+use super::chroot::{ChrootCommand, FinishedCommand, Network, User, isolated};
 use crate::cargo;
 use crate::failure::Failure;
-use crate::program::read_output;
+use crate::tools::program::{self, read_output};
 
 /// The checkout, in the home directory of the user who runs the commands.
 pub(super) const CHECKOUT: &str = "gatehouse";
 
 /// A root directory. It stays where a command in it has failed.
 #[derive(Debug)]
-pub(super) struct BareRoot {
+pub(super) struct RootDirectory {
     directory: PathBuf,
     toolchain: PathBuf,
 }
 
-impl BareRoot {
+impl RootDirectory {
     /// Makes a root with everything that the README takes for granted.
     pub(super) fn make(debian: Debian) -> Result<Self, Failure> {
         let directory = cargo::target_directory().join("fresh").join(debian.suite());
@@ -72,7 +72,12 @@ impl BareRoot {
     }
 
     /// Runs a command to its end, in the user's checkout.
-    pub(super) fn run(&self, user: User, network: Network, command: &str) -> Result<Run, Failure> {
+    pub(super) fn run(
+        &self,
+        user: User,
+        network: Network,
+        command: &str,
+    ) -> Result<FinishedCommand, Failure> {
         self.enter(user, network, command)?.finish()
     }
 
@@ -82,8 +87,8 @@ impl BareRoot {
         user: User,
         network: Network,
         command: &str,
-    ) -> Result<Enter, Failure> {
-        Enter::start(&self.directory, &self.toolchain, user, network, command)
+    ) -> Result<ChrootCommand, Failure> {
+        ChrootCommand::start(&self.directory, &self.toolchain, user, network, command)
     }
 
     /// Host names and their servers are the machine's, in every root.
@@ -115,7 +120,7 @@ impl BareRoot {
     }
 
     fn trouble(&self, cause: io::Error) -> Failure {
-        Failure::Trouble(format!("{} can't be made: {cause}", self.directory.display()))
+        Failure::at_path(&self.directory, "can't be made", cause)
     }
 }
 
@@ -144,9 +149,5 @@ fn remove(directory: &Path) -> Result<(), Failure> {
 }
 
 fn finish(command: &mut Command, name: &str) -> Result<(), Failure> {
-    let status = command
-        .stdout(io::stderr())
-        .status()
-        .map_err(|cause| Failure::Trouble(format!("cannot run {name}: {cause}")))?;
-    if status.success() { Ok(()) } else { Err(Failure::Program { name: name.to_owned(), status }) }
+    program::run(command.stdout(io::stderr()), name)
 }

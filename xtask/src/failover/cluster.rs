@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::keeper::{Keeper, find_free_ports, wait_until};
-use crate::postgres_binaries::PostgresBinaries;
+use crate::postgres::PostgresBinaries;
+use crate::supervisor::{Supervisor, find_free_ports, wait_until};
 
-const KEEPER: &str = include_str!("cluster/keeper.sh");
+const SUPERVISOR: &str = include_str!("cluster.sh");
 
 const N_NODES: usize = 3;
 
@@ -28,7 +28,7 @@ const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// A running cluster. Dropping it stops all of it and removes its data.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    keeper: Keeper,
+    supervisor: Supervisor,
     /// Where the primary is, whichever it is.
     pub(crate) proxy: SocketAddr,
     pub(crate) nodes: Vec<Node>,
@@ -50,8 +50,8 @@ impl Cluster {
         let numbers = [etcd, peer, proxy].into_iter().chain(ports);
         let numbers = numbers.map(|it| OsString::from(it.port().to_string()));
         let arguments = std::iter::once(programs.into()).chain(numbers);
-        let keeper = Keeper::start("the cluster", KEEPER, arguments)?;
-        let mut cluster = Cluster { keeper, proxy, nodes };
+        let supervisor = Supervisor::start("the cluster", SUPERVISOR, arguments)?;
+        let mut cluster = Cluster { supervisor, proxy, nodes };
         eprintln!(
             "xtask: starting three nodes of PostgreSQL {} behind {}, with their data in {}",
             binaries.version(),
@@ -64,13 +64,13 @@ impl Cluster {
 
     /// With the data of each node in `n0/data` and so on.
     pub(crate) fn directory(&self) -> &Path {
-        self.keeper.directory()
+        self.supervisor.directory()
     }
 
     fn wait_until_whole(&mut self) -> Result<(), Failure> {
-        let Cluster { keeper, nodes, proxy, .. } = self;
+        let Cluster { supervisor, nodes, proxy, .. } = self;
         let start = wait_until(START_LIMIT, || {
-            if keeper.ended()?.is_some() {
+            if supervisor.ended()?.is_some() {
                 return Ok(Some(false));
             }
             let is_whole = ask(nodes[0].patroni, "/cluster").is_some_and(|said| is_whole(&said))
@@ -79,7 +79,7 @@ impl Cluster {
         });
         let what = match start {
             Ok(Some(true)) => return Ok(()),
-            Ok(Some(false)) => "the cluster's keeper has ended".to_owned(),
+            Ok(Some(false)) => "the cluster's supervisor has ended".to_owned(),
             Ok(None) => format!("the cluster is not whole after {} seconds", START_LIMIT.as_secs()),
             Err(error) => format!("cannot watch the cluster start: {error}"),
         };
