@@ -1,5 +1,6 @@
-//! The test of what happens to clients when the primary of a cluster dies. It has a chore of its own, because it
-//! needs a cluster and takes minutes.
+//! The failover test: the primary of a PostgreSQL cluster is killed under load.
+//!
+//! The test is a chore of its own, because it needs a cluster and takes minutes.
 
 mod cluster;
 
@@ -12,14 +13,14 @@ use crate::failure::Failure;
 use crate::postgres::PostgresBinaries;
 use cluster::Cluster;
 
-/// Starts a cluster, tells the test where it is, and lets it kill what it likes there.
+/// Starts a cluster, and runs the failover test against it.
 pub(crate) fn test(binary: &Path, postgres_binaries: &PostgresBinaries) -> Result<(), Failure> {
     let cluster = Cluster::start(postgres_binaries)?;
-    let list = |of: &mut dyn Iterator<Item = SocketAddr>| {
-        of.map(|it| it.to_string()).collect::<Vec<_>>().join(",")
+    let join = |addresses: &mut dyn Iterator<Item = SocketAddr>| {
+        addresses.map(|it| it.to_string()).collect::<Vec<_>>().join(",")
     };
-    let postgres = list(&mut cluster.nodes.iter().map(|it| it.postgres));
-    let patroni = list(&mut cluster.nodes.iter().map(|it| it.patroni));
+    let postgres = join(&mut cluster.nodes.iter().map(|it| it.postgres));
+    let patroni = join(&mut cluster.nodes.iter().map(|it| it.patroni));
     let proxy = cluster.proxy.to_string();
     let environment = [
         ("TEST_GATEHOUSE_BINARY", binary.as_os_str()),
@@ -31,7 +32,7 @@ pub(crate) fn test(binary: &Path, postgres_binaries: &PostgresBinaries) -> Resul
     let test = ["test", "--package", "gatehouse", "--test", "failover", "--", "--nocapture"];
     let outcome = cargo::run(&test, &environment);
     if outcome.is_err() {
-        cluster.show_logs();
+        cluster.print_logs();
     }
     outcome
 }

@@ -93,7 +93,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let issuer = issuer::find_or_install().inspect_err(Failure::print).ok();
 
     let binaries = find_postgres()?;
-    let postgres = ThrowawayPostgres::start(&binaries, Commits::Hasty)?;
+    let postgres = ThrowawayPostgres::start(&binaries, Commits::Unflushed)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
     let (path, url, pooled_url) = (node.path(), postgres.url(), pooler.url());
     let mut environment = vec![
@@ -161,7 +161,7 @@ fn test_faults(suites: &mut Suites, environment: &[(&str, &OsStr)]) {
 fn test_api() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &POSTGRES, &NPM, &PYTHON])?;
     let node = Node::find_or_install()?;
-    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Hasty)?;
+    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
     test_api_with(&node, &build_tested()?, &postgres.url())
 }
 
@@ -237,7 +237,7 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
 fn offer_postgres() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM])?;
     let node = Node::find_or_install()?;
-    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Hasty)?;
+    let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;
     println!("export TEST_POSTGRES_URL={}", postgres.url());
     println!("export TEST_PGBOUNCER_URL={}", pooler.url());

@@ -1,8 +1,8 @@
-//! Servers of others for the duration of one chore, with nothing left behind.
+//! Runs PostgreSQL and other servers for the duration of one chore; stops them however the chore ends.
 //!
-//! Such a server does not run below xtask directly but below a small shell script, the supervisor, which waits for the
-//! end of its standard input. That is a pipe whose other end only xtask holds, so its closing is the one signal to
-//! stop. The kernel gives it however xtask ends: normally, by panic, by Ctrl-C or by `kill -9`.
+//! A small shell script, the supervisor, starts such a server and waits for the end of its standard input. That is a
+//! pipe whose other end only xtask holds, so closing the pipe is the one signal to stop. The kernel closes the pipe
+//! however xtask ends: normally, by panic, by Ctrl-C or by `kill -9`.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
@@ -17,53 +17,53 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 use crate::tools::program::is_root;
 
-/// PostgreSQL kills its own stuck processes five seconds into an immediate shutdown; a busy machine gets longer.
-const STOP_LIMIT: Duration = Duration::from_secs(60);
+/// Timeout of stopping a server. PostgreSQL kills its stuck processes after five seconds; a busy machine needs longer.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A supervisor that runs. Dropping it stops what it keeps, and removes its directory.
+/// A running supervisor. Dropping it stops the server, and removes the server's directory.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     process: Child,
-    /// What it keeps, for people.
-    what: &'static str,
+    /// The server's name, for people.
+    server: &'static str,
     directory: PathBuf,
 }
 
 impl Supervisor {
-    /// Starts a script. Its first argument is a directory to make, which nothing else uses: there is no moment in
-    /// which it exists and nobody would remove it.
+    /// Starts the script of a supervisor. Its first argument is a new directory, which the script makes and removes.
     pub(crate) fn start(
-        what: &'static str,
+        server: &'static str,
         script: &str,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     ) -> Result<Self, Failure> {
-        let directory = choose_directory(what)?;
+        let directory = choose_directory(server)?;
         let process = shell()
             .args(["-c", script, "supervisor"])
             .arg(&directory)
             .args(arguments)
-            // Ctrl-C is for xtask; the supervisor hears of it through the pipe and cleans up.
+            // Ctrl-C ends xtask alone; the closed pipe then tells the supervisor to clean up.
             .process_group(0)
             // The user `postgres` may not be allowed into the current directory.
             .current_dir("/")
             .stdin(Stdio::piped())
-            // The output of `cargo xtask postgres` is for the export lines alone.
+            // `cargo xtask postgres` prints lines for a shell, and nothing else may come between them.
             .stdout(Stdio::null())
             .spawn()
             .map_err(|error| {
                 Failure::Trouble(format!(
-                    "cannot start {what}'s supervisor: {error}; install sh and, to run as root, runuser"
+                    "cannot start the supervisor of {server}: {error}; install sh and, to run as root, runuser"
                 ))
             })?;
-        Ok(Self { process, what, directory })
+        Ok(Self { process, server, directory })
     }
 
+    /// The server's directory.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// How it has ended, if it has.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+    /// Exit status of the supervisor; `None` while the server runs.
+    pub(crate) fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
         self.process.try_wait()
     }
 }
@@ -71,22 +71,23 @@ impl Supervisor {
 impl Drop for Supervisor {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        let what = self.what;
-        // Waiting is a courtesy: when the chore is over, so is its server. The supervisor also finishes alone.
-        match wait_until(STOP_LIMIT, || self.process.try_wait()) {
+        let server = self.server;
+        // The supervisor would finish alone, too; waiting lets a chore end after its servers.
+        match wait_until(STOP_TIMEOUT, || self.process.try_wait()) {
             Ok(Some(_)) => {}
             Ok(None) => eprintln!(
-                "xtask: {what} is still stopping; look after process {} and {}",
+                "xtask: {server} is still stopping; look after process {} and {}",
                 self.process.id(),
                 self.directory.display()
             ),
-            Err(error) => eprintln!("xtask: cannot watch {what} stop: {error}"),
+            Err(error) => eprintln!("xtask: cannot watch {server} stop: {error}"),
         }
     }
 }
 
-/// PostgreSQL and PgBouncer refuse to run as root, so below root all of it, the directory included, belongs to the
-/// user of PostgreSQL's package.
+/// A shell that is not root: PostgreSQL and PgBouncer refuse to run as root.
+///
+/// Started by root, the shell runs as the user of PostgreSQL's package, who then owns the directory.
 fn shell() -> Command {
     if !is_root() {
         return Command::new("sh");
@@ -96,17 +97,17 @@ fn shell() -> Command {
     command
 }
 
-fn choose_directory(what: &str) -> Result<PathBuf, Failure> {
+fn choose_directory(server: &str) -> Result<PathBuf, Failure> {
     let random = RandomState::new().hash_one(std::process::id());
-    let name = format!("gatehouse-{}-{random:016x}", what.to_lowercase().replace(' ', "-"));
+    let name = format!("gatehouse-{}-{random:016x}", server.to_lowercase().replace(' ', "-"));
     std::path::absolute(std::env::temp_dir().join(name)).map_err(|error| {
         Failure::Trouble(format!("no temporary directory: {error}; set TMPDIR to a full path"))
     })
 }
 
-/// Ports that are free now. All are held until each is known, so that none comes twice; somebody may take one before
-/// the server does, all the same.
+/// Finds different free ports. Another process may take one before the server listens on it.
 pub(crate) fn find_free_ports<const N: usize>() -> Result<[SocketAddr; N], Failure> {
+    // All listeners are open at the same time, so that no port comes twice.
     let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let listeners: io::Result<Vec<TcpListener>> = (0..N).map(|_| listen()).collect();
     let addresses: io::Result<Vec<SocketAddr>> =
@@ -118,13 +119,10 @@ pub(crate) fn find_free_ports<const N: usize>() -> Result<[SocketAddr; N], Failu
     addresses.try_into().map_err(|_| trouble("too few".to_owned()))
 }
 
-/// Asks `condition` again and again until it gives something, or `limit` has passed.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one pause between two looks at a condition that other processes fulfil"
-)]
+/// Polls `condition` until it returns a value; returns `None` when `timeout` has passed.
+#[expect(clippy::disallowed_methods, reason = "the one pause between two polls of another process")]
 pub(crate) fn wait_until<T>(
-    limit: Duration,
+    timeout: Duration,
     mut condition: impl FnMut() -> io::Result<Option<T>>,
 ) -> io::Result<Option<T>> {
     let start = Instant::now();
@@ -132,7 +130,7 @@ pub(crate) fn wait_until<T>(
         if let Some(value) = condition()? {
             return Ok(Some(value));
         }
-        if start.elapsed() > limit {
+        if start.elapsed() > timeout {
             return Ok(None);
         }
         thread::sleep(Duration::from_millis(20));

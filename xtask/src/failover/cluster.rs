@@ -1,5 +1,7 @@
-//! Three PostgreSQL nodes with synchronous replication, for the duration of one chore: Patroni lets one take over
-//! for another, etcd is what it agrees by, and HAProxy leads to whichever is the primary.
+//! A throw-away PostgreSQL cluster: three nodes with synchronous replication.
+//!
+//! Patroni promotes a standby when the primary fails, etcd holds Patroni's leader lock, and HAProxy forwards connections
+//! to the primary.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,31 +14,32 @@ use crate::failure::Failure;
 use crate::postgres::PostgresBinaries;
 use crate::supervisor::{Supervisor, find_free_ports, wait_until};
 
+/// Supervisor of the cluster.
 const SUPERVISOR: &str = include_str!("cluster.sh");
 
 const N_NODES: usize = 3;
 
-/// Creating the data and copying it twice takes some ten seconds; a busy machine gets much longer.
-const START_LIMIT: Duration = Duration::from_secs(180);
+/// Timeout of starting a cluster. Creating the data and copying it twice takes ten seconds; a busy machine needs longer.
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Lines of each log that are shown when something is wrong.
+/// Number of lines of each log to print after a failure.
 const LOG_LINES: usize = 30;
 
-/// What nobody answers in this time is not there yet.
-const ASK_LIMIT: Duration = Duration::from_secs(2);
+/// Timeout of a request to Patroni.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A running cluster. Dropping it stops all of it and removes its data.
+/// A running cluster. Dropping it stops the cluster and removes its data.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     supervisor: Supervisor,
-    /// Where the primary is, whichever it is.
+    /// Address of HAProxy, which forwards to the primary.
     pub(crate) proxy: SocketAddr,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<ClusterNode>,
 }
 
-/// One of the servers.
+/// Addresses of a node's servers.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct ClusterNode {
     pub(crate) postgres: SocketAddr,
     pub(crate) patroni: SocketAddr,
 }
@@ -46,7 +49,8 @@ impl Cluster {
     pub(crate) fn start(binaries: &PostgresBinaries) -> Result<Cluster, Failure> {
         let programs = find_programs(binaries)?;
         let [etcd, peer, proxy, ports @ ..] = find_free_ports::<{ 3 + 2 * N_NODES }>()?;
-        let nodes = ports.chunks(2).map(|it| Node { postgres: it[0], patroni: it[1] }).collect();
+        let nodes =
+            ports.chunks(2).map(|it| ClusterNode { postgres: it[0], patroni: it[1] }).collect();
         let numbers = [etcd, peer, proxy].into_iter().chain(ports);
         let numbers = numbers.map(|it| OsString::from(it.port().to_string()));
         let arguments = std::iter::once(programs.into()).chain(numbers);
@@ -62,33 +66,35 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// With the data of each node in `n0/data` and so on.
+    /// The cluster's directory. The data of the nodes is in `n0/data`, `n1/data` and `n2/data`.
     pub(crate) fn directory(&self) -> &Path {
         self.supervisor.directory()
     }
 
     fn wait_until_whole(&mut self) -> Result<(), Failure> {
         let Cluster { supervisor, nodes, proxy, .. } = self;
-        let start = wait_until(START_LIMIT, || {
-            if supervisor.ended()?.is_some() {
+        let start = wait_until(START_TIMEOUT, || {
+            if supervisor.exit_status()?.is_some() {
                 return Ok(Some(false));
             }
-            let is_whole = ask(nodes[0].patroni, "/cluster").is_some_and(|said| is_whole(&said))
+            let is_whole = http_get(nodes[0].patroni, "/cluster").is_some_and(|it| is_whole(&it))
                 && TcpStream::connect(*proxy).is_ok();
             Ok(is_whole.then_some(true))
         });
         let what = match start {
             Ok(Some(true)) => return Ok(()),
-            Ok(Some(false)) => "the cluster's supervisor has ended".to_owned(),
-            Ok(None) => format!("the cluster is not whole after {} seconds", START_LIMIT.as_secs()),
+            Ok(Some(false)) => "the cluster has ended".to_owned(),
+            Ok(None) => {
+                format!("the cluster is not whole after {} seconds", START_TIMEOUT.as_secs())
+            }
             Err(error) => format!("cannot watch the cluster start: {error}"),
         };
-        self.show_logs();
+        self.print_logs();
         Err(Failure::Trouble(format!("{what}; follow the ends of its logs above, or try again")))
     }
 
-    /// The logs go with the directory, so they are shown before.
-    pub(crate) fn show_logs(&self) {
+    /// Prints the end of each log, because the logs are removed with the cluster.
+    pub(crate) fn print_logs(&self) {
         for name in ["etcd.log", "haproxy.log", "n0/log", "n1/log", "n2/log"] {
             let text = fs::read_to_string(self.directory().join(name)).unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();
@@ -98,7 +104,7 @@ impl Cluster {
     }
 }
 
-/// The directory with all of PostgreSQL's programs: a cluster needs more of them than somebody may have linked to.
+/// The directory with all of PostgreSQL's programs: Patroni needs `pg_rewind`, too, which is seldom linked into PATH.
 fn find_programs(binaries: &PostgresBinaries) -> Result<PathBuf, Failure> {
     let server = fs::canonicalize(binaries.path("postgres")).ok();
     let directory = server.as_deref().and_then(Path::parent).map(Path::to_owned);
@@ -111,24 +117,24 @@ fn find_programs(binaries: &PostgresBinaries) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Whether Patroni's own account names a leader, a synchronous standby and three that run.
-fn is_whole(said: &str) -> bool {
-    let said = said.replace(' ', "");
+/// Whether Patroni's status has a leader, a synchronous standby and three running nodes.
+fn is_whole(status: &str) -> bool {
+    let status = status.replace(' ', "");
     let running = ["running", "streaming"].map(|it| format!("\"state\":\"{it}\""));
-    let n_running: usize = running.iter().map(|it| said.matches(it.as_str()).count()).sum();
-    said.contains("\"role\":\"leader\"")
-        && said.contains("\"role\":\"sync_standby\"")
+    let n_running: usize = running.iter().map(|it| status.matches(it.as_str()).count()).sum();
+    status.contains("\"role\":\"leader\"")
+        && status.contains("\"role\":\"sync_standby\"")
         && n_running == N_NODES
 }
 
-/// What is said at a path of an HTTP server, head included, if there is an answer.
-fn ask(address: SocketAddr, path: &str) -> Option<String> {
-    let mut stream = TcpStream::connect_timeout(&address, ASK_LIMIT).ok()?;
-    stream.set_read_timeout(Some(ASK_LIMIT)).ok()?;
+/// Response of an HTTP server to `GET path`, headers included; `None` if there is no response.
+fn http_get(address: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect_timeout(&address, REQUEST_TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(REQUEST_TIMEOUT)).ok()?;
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
-    let mut said = String::new();
-    stream.read_to_string(&mut said).ok()?;
-    Some(said)
+    let mut response = String::new();
+    stream.read_to_string(&mut response).ok()?;
+    Some(response)
 }
 
 #[cfg(test)]
@@ -137,15 +143,15 @@ mod tests {
 
     #[test]
     fn a_cluster_is_whole_when_all_run_and_one_follows_closely() {
-        let said = |second: &str, third: &str| {
+        let status = |second: &str, third: &str| {
             format!(
                 r#"{{"members": [{{"role": "leader", "state": "running"}},
                     {{"role": "{second}", "state": "running"}}, {{"role": "replica", "state": "{third}"}}]}}"#
             )
         };
-        assert!(is_whole(&said("sync_standby", "running")));
-        assert!(is_whole(&said("sync_standby", "streaming")));
-        assert!(!is_whole(&said("replica", "running")));
-        assert!(!is_whole(&said("sync_standby", "starting")));
+        assert!(is_whole(&status("sync_standby", "running")));
+        assert!(is_whole(&status("sync_standby", "streaming")));
+        assert!(!is_whole(&status("replica", "running")));
+        assert!(!is_whole(&status("sync_standby", "starting")));
     }
 }

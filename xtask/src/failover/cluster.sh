@@ -1,8 +1,8 @@
-# Keeps a cluster: three PostgreSQL nodes under Patroni, etcd to agree by, HAProxy in front.
+# Supervises a cluster: three PostgreSQL nodes under Patroni, etcd for Patroni's leader lock, HAProxy in front.
 #
-# Called with the directory to create, the directory of PostgreSQL's programs, and nine ports: etcd's two, HAProxy's,
-# and for each node PostgreSQL's and Patroni's. Runs until the end of its standard input, however xtask ends, and
-# leaves nothing behind. Signals are ignored because the pipe decides alone.
+# Arguments: the directory to make, the directory of PostgreSQL's programs, and nine ports: etcd's two, HAProxy's, and
+# for each node PostgreSQL's and Patroni's. Runs until the end of its standard input, then stops everything and removes
+# the directory. Ignores signals, because only the pipe tells it to stop.
 
 trap '' HUP INT TERM
 directory=$1 programs=$2 etcd=$3 peer=$4 proxy=$5
@@ -36,12 +36,12 @@ listen primary
     server n2 127.0.0.1:$5 check port $6
 END
 
-# One etcd is enough: what is killed here is PostgreSQL. Strict, because a write that is answered while no standby
-# has it would be lost with the primary. Without the time to start again that a dead primary has otherwise, a
-# standby takes over at once.
+# One etcd is enough: the test kills PostgreSQL alone. Synchronous mode is strict, because a write that is acknowledged
+# while no standby has it would be lost with the primary. `primary_start_timeout: 0` lets a standby take over at once,
+# instead of waiting for the primary to restart.
 #
-# A node that comes back is rewound, for which pages must be written in full, or copied anew, which begins with a
-# checkpoint: a leisurely one takes minutes.
+# A node that comes back is rewound, which needs full page writes, or copied anew, which begins with a checkpoint: one
+# that isn't fast takes minutes.
 for node in n0 n1 n2; do
     mkdir "$node"
     cat >"$node/patroni.yaml" <<END
@@ -79,7 +79,7 @@ END
     shift 2
 done
 
-# Each in a group of its own, to be ended with all that it has started.
+# Each program gets its own process group, so that its children are killed with it.
 setsid etcd --name one --data-dir etcd --log-level error \
     --listen-client-urls "http://127.0.0.1:$etcd" --advertise-client-urls "http://127.0.0.1:$etcd" \
     --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
@@ -92,10 +92,10 @@ for node in n0 n1 n2; do
     groups="$groups $!"
 done
 
-# Whatever is sent is not meant for us; the end is.
+# Only the end of the input matters.
 while read -r _ <&3; do :; done
 for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
-# Patroni starts PostgreSQL in a session of its own. The number may have become somebody else's since.
+# Patroni starts PostgreSQL in another session. The process ID may belong to another program by now.
 for node in n0 n1 n2; do
     server=$(head -n 1 "$node/data/postmaster.pid" 2>/dev/null)
     while [ -n "$server" ] && [ "$(readlink "/proc/$server/cwd")" = "$directory/$node/data" ]; do

@@ -1,4 +1,4 @@
-//! Where PostgreSQL's server programs are on this machine.
+//! Finds PostgreSQL's server programs on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use std::process::Command;
 use crate::tools::program::{read_output, search_directories};
 use crate::tools::version::Version;
 
-/// Debian and its relatives keep the server programs here, outside of PATH: one directory for
-/// each major version.
+/// The directory where Debian and its derivatives install each major version of the server, outside of PATH.
 const DISTRIBUTION_DIRECTORY: &str = "/usr/lib/postgresql";
 
-/// The directory of one installed PostgreSQL server.
+/// An installed PostgreSQL server.
 #[derive(Debug)]
 pub(crate) struct PostgresBinaries {
     directory: PathBuf,
@@ -19,10 +18,10 @@ pub(crate) struct PostgresBinaries {
 }
 
 impl PostgresBinaries {
-    /// The oldest version that gatehouse works with.
+    /// The oldest version that gatehouse supports.
     pub(crate) const LEAST_VERSION: Version = Version::new(15, 0);
 
-    /// Finds the server: a directory in PATH comes first; of the distribution's versions, the newest.
+    /// Finds a server: first in PATH, then the newest of the distribution's versions.
     pub(crate) fn find() -> Option<PostgresBinaries> {
         let configured = read_output(Command::new("pg_config").arg("--bindir"));
         let mut distributed: Vec<PostgresBinaries> = fs::read_dir(DISTRIBUTION_DIRECTORY)
@@ -41,7 +40,7 @@ impl PostgresBinaries {
             .or_else(|| distributed.pop())
     }
 
-    /// The path of one of the server programs.
+    /// The path of a server program.
     pub(crate) fn path(&self, program: &str) -> PathBuf {
         self.directory.join(program)
     }
@@ -52,13 +51,13 @@ impl PostgresBinaries {
     }
 }
 
-/// The server in `directory`, if there is a complete one.
+/// The server in `directory`; `None` if the server is missing or incomplete.
 fn examine(directory: &Path) -> Option<PostgresBinaries> {
     // The server is started from another working directory.
     let directory = std::path::absolute(directory).ok()?;
     if !directory.join("initdb").is_file() {
         return None;
     }
-    let answer = read_output(Command::new(directory.join("postgres")).arg("--version"))?;
-    Some(PostgresBinaries { directory, version: Version::parse(&answer)? })
+    let version = read_output(Command::new(directory.join("postgres")).arg("--version"))?;
+    Some(PostgresBinaries { directory, version: Version::parse(&version)? })
 }

@@ -1,16 +1,17 @@
-//! A PgBouncer of our own before the throw-away PostgreSQL, in transaction mode: every transaction may get
-//! another connection of the server's, so whoever relies on what a connection remembers is found out.
+//! A throw-away PgBouncer in front of the throw-away PostgreSQL, in transaction mode.
+//!
+//! Each transaction may run on another connection to PostgreSQL, so code that relies on a connection's state fails.
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
-use super::server::{PORT_ATTEMPTS, START_LIMIT};
+use super::server::{PORT_ATTEMPTS, START_TIMEOUT};
 use crate::failure::Failure;
 use crate::supervisor::{Supervisor, find_free_ports, wait_until};
 use crate::tools::program;
 
-/// Called with the directory to make, the settings to put there, and the path of PgBouncer.
+/// Supervisor of PgBouncer. Its arguments are the directory to make, the settings to write there, and PgBouncer's path.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 directory=$1 settings=$2 pgbouncer=$3
@@ -31,7 +32,7 @@ wait "$watch" 2>/dev/null
 rm -rf "$directory"
 "#;
 
-/// A running pooler. Dropping it ends it.
+/// A running PgBouncer. Dropping it stops PgBouncer.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPgBouncer {
     supervisor: Supervisor,
@@ -39,8 +40,9 @@ pub(crate) struct ThrowawayPgBouncer {
 }
 
 impl ThrowawayPgBouncer {
-    /// Starts one before the server at this address, and returns when it accepts connections. Needs
-    /// [`PGBOUNCER`](crate::tools::requirement::PGBOUNCER).
+    /// Starts PgBouncer in front of the server at `postgres`; returns when PgBouncer accepts connections.
+    ///
+    /// Needs [`PGBOUNCER`](crate::tools::requirement::PGBOUNCER).
     pub(crate) fn start(postgres: SocketAddr) -> Result<Self, Failure> {
         let program = program::find("pgbouncer")
             .ok_or_else(|| Failure::Trouble("PgBouncer is not in PATH".to_owned()))?;
@@ -49,14 +51,14 @@ impl ThrowawayPgBouncer {
             eprintln!("xtask: starting PgBouncer on {address}");
             let mut pooler = Self::spawn(&program, address, postgres)?;
             let supervisor = &mut pooler.supervisor;
-            let started = wait_until(START_LIMIT, || {
-                let has_ended = supervisor.ended()?.is_some();
+            let started = wait_until(START_TIMEOUT, || {
+                let has_ended = supervisor.exit_status()?.is_some();
                 let listens = TcpStream::connect(address).is_ok();
                 Ok((has_ended || listens).then_some(!has_ended))
             });
             match started {
                 Ok(Some(true)) => return Ok(pooler),
-                // Somebody else may have been quicker with the port.
+                // Another process may have taken the port.
                 Ok(Some(false)) => {}
                 Ok(None) | Err(_) => break,
             }
@@ -65,7 +67,7 @@ impl ThrowawayPgBouncer {
         Err(Failure::Trouble(format!("PgBouncer did not start; run {program} by hand to see why")))
     }
 
-    /// The connection URL of the server behind it, with its maintenance database.
+    /// URL of the server's maintenance database, through PgBouncer.
     pub(crate) fn url(&self) -> String {
         format!("postgres://gatehouse@{}/postgres", self.address)
     }
@@ -76,7 +78,7 @@ impl ThrowawayPgBouncer {
     }
 }
 
-/// Connections go round, and there are fewer than clients want, so that few get the same one twice.
+/// PgBouncer's settings: few connections, used in turns, so that a client seldom gets the same connection twice.
 fn settings(address: SocketAddr, postgres: SocketAddr) -> String {
     let (ip, port) = (address.ip(), address.port());
     let (server, server_port) = (postgres.ip(), postgres.port());

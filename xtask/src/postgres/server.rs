@@ -1,5 +1,5 @@
-//! A PostgreSQL server of our own for the duration of one chore: fresh data in a temporary
-//! directory, a free port on the loopback interface, nothing left behind.
+//! A throw-away PostgreSQL server: it runs for one chore, on a free port of the loopback interface, with empty data in a
+//! temporary directory.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,20 +13,20 @@ use super::binaries::PostgresBinaries;
 use crate::failure::Failure;
 use crate::supervisor::{Supervisor, find_free_ports, wait_until};
 
-/// Creating the data takes a second or two; a busy machine gets much longer.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(120);
+/// Timeout of starting a server. Creating the data takes a second or two; a busy machine needs much longer.
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How many ports are tried when others take the free ones first.
-pub(crate) const PORT_ATTEMPTS: u32 = 5;
+/// Number of free ports to try, because another process may take one before the server listens on it.
+pub(super) const PORT_ATTEMPTS: u32 = 5;
 
-/// The supervisor's exit code for a port that somebody else has taken in the meantime.
+/// Exit code of the supervisor if another process has taken the port.
 const EXIT_PORT_TAKEN: i32 = 75;
 
-/// Called with the directory to create and the path of initdb, then the server's command line.
+/// Supervisor of the server. Its arguments are the directory to make, the path of initdb, and the server's command line.
 ///
-/// Signals are ignored because the pipe decides alone. The stop signal is SIGQUIT, PostgreSQL's
-/// immediate shutdown: nobody wants the data, and it cannot wait for clients. It is repeated
-/// because a server that is only just starting may not listen to it yet.
+/// It ignores signals, because only the pipe tells it to stop. It stops the server with SIGQUIT, PostgreSQL's immediate
+/// shutdown: the data is removed anyway, and clients can't delay it. It repeats the signal, because a server that is
+/// starting may not handle it yet.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 directory=$1 initdb=$2
@@ -73,20 +73,20 @@ rm -rf "$directory"
 exit "$code"
 "#;
 
-/// A running server. Dropping it stops the server and removes its data.
+/// A running PostgreSQL server. Dropping it stops the server and removes its data.
 #[derive(Debug)]
 pub(crate) struct ThrowawayPostgres {
     supervisor: Supervisor,
     address: SocketAddr,
 }
 
-/// Whether a commit is on the disk when it is answered.
+/// Whether the server flushes a commit to disk before it acknowledges the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commits {
-    /// As people run it: what is measured must cost what it costs.
+    /// Flushes, as in production: for measurements.
     Flushed,
-    /// The data does not outlive the chore; all that the product can observe of a commit stays.
-    Hasty,
+    /// Doesn't flush, which is faster: for tests, whose data doesn't outlive the chore.
+    Unflushed,
 }
 
 impl ThrowawayPostgres {
@@ -105,11 +105,14 @@ impl ThrowawayPostgres {
                 postgres.supervisor.directory().display()
             );
             match postgres.wait_until_ready()? {
-                Start::Ready => return Ok(postgres),
-                Start::Ended(status) if status.code() == Some(EXIT_PORT_TAKEN) => {
-                    eprintln!("xtask: port {} was taken first", postgres.address.port());
+                StartResult::Ready => return Ok(postgres),
+                StartResult::Ended(status) if status.code() == Some(EXIT_PORT_TAKEN) => {
+                    eprintln!(
+                        "xtask: port {} was taken by another process",
+                        postgres.address.port()
+                    );
                 }
-                Start::Ended(_) => {
+                StartResult::Ended(_) => {
                     return Err(Failure::Trouble(
                         "PostgreSQL did not start; follow its own messages above".to_owned(),
                     ));
@@ -117,17 +120,17 @@ impl ThrowawayPostgres {
             }
         }
         Err(Failure::Trouble(format!(
-            "{PORT_ATTEMPTS} free ports were taken before PostgreSQL could listen on them; try \
+            "other processes took {PORT_ATTEMPTS} free ports before PostgreSQL could listen on them; try \
              again when fewer programs open ports"
         )))
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The connection URL of the server's maintenance database.
+    /// URL of the server's maintenance database.
     pub(crate) fn url(&self) -> String {
         format!("postgres://gatehouse@{}/postgres", self.address)
     }
@@ -145,37 +148,37 @@ impl ThrowawayPostgres {
         Ok(ThrowawayPostgres { supervisor, address })
     }
 
-    fn wait_until_ready(&mut self) -> Result<Start, Failure> {
+    fn wait_until_ready(&mut self) -> Result<StartResult, Failure> {
         let status_file = self.supervisor.directory().join("data/postmaster.pid");
         let address = self.address;
         let supervisor = &mut self.supervisor;
-        let start = wait_until(START_LIMIT, || {
-            if let Some(status) = supervisor.ended()? {
-                return Ok(Some(Start::Ended(status)));
+        let start = wait_until(START_TIMEOUT, || {
+            if let Some(status) = supervisor.exit_status()? {
+                return Ok(Some(StartResult::Ended(status)));
             }
-            // A connection alone could be to somebody else's server on the same port.
-            let ready = says_ready(&status_file) && TcpStream::connect(address).is_ok();
-            Ok(ready.then_some(Start::Ready))
+            // A connection alone may lead to another server on the same port.
+            let ready = is_ready(&status_file) && TcpStream::connect(address).is_ok();
+            Ok(ready.then_some(StartResult::Ready))
         });
-        start.map_err(watching_failed)?.ok_or_else(|| {
+        start.map_err(cannot_watch)?.ok_or_else(|| {
             Failure::Trouble(format!(
                 "PostgreSQL does not accept connections after {} seconds; try again on a less \
                  busy machine",
-                START_LIMIT.as_secs()
+                START_TIMEOUT.as_secs()
             ))
         })
     }
 }
 
-/// How starting a server can turn out.
+/// Result of starting a server.
 #[derive(Debug)]
-enum Start {
+enum StartResult {
     Ready,
     Ended(ExitStatus),
 }
 
 fn server_settings(address: SocketAddr, commits: Commits) -> [String; 8] {
-    // For tests in the data directory: `/dev/shm` is small in many containers.
+    // Tests use the data directory, because `/dev/shm` is small in many containers.
     let shared_memory = if commits == Commits::Flushed { "posix" } else { "mmap" };
     let flushes = if commits == Commits::Flushed { "on" } else { "off" };
     [
@@ -190,12 +193,12 @@ fn server_settings(address: SocketAddr, commits: Commits) -> [String; 8] {
     ]
 }
 
-/// The eighth line of PostgreSQL's pid file is its state.
-fn says_ready(status_file: &Path) -> bool {
+/// Whether PostgreSQL's pid file says that the server is ready: its eighth line is the server's state.
+fn is_ready(status_file: &Path) -> bool {
     fs::read_to_string(status_file)
         .is_ok_and(|text| text.lines().nth(7).is_some_and(|state| state.trim() == "ready"))
 }
 
-fn watching_failed(error: io::Error) -> Failure {
+fn cannot_watch(error: io::Error) -> Failure {
     Failure::Trouble(format!("cannot watch PostgreSQL start: {error}; try again"))
 }
