@@ -1,8 +1,8 @@
-//! The README's two commands on a machine that has nothing: a bare Debian with a C compiler, a Rust toolchain and a
+//! `cargo xtask fresh`: runs the README's two commands in a bare Debian with a C compiler, a Rust toolchain and a
 //! checkout of the last commit.
 //!
-//! Each command gets a root of its own, so that neither profits from what the other installs. Crates come from the
-//! registry's cache of this machine; whatever else a command needs, it fetches itself.
+//! Each command gets its own copy of the Debian, so that neither uses what the other has installed. Crates come from
+//! this machine's cache; the commands fetch everything else themselves.
 
 mod chroot;
 mod demo;
@@ -20,7 +20,7 @@ use chroot::{Network, User};
 use readme_commands::ReadmeCommands;
 use root_directory::RootDirectory;
 
-/// A machine to try the commands on.
+/// Options of `cargo xtask fresh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fresh {
     pub(crate) debian: Debian,
@@ -38,7 +38,7 @@ pub(crate) enum Debian {
 }
 
 impl Debian {
-    /// Reads the release's number.
+    /// Parses the number of a release.
     pub(crate) fn parse(number: &str) -> Option<Self> {
         match number {
             "12" => Some(Debian::Bookworm),
@@ -54,7 +54,7 @@ impl Debian {
         }
     }
 
-    /// The name that debootstrap knows.
+    /// The release's name, for debootstrap.
     fn suite(self) -> &'static str {
         match self {
             Debian::Bookworm => "bookworm",
@@ -63,7 +63,7 @@ impl Debian {
     }
 }
 
-/// Runs both commands of the README, and the commands that the demo prints.
+/// Runs both commands of the README, and the commands that the demo prints; prints their durations.
 pub(crate) fn run(fresh: &Fresh) -> Result<(), Failure> {
     if !is_root() {
         let why = "`cargo xtask fresh` makes a root directory with debootstrap, and only root can; run it as root";
@@ -106,19 +106,19 @@ pub(crate) fn run(fresh: &Fresh) -> Result<(), Failure> {
 fn run_tests(root: &RootDirectory, user: User, command: &str) -> Result<Vec<String>, Failure> {
     let mut run = root.run(user, Network::Registries, command)?;
     if user == User::Ordinary {
-        // Nothing is installed, and this user may install nothing: the chore has to say what root must run.
-        let by_hand =
-            run.output.iter().find(|line| line.starts_with(distribution_packages::BY_HAND));
-        let (false, Some(by_hand)) = (run.status.success(), by_hand) else {
+        // This user may not install the missing tools, so the chore has to print a command for root.
+        let for_root =
+            run.output.iter().find(|line| line.starts_with(distribution_packages::MANUAL_COMMAND));
+        let (false, Some(for_root)) = (run.status.success(), for_root) else {
             return Err(Failure::Trouble(format!(
                 "`{command}` should have failed with one command for root, on a machine where it can't install"
             )));
         };
-        let installed = root.run(User::Root, Network::Registries, by_hand.trim())?;
-        installed.succeeded("the command for root")?;
+        let installed = root.run(User::Root, Network::Registries, for_root.trim())?;
+        installed.check("the command for root")?;
         run = root.run(user, Network::Registries, command)?;
     }
-    run.succeeded(command)?;
+    run.check(command)?;
     let closing = ["test result: ", "api: ", "console: ", "xtask: passed", "xtask: every test"];
     let is_closing = |line: &&String| closing.iter().any(|it| line.starts_with(it));
     Ok(run.output.iter().filter(is_closing).cloned().collect())

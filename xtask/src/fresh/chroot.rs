@@ -1,4 +1,4 @@
-//! Running a command inside a bare root, and reading what it prints.
+//! Runs a command in the root directory of a bare Debian, and reads its output.
 
 use std::env;
 use std::fs;
@@ -10,8 +10,8 @@ use std::thread;
 
 use crate::failure::Failure;
 
-/// Mounts what a machine has, and runs the command.
-const ENTER: &str = include_str!("chroot.sh");
+/// Script that mounts the usual file systems and devices, and runs the command.
+const SCRIPT: &str = include_str!("chroot.sh");
 
 /// The user who runs a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +37,16 @@ impl User {
     }
 }
 
-/// The part of the network that a command is told about.
+/// Network settings that a command gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
-    /// Nothing: it needs none but the loopback interface.
+    /// None: the command needs only the loopback interface.
     None,
-    /// How this machine reaches the registries: its proxies, and the authorities that it trusts.
+    /// This machine's proxies, registries and certificates, for downloads.
     Registries,
 }
 
-/// Variables that name a proxy or a registry.
+/// Environment variables that name a proxy or a registry.
 const REGISTRY_VARIABLES: [&str; 8] = [
     "http_proxy",
     "https_proxy",
@@ -58,26 +58,27 @@ const REGISTRY_VARIABLES: [&str; 8] = [
     "PIP_INDEX_URL",
 ];
 
-/// Variables that name a file with certificates.
+/// Environment variables that name a file with certificates.
 const CERTIFICATE_VARIABLES: [&str; 3] = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "PIP_CERT"];
 
-/// A command that runs. Dropping it ends everything that it has started.
+/// A running command. Dropping it kills the command and its children.
 #[derive(Debug)]
 pub(super) struct ChrootCommand {
     process: Child,
     lines: Receiver<String>,
 }
 
-/// A command that has ended.
+/// Result of a command that has ended.
 #[derive(Debug)]
 pub(super) struct FinishedCommand {
     pub(super) status: ExitStatus,
-    /// Every line that the command has printed, errors included.
+    /// Lines of standard output and standard error.
     pub(super) output: Vec<String>,
 }
 
 impl FinishedCommand {
-    pub(super) fn succeeded(&self, name: &str) -> Result<(), Failure> {
+    /// Fails if the command has failed.
+    pub(super) fn check(&self, name: &str) -> Result<(), Failure> {
         Failure::check(name, self.status)
     }
 }
@@ -96,7 +97,7 @@ impl ChrootCommand {
         };
         eprintln!("xtask: in {}, as {}: {command}", root.display(), user.name());
         let mut process = isolated()
-            .args(["sh", "-c", ENTER, "enter"])
+            .args(["sh", "-c", SCRIPT, "chroot"])
             .args([root, toolchain])
             .args([user.name(), user.home(), command])
             .args(variables)
@@ -106,17 +107,17 @@ impl ChrootCommand {
             .spawn()
             .map_err(|cause| Failure::Trouble(format!("cannot run unshare: {cause}")))?;
         let (sender, lines) = channel();
-        show(process.stdout.take(), sender.clone());
-        show(process.stderr.take(), sender);
+        forward_lines(process.stdout.take(), sender.clone());
+        forward_lines(process.stderr.take(), sender);
         Ok(Self { process, lines })
     }
 
-    /// The next line that the command prints; `None` when it has ended.
+    /// Waits for the next line of output; `None` if the command has ended.
     pub(super) fn next_line(&mut self) -> Option<String> {
         self.lines.recv().ok()
     }
 
-    /// Waits for the end of the command.
+    /// Waits until the command ends.
     pub(super) fn finish(mut self) -> Result<FinishedCommand, Failure> {
         let output: Vec<String> = std::iter::from_fn(|| self.next_line()).collect();
         let status = self
@@ -129,13 +130,13 @@ impl ChrootCommand {
 
 impl Drop for ChrootCommand {
     fn drop(&mut self) {
-        // The processes below it end with it: it is their namespace.
+        // Its children are in its process namespace, and are killed with it.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A command in mount and process namespaces of its own: everything that it mounts or starts ends with it, and it ends with
+/// A command in new mount and process namespaces: everything that it mounts or starts ends with it, and it ends with
 /// this process, however that ends.
 pub(super) fn isolated() -> Command {
     let mut command = Command::new("setpriv");
@@ -144,20 +145,20 @@ pub(super) fn isolated() -> Command {
     command
 }
 
-/// Shows lines as they come, and passes them on.
-fn show(pipe: Option<impl Read + Send + 'static>, lines: Sender<String>) {
+/// Prints the lines of a pipe, and sends them to a channel.
+fn forward_lines(pipe: Option<impl Read + Send + 'static>, lines: Sender<String>) {
     let Some(pipe) = pipe else { return };
     thread::spawn(move || {
         for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line).into_owned();
             eprintln!("{line}");
-            // The receiver is gone when the command is ended early.
+            // The receiver is gone if the command was dropped.
             let _ = lines.send(line);
         }
     });
 }
 
-/// Tells a command how this machine reaches the registries. Files are copied to where no package puts any.
+/// Variables of [`Network::Registries`]. Certificates are copied to a directory that no package uses.
 fn registry_variables(root: &Path) -> Result<Vec<String>, Failure> {
     let given = |name: &&str| env::var(name).is_ok_and(|value| !value.is_empty());
     let value = |name: &str| env::var(name).unwrap_or_default();

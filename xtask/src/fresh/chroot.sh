@@ -1,7 +1,7 @@
-# Runs a command inside a bare root, as a machine with nothing special would: a small /dev/shm and few open files.
+# Runs a command in the root directory of a bare Debian, with a small /dev/shm and few open files, as on most machines.
 #
-# Called with the root, the toolchain, the user, the user's home, the command, and then variables for it. It runs in
-# mount and process namespaces of its own, so everything that it mounts or starts ends with it.
+# Arguments: the root directory, the toolchain, the user, the user's home, the command, and then variables for it. The
+# script runs in new mount and process namespaces, so its mounts and children end with it.
 set -e
 root=$1 toolchain=$2 user=$3 home=$4 command=$5
 shift 5

@@ -1,4 +1,4 @@
-//! The README's first command, and the commands that the demo prints for a visitor to try.
+//! Runs the README's first command, a demo, and the commands that the demo prints for users to try.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use super::chroot::{FinishedCommand, Network, User};
 use super::root_directory::RootDirectory;
 use crate::failure::Failure;
 
-/// Figures of a demo.
+/// Figures of a demo that has run.
 #[derive(Debug)]
 pub(super) struct Demo {
-    /// From the start of the command, which builds first, until the server listened.
+    /// Time from the start of the command, which builds first, until the server listens.
     pub(super) seconds_until_listening: u64,
-    /// Commands of the demo that were run.
+    /// Number of the demo's commands that were run.
     pub(super) n_commands: usize,
 }
 
-/// The demo prints commands that show failures. They end with these codes.
+/// Exit codes of the commands that demonstrate a failure.
 const EXPECTED_FAILURES: [&str; 2] =
     ["ended 5: gatehouse product find", "ended 3: gatehouse product list"];
 
-/// Parts of what the commands print when they succeed.
+/// Parts of the output of commands that succeed.
 const EXPECTED_OUTPUT: [&str; 6] = [
     "password  ",
     "succeeded  1000",
@@ -29,10 +29,10 @@ const EXPECTED_OUTPUT: [&str; 6] = [
     "! 502 Platform error",
 ];
 
-/// Runs the command, and in a second shell what it prints.
+/// Runs the demo, and the commands that it prints in a second shell.
 pub(super) fn run(root: &RootDirectory, user: User, command: &str) -> Result<Demo, Failure> {
     let start = Instant::now();
-    let mut server = root.enter(user, Network::None, command)?;
+    let mut server = root.start(user, Network::None, command)?;
     let mut seconds_until_listening = 0;
     let mut invitation = Vec::new();
     while !invitation.last().is_some_and(|line: &String| line.ends_with("/-/ready")) {
@@ -41,25 +41,25 @@ pub(super) fn run(root: &RootDirectory, user: User, command: &str) -> Result<Dem
         if line.starts_with("listening on ") {
             seconds_until_listening = start.elapsed().as_secs();
         }
-        // Before that, cargo says what it compiles.
+        // The lines before are cargo's.
         if line.starts_with("listening on ") || !invitation.is_empty() {
             invitation.push(line);
         }
     }
 
-    // Some of the printed commands are curl's, which a bare machine lacks.
+    // Some of the printed commands use curl, which a bare Debian lacks.
     let get_curl = "apt-get update && apt-get install --yes --no-install-recommends curl";
-    root.run(User::Root, Network::Registries, get_curl)?.succeeded(get_curl)?;
+    root.run(User::Root, Network::Registries, get_curl)?.check(get_curl)?;
 
-    let commands = Commands::read(&invitation);
+    let commands = DemoCommands::read(&invitation);
     let before = root.run(user, Network::None, &commands.script(&commands.before))?;
     let after = commands.after_with(&before).ok_or_else(|| {
-        Failure::Trouble("the demo's commands have shown no username and password".to_owned())
+        Failure::Trouble("the demo's commands have printed no username and password".to_owned())
     })?;
     let after = root.run(user, Network::None, &commands.script(&after))?;
-    let look = look_at(&invitation)
+    let fetch_all = fetch_urls(&invitation)
         .ok_or_else(|| Failure::Trouble("the demo names no address to look at".to_owned()))?;
-    root.run(user, Network::None, &look)?.succeeded("the addresses to look at")?;
+    root.run(user, Network::None, &fetch_all)?.check("the addresses to look at")?;
 
     let output: Vec<&String> = before.output.iter().chain(&after.output).collect();
     let unexpected = |line: &&&String| {
@@ -71,23 +71,23 @@ pub(super) fn run(root: &RootDirectory, user: User, command: &str) -> Result<Dem
     if let Some(part) =
         EXPECTED_OUTPUT.iter().find(|part| !output.iter().any(|line| line.contains(**part)))
     {
-        return Err(Failure::Trouble(format!("the demo's commands have not shown `{part}`")));
+        return Err(Failure::Trouble(format!("the demo's commands have not printed `{part}`")));
     }
     let is_command =
         |line: &&String| line.starts_with("  gatehouse ") || line.starts_with("  curl ");
     Ok(Demo { seconds_until_listening, n_commands: invitation.iter().filter(is_command).count() })
 }
 
-/// The indented lines of what the demo prints.
+/// The indented lines of the demo's output.
 #[derive(Debug)]
-struct Commands {
+struct DemoCommands {
     exports: String,
-    /// Up to the one that needs a username and a password from above.
+    /// Commands before the first that needs a username and a password of an earlier one.
     before: String,
     after: String,
 }
 
-impl Commands {
+impl DemoCommands {
     fn read(invitation: &[String]) -> Self {
         let indented = invitation.iter().filter(|line| line.starts_with("  "));
         let (exports, rest): (Vec<&String>, Vec<&String>) =
@@ -99,7 +99,7 @@ impl Commands {
         Self { exports: text(&exports), before: text(before), after: text(after) }
     }
 
-    /// The later commands, with the username and the password that the earlier ones have shown.
+    /// The later commands, with the username and the password that the earlier ones have printed.
     fn after_with(&self, before: &FinishedCommand) -> Option<String> {
         let answer = before.output.iter().find(|line| line.contains("\"password\":\""))?;
         let field = |name: &str| answer.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next();
@@ -108,9 +108,9 @@ impl Commands {
         Some(filled.replacen("…", password, 1))
     }
 
-    /// A command that runs these lines in one shell, as pasted, and names each that fails.
+    /// A command that runs `lines` in one shell, and prints each that fails.
     fn script(&self, lines: &str) -> String {
-        // The first echo ends a line that an answer left open.
+        // The first echo ends a line of output without a line break.
         let trap = r#"trap 'code=$?; echo; echo "ended $code: $BASH_COMMAND"' ERR"#;
         let exports = &self.exports;
         format!(
@@ -119,8 +119,8 @@ impl Commands {
     }
 }
 
-/// A command that fetches each address in the demo's last lines, if there is one.
-fn look_at(invitation: &[String]) -> Option<String> {
+/// A command that fetches each URL in the demo's last lines; `None` if there is no URL.
+fn fetch_urls(invitation: &[String]) -> Option<String> {
     let last = invitation.iter().skip_while(|line| !line.starts_with("To look at: "));
     let words = last.flat_map(|line| line.split([' ', ',', '(']));
     let addresses: Vec<&str> = words.filter(|word| word.starts_with("http://")).collect();
@@ -140,17 +140,17 @@ mod tests {
     }
 
     #[test]
-    fn what_the_demo_prints_becomes_two_scripts() {
+    fn printed_commands_become_two_scripts() {
         let printed = lines(
             "In another terminal:\n  export A=1\n\n  # a thing\n  gatehouse access list\n\n  \
              # put in the username and password from above\n  curl -d '{\"username\": \"…\", \"password\": \"…\"}'",
         );
-        let commands = Commands::read(&printed);
+        let commands = DemoCommands::read(&printed);
         assert_eq!(commands.exports, "  export A=1\n");
         assert_eq!(commands.before, "  # a thing\n  gatehouse access list\n");
         let output = lines("{\"id\":\"1\",\"username\":\"u-7\",\"password\":\"secret\"}");
-        let shown = FinishedCommand { status: ExitStatus::from_raw(0), output };
-        let after = commands.after_with(&shown).unwrap();
+        let before = FinishedCommand { status: ExitStatus::from_raw(0), output };
+        let after = commands.after_with(&before).unwrap();
         assert!(
             after.ends_with("curl -d '{\"username\": \"u-7\", \"password\": \"secret\"}'\n"),
             "{after}"
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn every_address_to_look_at_is_fetched() {
         let printed = lines("To look at: http://h/a (all of it), http://h/b\nand http://h/-/ready");
-        let command = look_at(&printed).unwrap();
+        let command = fetch_urls(&printed).unwrap();
         assert_eq!(command.matches("http://h/").count(), 3, "{command}");
-        assert_eq!(look_at(&lines("See http://h/a")), None);
+        assert_eq!(fetch_urls(&lines("See http://h/a")), None);
     }
 }

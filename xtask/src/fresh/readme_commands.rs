@@ -1,11 +1,11 @@
-//! The two commands on the README's first screen, word for word.
+//! The two commands at the beginning of the README, word for word.
 
 use std::fs;
 
 use crate::cargo;
 use crate::failure::Failure;
 
-/// The commands in the README.
+/// The README's commands.
 #[derive(Debug)]
 pub(super) struct ReadmeCommands {
     commands: Vec<String>,
@@ -34,12 +34,12 @@ impl ReadmeCommands {
         is_one_each.then_some(Self { commands })
     }
 
-    /// Builds and runs gatehouse with a demo estate.
+    /// The command that builds and runs gatehouse with a demo estate.
     pub(super) fn run_command(&self) -> &str {
         &self.commands[0]
     }
 
-    /// Installs what the tests need, and runs them.
+    /// The command that installs the tools of the tests, and runs the tests.
     pub(super) fn test_command(&self) -> &str {
         &self.commands[1]
     }

@@ -1,4 +1,4 @@
-//! A bare Debian in a directory: what debootstrap makes, a C compiler, the Rust toolchain and a checkout.
+//! The root directory of a bare Debian, made by debootstrap, with a C compiler, the Rust toolchain and a checkout.
 
 use std::env;
 use std::fs;
@@ -12,10 +12,10 @@ use crate::cargo;
 use crate::failure::Failure;
 use crate::tools::program::{self, read_output};
 
-/// The checkout, in the home directory of the user who runs the commands.
+/// Name of the checkout in the home directory of the user who runs the commands.
 pub(super) const CHECKOUT: &str = "gatehouse";
 
-/// A root directory. It stays where a command in it has failed.
+/// The root directory of a bare Debian. It is not removed if a command fails.
 #[derive(Debug)]
 pub(super) struct RootDirectory {
     directory: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct RootDirectory {
 }
 
 impl RootDirectory {
-    /// Makes a root with everything that the README takes for granted.
+    /// Makes a root directory with everything that the README assumes.
     pub(super) fn make(debian: Debian) -> Result<Self, Failure> {
         let directory = cargo::target_directory().join("fresh").join(debian.suite());
         let toolchain = read_output(Command::new("rustc").args(["--print", "sysroot"]))
@@ -47,42 +47,45 @@ impl RootDirectory {
             "--include=build-essential",
             debian.suite(),
         ]);
-        finish(debootstrap.arg(&root.directory), "debootstrap")?;
-        root.connect_to_network()?;
+        run_program(debootstrap.arg(&root.directory), "debootstrap")?;
+        root.copy_network_settings()?;
         let useradd = format!("useradd --create-home --shell /bin/bash {}", User::Ordinary.name());
-        root.run(User::Root, Network::None, &useradd)?.succeeded("useradd")?;
+        root.run(User::Root, Network::None, &useradd)?.check("useradd")?;
         for user in [User::Root, User::Ordinary] {
-            root.give(user)?;
+            root.give_checkout(user)?;
         }
         Ok(root)
     }
 
-    /// A copy beside this root, for one command.
+    /// Copies the root directory, for one command.
     pub(super) fn copy(&self, name: &str) -> Result<Self, Failure> {
         let directory = self.directory.with_extension(name);
         remove(&directory)?;
         let mut copy = Command::new("cp");
-        finish(copy.args(["-a", "--reflink=auto"]).arg(&self.directory).arg(&directory), "cp -a")?;
+        run_program(
+            copy.args(["-a", "--reflink=auto"]).arg(&self.directory).arg(&directory),
+            "cp -a",
+        )?;
         Ok(Self { directory, toolchain: self.toolchain.clone() })
     }
 
-    /// Removes the directory.
+    /// Removes the root directory.
     pub(super) fn remove(self) -> Result<(), Failure> {
         remove(&self.directory)
     }
 
-    /// Runs a command to its end, in the user's checkout.
+    /// Runs a command in the user's checkout; returns when the command has ended.
     pub(super) fn run(
         &self,
         user: User,
         network: Network,
         command: &str,
     ) -> Result<FinishedCommand, Failure> {
-        self.enter(user, network, command)?.finish()
+        self.start(user, network, command)?.finish()
     }
 
     /// Starts a command in the user's checkout.
-    pub(super) fn enter(
+    pub(super) fn start(
         &self,
         user: User,
         network: Network,
@@ -91,8 +94,8 @@ impl RootDirectory {
         ChrootCommand::start(&self.directory, &self.toolchain, user, network, command)
     }
 
-    /// Host names and their servers are the machine's, in every root.
-    fn connect_to_network(&self) -> Result<(), Failure> {
+    /// Copies this machine's host names and name servers.
+    fn copy_network_settings(&self) -> Result<(), Failure> {
         for file in ["/etc/hosts", "/etc/resolv.conf"] {
             let copy = self.directory.join(&file[1..]);
             fs::copy(file, copy).map_err(|cause| self.trouble(cause))?;
@@ -101,22 +104,22 @@ impl RootDirectory {
     }
 
     /// Gives a user a checkout of the last commit, and the crates that this machine has fetched.
-    fn give(&self, user: User) -> Result<(), Failure> {
+    fn give_checkout(&self, user: User) -> Result<(), Failure> {
         let home = self.directory.join(&user.home()[1..]);
         let source = cargo::workspace_root();
         let mut clone = Command::new("git");
         clone.args(["clone", "--quiet", "--no-hardlinks"]).arg(&source).arg(home.join(CHECKOUT));
-        finish(&mut clone, "git clone")?;
+        run_program(&mut clone, "git clone")?;
 
         let registry = home.join(".cargo/registry");
         fs::create_dir_all(&registry).map_err(|cause| self.trouble(cause))?;
         for part in ["index", "cache"] {
             let mut copy = Command::new("cp");
             let fetched = cargo_home().join("registry").join(part);
-            finish(copy.args(["-a", "--reflink=auto"]).arg(fetched).arg(&registry), "cp -a")?;
+            run_program(copy.args(["-a", "--reflink=auto"]).arg(fetched).arg(&registry), "cp -a")?;
         }
         let owner = format!("chown --recursive {0}: {1}", user.name(), user.home());
-        self.run(User::Root, Network::None, &owner)?.succeeded("chown")
+        self.run(User::Root, Network::None, &owner)?.check("chown")
     }
 
     fn trouble(&self, cause: io::Error) -> Failure {
@@ -129,7 +132,7 @@ fn cargo_home() -> PathBuf {
     env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
-/// Removes a directory. Mounts in it end with the process that made them; one that is there all the same is another's.
+/// Removes a directory; fails if a file system is mounted in it, which must be another program's.
 fn remove(directory: &Path) -> Result<(), Failure> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let is_below =
@@ -148,6 +151,7 @@ fn remove(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-fn finish(command: &mut Command, name: &str) -> Result<(), Failure> {
+/// Runs a command; its output goes to standard error, with the chore's own messages.
+fn run_program(command: &mut Command, name: &str) -> Result<(), Failure> {
     program::run(command.stdout(io::stderr()), name)
 }
