@@ -1,11 +1,11 @@
-//! What can be asked of `cargo xtask`, and how a command line is read into it.
+//! The command line of `cargo xtask`: its commands, and parsing them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
 use crate::fresh::{Debian, Fresh, FreshUser};
-use crate::fuzz::Fuzz;
+use crate::fuzz::FuzzOptions;
 
 /// The text that `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
@@ -21,24 +21,24 @@ Commands:
   test --console           run only the tests that drive the console with a browser
   test --failover          run only the test that kills the primary of three PostgreSQL nodes under
                            load, behind HAProxy and without it; takes minutes
-  bench [OPTIONS]          measure what requests cost, each beside its yardstick, and keep the results;
+  bench [OPTIONS]          measure the cost of requests, each with a baseline, and write the results;
                            --quick takes fewer accesses and rounds, and less than three minutes;
-                           --check compares with the results that are kept, and fails where CPU has
-                           grown by more than a quarter; --strict fails where a goal is missed;
+                           --check compares with the results in the repository, and fails if CPU time
+                           has grown by more than a quarter; --strict fails if a goal is missed;
                            --only 1,2,12 measures these cases, --store sqlite or postgres on one
-                           store, --rows N lists among so many accesses
-  fuzz --all [--minutes N] try to break every reader of text that comes from outside, each for N minutes (1 unless
-                           said otherwise), as many at a time as there are cores; fails if something is found
+                           store, --rows N lists among N accesses
+  fuzz --all [--minutes N] fuzz every parser of text from outside, each for N minutes (default: 1), one on each
+                           core at a time; fails if a target finds something
   fuzz TARGET [--minutes N]
-                           try to break one of them: TARGET is a directory of fuzz/seeds
-  fresh [12|13] [--user]   make a bare Debian of this release (12 unless said otherwise), put the last commit
-                           and the Rust toolchain into it, and run both commands of the README there, and
-                           the commands that the demo prints; --user runs them as a user without rights;
+                           fuzz one parser: TARGET is a directory of fuzz/seeds
+  fresh [12|13] [--user]   make a bare Debian of this release (default: 12), put the last commit and the Rust
+                           toolchain into it, and run both commands of the README there, and the commands
+                           that the demo prints; --user runs them as a user who may not install anything;
                            needs root, and takes most of an hour
   postgres                 start a throw-away PostgreSQL and keep it until Enter or Ctrl-C
-  screenshots              run the tests of the console, and put its pictures into docs/images
+  screenshots              run the tests of the console, and copy its screenshots to docs/images
   lint                     check tidy rules, formatting, clippy and the documentation; the console's source; and Cargo.lock
-                           by deny.toml, with cargo-deny too where `deny` has installed it
+                           by deny.toml, with cargo-deny too if `deny` has installed it
   tidy                     check every tidy rule: sizes of folders and files, names, headers, doc lines, circles of
                            imports, lines of Markdown
   deny [--advisories DIRECTORY]
@@ -50,11 +50,11 @@ Commands:
 
 Tools that a chore needs (PostgreSQL 15, PgBouncer, npm, Python 3.10, Chromium 123, curl; Patroni, etcd and
 HAProxy for test --failover; g++ for fuzz; debootstrap and git for fresh; git for lint, tidy and deny) are
-installed with apt-get where they are missing or too old; what the tests take from npm and PyPI, a newer
-Node.js included, and cargo-deny go below target/.
+installed with apt-get if they are missing or too old. Packages of npm and PyPI, a newer Node.js and cargo-deny
+are installed below target/.
 ";
 
-/// One command, completely read.
+/// A parsed command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,
@@ -69,7 +69,7 @@ pub(crate) enum Chore {
         with_postgres: bool,
         arguments: Vec<String>,
     },
-    Fuzz(Fuzz),
+    Fuzz(FuzzOptions),
     Fresh(Fresh),
     Postgres,
     Screenshots,
@@ -82,7 +82,7 @@ pub(crate) enum Chore {
     Ci,
 }
 
-/// Reads the words after `cargo xtask`.
+/// Parses the words after `cargo xtask`.
 pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Failure> {
     let words = words
         .map(|word| {
@@ -120,12 +120,12 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Chore, Fail
 }
 
 fn parse_test(words: &[String]) -> Result<Chore, Failure> {
-    let run_alone = [
+    let single_suites = [
         ("--api", Chore::TestApi),
         ("--console", Chore::TestConsole),
         ("--failover", Chore::TestFailover),
     ];
-    for (option, chore) in run_alone {
+    for (option, chore) in single_suites {
         match words.iter().position(|word| word == option) {
             Some(_) if words.len() == 1 => return Ok(chore),
             Some(position) if !words[..position].contains(&"--".to_owned()) => {
@@ -155,8 +155,7 @@ fn parse_test(words: &[String]) -> Result<Chore, Failure> {
     Ok(Chore::Test { long, cargo_arguments: Vec::new() })
 }
 
-/// Looks for mistakes and for what concerns xtask itself. The bench reads the values again; this way
-/// nobody waits for a build to hear of a misspelt option.
+/// Checks the options of the bench before it is built, and finds out whether it needs PostgreSQL.
 fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
     let wrong =
         |what: &str, right: &str| Failure::Usage(format!("{what}: cargo xtask bench {right}"));
@@ -193,14 +192,14 @@ fn parse_bench(words: &[String]) -> Result<Chore, Failure> {
             }
         }
     }
-    let is_on_postgres = |case: &u8| !CASES_OF_SQLITE.contains(case);
+    let needs_postgres = |case: &u8| !CASES_WITHOUT_POSTGRES.contains(case);
     let with_postgres =
-        store != Some("sqlite") && only.is_none_or(|cases| cases.iter().any(is_on_postgres));
+        store != Some("sqlite") && only.is_none_or(|cases| cases.iter().any(needs_postgres));
     Ok(Chore::Bench { with_postgres, arguments: words.to_vec() })
 }
 
-/// The cases of the bench that are measured without PostgreSQL.
-const CASES_OF_SQLITE: [u8; 2] = [7, 11];
+/// Cases of the bench that need no PostgreSQL.
+const CASES_WITHOUT_POSTGRES: [u8; 2] = [7, 11];
 
 fn parse_fresh(words: &[String]) -> Result<Chore, Failure> {
     let (mut debian, mut user) = (None, FreshUser::Root);
@@ -239,18 +238,18 @@ fn parse_fuzz(words: &[String]) -> Result<Chore, Failure> {
     let (which, minutes) = match words {
         [which] => (which, 1),
         [which, option, minutes] if option == "--minutes" => {
-            // To the fuzzer itself, zero would mean for ever.
+            // For libFuzzer, zero means no limit.
             let minutes = minutes.parse().ok().filter(|it| *it > 0);
             (which, minutes.ok_or_else(|| wrong("`--minutes` is a whole number, 1 or more"))?)
         }
         _ => return Err(wrong("`fuzz` takes --all or a target, and --minutes")),
     };
     match which.as_str() {
-        "--all" => Ok(Chore::Fuzz(Fuzz { target: None, minutes })),
+        "--all" => Ok(Chore::Fuzz(FuzzOptions { target: None, minutes })),
         option if option.starts_with('-') => {
             Err(wrong(&format!("`fuzz` has no option `{option}`")))
         }
-        target => Ok(Chore::Fuzz(Fuzz { target: Some(target.to_owned()), minutes })),
+        target => Ok(Chore::Fuzz(FuzzOptions { target: Some(target.to_owned()), minutes })),
     }
 }
 
@@ -261,7 +260,7 @@ mod tests {
     fn parse_line(line: &str) -> Result<Chore, String> {
         parse(line.split_whitespace().map(OsString::from)).map_err(|failure| match failure {
             Failure::Usage(what) => what,
-            other => panic!("a command line can only be used wrongly: {other:?}"),
+            other => panic!("a command line fails with wrong usage alone: {other:?}"),
         })
     }
 
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_machine_is_debian_12_and_root_unless_said_otherwise() {
+    fn a_fresh_machine_is_debian_12_and_root_by_default() {
         for (line, debian, user) in [
             ("fresh", Debian::Bookworm, FreshUser::Root),
             ("fresh 13", Debian::Trixie, FreshUser::Root),
@@ -336,7 +335,7 @@ mod tests {
     #[test]
     fn fuzzing_takes_a_minute_or_as_long_as_is_said() {
         let fuzz = |target: Option<&str>, minutes| {
-            Ok(Chore::Fuzz(Fuzz { target: target.map(str::to_owned), minutes }))
+            Ok(Chore::Fuzz(FuzzOptions { target: target.map(str::to_owned), minutes }))
         };
         assert_eq!(parse_line("fuzz --all"), fuzz(None, 1));
         assert_eq!(parse_line("fuzz --all --minutes 10"), fuzz(None, 10));

@@ -1,9 +1,8 @@
-//! `cargo xtask fuzz`: libFuzzer tries to break the readers of text.
+//! `cargo xtask fuzz`: libFuzzer fuzzes the parsers of text from outside.
 //!
-//! The program in `fuzz/` has a target for each reader, and this runs some of them for a while, as many at a time as there are
-//! cores. It is built by the usual compiler: the flags below have the code count where it goes, which is all that libFuzzer
-//! needs, and no nightly has to be installed. Sanitizers would need one; they look for misuse of memory, and gatehouse has
-//! no `unsafe` code.
+//! The program in `fuzz/` has a target for each parser. The stable compiler builds it: the flags below add counters of
+//! code coverage, and libFuzzer needs nothing else. Sanitizers would need a nightly compiler; they find misuse of memory,
+//! and gatehouse has no `unsafe` code.
 
 mod report;
 
@@ -21,30 +20,29 @@ use crate::failure::Failure;
 use crate::tools::program::read_output;
 use crate::tools::requirement::{self, CXX};
 
-/// What is to be run, and for how long.
+/// Options of `cargo xtask fuzz`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fuzz {
-    /// The target that is meant; all of them where there is none.
+pub(crate) struct FuzzOptions {
+    /// The target to run; `None` runs every target.
     pub(crate) target: Option<String>,
-    /// How long each target is run.
+    /// Duration of each target's run.
     pub(crate) minutes: u32,
 }
 
-/// Where each target has a directory with its seeds. A directory is a target: `gatehouse-testing` has every target have one.
+/// Directory with a directory of seeds for each target. A test of `gatehouse-testing` checks that each target has one.
 const SEEDS: &str = "fuzz/seeds";
 
-/// What a target finds worth trying again, for the next run on this machine.
+/// Directory of inputs that reach new code, for the next run on this machine.
 const CORPUS: &str = "fuzz/corpus";
 
-/// What breaks a target.
+/// Directory of inputs that break a target.
 const ARTIFACTS: &str = "fuzz/artifacts";
 
-/// Directories of the project whose files are seeds, too.
+/// Further directories of seeds, each with its target.
 const FURTHER_SEEDS: [(&str, &str); 2] =
     [("manifest", "connectors"), ("recording", "connectors/recordings")];
 
-/// Has the compiler count which edges of the code are taken and what is compared, and tells the crates that this is for a
-/// fuzzer: their modules `fuzzing` are there then.
+/// Compiler flags that add counters of edges and comparisons, and the crates' modules `fuzzing`.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -52,14 +50,16 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
-/// Most memory of a target, in MiB, and most seconds for one text: a reader that needs more has a fault.
+/// Memory limit of a target: a parser that needs more has a fault.
 const MEMORY_MAX: &str = "-rss_limit_mb=1024";
+
+/// Time limit for one input: a parser that needs longer has a fault.
 const SECONDS_MAX: &str = "-timeout=10";
 
-/// Runs targets, and fails if one of them found something.
-pub(crate) fn run(fuzz: &Fuzz) -> Result<(), Failure> {
+/// Runs one target or all, one on each core at a time; fails if a target found something.
+pub(crate) fn run(options: &FuzzOptions) -> Result<(), Failure> {
     let known = targets()?;
-    let chosen = match &fuzz.target {
+    let chosen = match &options.target {
         None => known,
         Some(name) if known.contains(name) => vec![name.clone()],
         Some(name) => {
@@ -70,12 +70,12 @@ pub(crate) fn run(fuzz: &Fuzz) -> Result<(), Failure> {
     requirement::ensure(&[&CXX])?;
     let program = build()?;
     let n_at_once = thread::available_parallelism().map_or(1, NonZero::get);
-    let (n_chosen, minutes) = (chosen.len(), fuzz.minutes);
+    let (n_chosen, minutes) = (chosen.len(), options.minutes);
     eprintln!("xtask: {n_chosen} targets, {minutes} min each, {n_at_once} at a time");
     let waiting = Mutex::new(chosen.into_iter());
     let failed = Mutex::new(Vec::new());
     let work = || {
-        // In a statement of its own, so that the next one is let go of while this one runs.
+        // In a block, so that the lock is released before the target runs.
         while let Some(name) = { lock(&waiting).next() } {
             let has_passed = match run_target(&program, &name, minutes) {
                 Ok(report) => {
@@ -102,18 +102,18 @@ pub(crate) fn run(fuzz: &Fuzz) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Trouble(format!(
-        "{} of {n_chosen} targets found something: {}; docs/development.md says what to do with it",
+        "{} of {n_chosen} targets found something: {}; docs/development.md tells what to do",
         failed.len(),
         failed.join(", ")
     )))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().expect("nobody panics while holding it")
+    mutex.lock().expect("no thread panics while it holds the lock")
 }
 
-/// The targets there are, by name.
-pub(crate) fn targets() -> Result<Vec<String>, Failure> {
+/// Names of all targets, sorted.
+fn targets() -> Result<Vec<String>, Failure> {
     let path = cargo::workspace_root().join(SEEDS);
     let unreadable = |cause| Failure::Trouble(format!("{} can't be read: {cause}", path.display()));
     let mut names = Vec::new();
@@ -128,31 +128,31 @@ pub(crate) fn targets() -> Result<Vec<String>, Failure> {
 fn build() -> Result<PathBuf, Failure> {
     let version = read_output(Command::new("rustc").arg("-vV")).unwrap_or_default();
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host =
-        host.ok_or_else(|| Failure::Trouble("rustc doesn't say what it builds for".into()))?;
+    let host = host.ok_or_else(|| Failure::Trouble("rustc -vV prints no host".into()))?;
     let place = ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "fuzz/target"];
-    // With a target, the flags are for the program alone, and not for what runs while it is built.
+    // With `--target`, the flags are for the program alone, and not for build scripts.
     let build = [&["build", "--release", "--target", host], &place[..]].concat();
-    take_versions()?;
+    copy_lock_file()?;
     cargo::run(&build, &[("RUSTFLAGS", OsStr::new(FLAGS))])?;
     let program = format!("fuzz/target/{host}/release/gatehouse-fuzz");
     Ok(cargo::workspace_root().join(program))
 }
 
-/// Has the program built of the same versions as the workspace. `fuzz/` has a Cargo.lock of its own because it is a workspace of
-/// its own; it is made of the other one, so that what is tried is what is shipped, and deny.toml holds for it.
-fn take_versions() -> Result<(), Failure> {
+/// Copies the workspace's Cargo.lock to `fuzz/`, so that the tested dependencies are the released ones.
+///
+/// `fuzz/` is another workspace, and so needs its own lock file.
+fn copy_lock_file() -> Result<(), Failure> {
     let root = cargo::workspace_root();
-    let [workspace, own] = ["Cargo.lock", "fuzz/Cargo.lock"].map(|it| root.join(it));
+    let [source, copy] = ["Cargo.lock", "fuzz/Cargo.lock"].map(|it| root.join(it));
     let changed = |path: &Path| fs::metadata(path).and_then(|it| it.modified()).ok();
-    if changed(&own) > changed(&workspace) {
+    if changed(&copy) > changed(&source) {
         return Ok(());
     }
-    let troubled = |cause| Failure::Trouble(format!("{} can't be made: {cause}", own.display()));
-    fs::read(workspace).and_then(|lock| fs::write(&own, lock)).map_err(troubled)
+    let troubled = |cause| Failure::Trouble(format!("{} can't be made: {cause}", copy.display()));
+    fs::read(source).and_then(|lock| fs::write(&copy, lock)).map_err(troubled)
 }
 
-/// Runs one target to the end of its time, or until it finds something. All that it says is in a file.
+/// Runs a target until its time is over, or until it finds something. Its output goes to a log.
 fn run_target(program: &Path, name: &str, minutes: u32) -> Result<Report, Failure> {
     let root = cargo::workspace_root();
     let (corpus, artifacts) = (format!("{CORPUS}/{name}"), format!("{ARTIFACTS}/{name}/"));
@@ -160,11 +160,11 @@ fn run_target(program: &Path, name: &str, minutes: u32) -> Result<Report, Failur
     cargo::make_directory(&artifacts)?;
     let log = format!("{artifacts}log");
     let troubled = |what: &str, cause| Failure::Trouble(format!("{name}: {what}: {cause}"));
-    let output = File::create(root.join(&log)).map_err(|cause| troubled(&log, cause))?;
+    let log_file = File::create(root.join(&log)).map_err(|cause| troubled(&log, cause))?;
     let further = FURTHER_SEEDS.iter().filter(|(target, _)| *target == name);
     let mut command = Command::new(program);
     command
-        // What it finds out is kept in the first directory, and the others are where it starts from.
+        // libFuzzer writes new inputs into the first directory; the others have seeds.
         .args([&corpus, &format!("{SEEDS}/{name}")])
         .args(further.map(|(_, seeds)| seeds))
         .args([MEMORY_MAX, SECONDS_MAX, "-print_final_stats=1"])
@@ -174,18 +174,18 @@ fn run_target(program: &Path, name: &str, minutes: u32) -> Result<Report, Failur
         .current_dir(&root)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(output);
+        .stderr(log_file);
     let status: ExitStatus =
         command.status().map_err(|cause| troubled(&program.display().to_string(), cause))?;
-    let said = fs::read(root.join(&log)).map_err(|cause| troubled(&log, cause))?;
-    Ok(Report::read(&String::from_utf8_lossy(&said), status.success(), log))
+    let output = fs::read(root.join(&log)).map_err(|cause| troubled(&log, cause))?;
+    Ok(Report::read(&String::from_utf8_lossy(&output), status.success(), log))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Otherwise its seeds would be given to nobody.
+    /// Seeds of a directory without a target would never be used.
     #[test]
     fn every_directory_of_seeds_is_a_target_of_a_crate() {
         let crates = cargo::workspace_root().join("crates").read_dir().unwrap();

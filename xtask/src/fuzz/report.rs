@@ -1,49 +1,49 @@
-//! What came of running a target, read from what libFuzzer says.
+//! The report of a target's run, read from the output of libFuzzer.
 
-/// What came of running a target.
+/// Report of a target's run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// How many texts were tried.
+    /// Number of inputs that were tried.
     n_runs: u64,
-    /// How many edges of the code the seeds reach, and how many were reached in the end.
+    /// Edges of the code that the seeds reach, and edges that were reached in the end.
     coverage: Option<(u64, u64)>,
     outcome: Outcome,
-    /// Where all that it said is.
+    /// Path of the log.
     log: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     NothingFound,
-    /// The file with what broke the target.
+    /// Path of the input that broke the target.
     Found(String),
-    /// It ended before its time, and left no file.
-    Ended,
+    /// The target ended early without an input that broke it.
+    Failed,
 }
 
 impl Report {
-    /// Reads what libFuzzer said until it ended.
-    pub(crate) fn read(said: &str, has_succeeded: bool, log: String) -> Self {
+    /// Reads the output of libFuzzer.
+    pub(crate) fn read(output: &str, has_succeeded: bool, log: String) -> Self {
         let after = |line: &str, word: &str| {
             let (_, rest) = line.split_once(word)?;
             rest.split_whitespace().next()?.parse::<u64>().ok()
         };
-        let last = |word: &str| said.lines().rev().find_map(|line| after(line, word));
-        let seeds = said.lines().find(|line| line.contains("INITED"));
+        let last = |word: &str| output.lines().rev().find_map(|line| after(line, word));
+        let seeds = output.lines().find(|line| line.contains("INITED"));
         let coverage = seeds.and_then(|it| after(it, "cov: ")).zip(last("cov: "));
-        let written = said.lines().rev().find_map(|line| {
+        let written = output.lines().rev().find_map(|line| {
             line.split_once("Test unit written to ").map(|(_, file)| file.trim().to_owned())
         });
         let outcome = match written {
             _ if has_succeeded => Outcome::NothingFound,
             Some(file) => Outcome::Found(file),
-            None => Outcome::Ended,
+            None => Outcome::Failed,
         };
         let n_runs = last("stat::number_of_executed_units: ").unwrap_or_default();
         Self { n_runs, coverage, outcome, log }
     }
 
-    /// Whether nothing was found.
+    /// Whether the target found nothing.
     pub(crate) fn has_passed(&self) -> bool {
         self.outcome == Outcome::NothingFound
     }
@@ -58,7 +58,7 @@ impl Report {
         let outcome = match outcome {
             Outcome::NothingFound => "nothing found".to_owned(),
             Outcome::Found(file) => format!("FOUND {file} (see {log})"),
-            Outcome::Ended => format!("FAILED (see {log})"),
+            Outcome::Failed => format!("FAILED (see {log})"),
         };
         format!("{target}: {n_runs} runs, {coverage}, {outcome}")
     }
@@ -68,8 +68,8 @@ impl Report {
 mod tests {
     use super::*;
 
-    fn line(said: &str, has_succeeded: bool) -> String {
-        Report::read(said, has_succeeded, "log".into()).line("t")
+    fn line(output: &str, has_succeeded: bool) -> String {
+        Report::read(output, has_succeeded, "log".into()).line("t")
     }
 
     #[test]
