@@ -1,7 +1,7 @@
-//! `cargo xtask`: the project's chores, the same for people and for continuous integration.
+//! `cargo xtask`: the project's chores, for people and for continuous integration.
 //!
-//! This file says what each command does, step by step; how a step is done lives in the other
-//! files. Only the standard library is used, so that the chores build in a moment.
+//! This file has the steps of each chore; the other files have the details of each step. xtask uses only the standard
+//! library, so that it builds in a moment.
 
 mod api;
 mod cargo;
@@ -63,7 +63,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
         Chore::TestFailover => test_failover(),
         Chore::Bench { with_postgres, arguments } => bench(with_postgres, &arguments),
         Chore::Fuzz(fuzz) => fuzz::run(&fuzz),
-        Chore::Postgres => offer_postgres(),
+        Chore::Postgres => run_postgres(),
         Chore::Screenshots => take_screenshots(),
         Chore::Fresh(fresh) => fresh::run(&fresh),
         Chore::Lint => lint(),
@@ -79,15 +79,15 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    let of_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &CURL];
+    let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &CURL];
     if cargo_arguments.is_empty() {
-        // All at once, so that a user without rights gets one command for all suites.
-        let of_others = [&PYTHON, &CHROMIUM, &FONT];
-        requirement::ensure(&[&of_rust_tests[..], &of_others].concat())?;
+        // All at once, so that a user who may not install gets one command for all suites.
+        let for_other_suites = [&PYTHON, &CHROMIUM, &FONT];
+        requirement::ensure(&[&for_rust_tests[..], &for_other_suites].concat())?;
     } else {
-        requirement::ensure(&of_rust_tests)?;
+        requirement::ensure(&for_rust_tests)?;
     }
-    // Without either, some tests fail, and the others still run.
+    // Without Node.js or the issuer, some tests fail, and the others still run.
     let node = Node::find_or_install().inspect_err(Failure::print);
     let node = node.unwrap_or_else(|_| Node::of_machine());
     let issuer = issuer::find_or_install().inspect_err(Failure::print).ok();
@@ -105,32 +105,32 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let record = std::path::absolute(&record).unwrap_or(record);
     environment.push(("TEST_RECORD", record.as_os_str()));
     environment.extend(issuer.iter().map(|issuer| ("TEST_ISSUER", issuer.as_os_str())));
-    let shipped;
+    let release_binary;
     if long {
-        shipped = build_shipped()?;
+        release_binary = build_release()?;
         environment.push(("TEST_LONG", OsStr::new("1")));
-        environment.push(("TEST_GATEHOUSE_BINARY", shipped.as_os_str()));
+        environment.push(("TEST_GATEHOUSE_BINARY", release_binary.as_os_str()));
     }
     if !cargo_arguments.is_empty() {
         let given: Vec<&str> = cargo_arguments.iter().map(String::as_str).collect();
         // `--workspace` would overrule a package that is named.
         let names_package = given.iter().any(|it| *it == "-p" || it.starts_with("--package"));
-        let of: &[&str] = if names_package { &[] } else { &["--workspace"] };
-        return cargo::run(&[&["test"], of, &given[..]].concat(), &environment);
+        let scope: &[&str] = if names_package { &[] } else { &["--workspace"] };
+        return cargo::run(&[&["test"], scope, &given[..]].concat(), &environment);
     }
-    // Without a program there is nothing to test, so this alone ends the chore.
+    // Without a program there is nothing to test, so only a failed build ends the chore.
     cargo::run(&["test", "--workspace", "--no-run"], &environment)?;
     let binary = cargo::find_binary("debug", "gatehouse")?;
     let rust_tests = ["test", "--workspace", "--no-fail-fast"];
-    let of_programs = [&rust_tests[..], &["--test", "e2e"]].concat();
-    let of_units = [&rust_tests[..], &["--lib", "--bins"]].concat();
-    let in_documentation = [&rust_tests[..], &["--doc"]].concat();
+    let end_to_end = [&rust_tests[..], &["--test", "e2e"]].concat();
+    let unit_tests = [&rust_tests[..], &["--lib", "--bins"]].concat();
+    let doc_tests = [&rust_tests[..], &["--doc"]].concat();
     let mut suites = Suites::default();
     suites.run_both(
-        ("end-to-end tests", || cargo::run(&of_programs, &environment)),
-        ("unit tests, on both stores", || cargo::run_beside(&of_units, &environment)),
+        ("end-to-end tests", || cargo::run(&end_to_end, &environment)),
+        ("unit tests, on both stores", || cargo::run_buffered(&unit_tests, &environment)),
     );
-    suites.run("examples in the documentation", || cargo::run(&in_documentation, &environment));
+    suites.run("examples in the documentation", || cargo::run(&doc_tests, &environment));
     suites.run("the API by its document", || test_api_with(&node, &binary, &url));
     suites.run("the console in a browser", || console::test(&node, &binary).map(drop));
     if long {
@@ -145,8 +145,9 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tests faults of real devices, where this machine can make such devices. No other test may run beside: one of them has
-/// PostgreSQL wait for a standby.
+/// Tests faults of real devices, if this machine can mount file systems.
+///
+/// No other test may run at the same time: one of these tests makes PostgreSQL wait for a standby.
 fn test_faults(suites: &mut Suites, environment: &[(&str, &OsStr)]) {
     if let Err(why) = mounts::check() {
         eprintln!("xtask: not checked: faults of real devices, because {why}");
@@ -162,17 +163,17 @@ fn test_api() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &POSTGRES, &NPM, &PYTHON])?;
     let node = Node::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
-    test_api_with(&node, &build_tested()?, &postgres.url())
+    test_api_with(&node, &build_debug()?, &postgres.url())
 }
 
-/// Tests the API on both stores at once: each test keeps a server and its tester busy in turns.
+/// Tests the API on both stores at the same time, because a server and its tester wait for each other.
 fn test_api_with(node: &Node, binary: &Path, postgres_url: &str) -> Result<(), Failure> {
     let tools = ApiTools::find_or_install()?;
-    let on = |store| api::test(&tools, node, binary, store);
+    let test_on = |store| api::test(&tools, node, binary, store);
     thread::scope(|scope| {
-        let on_postgres = scope.spawn(|| on(TestedStore::Postgres { url: postgres_url }));
-        let on_sqlite = on(TestedStore::Sqlite);
-        let on_postgres = on_postgres.join().expect("a test of the API does not panic");
+        let on_postgres = scope.spawn(|| test_on(TestedStore::Postgres { url: postgres_url }));
+        let on_sqlite = test_on(TestedStore::Sqlite);
+        let on_postgres = on_postgres.join().expect("a test of the API returns its failure");
         match (on_sqlite, on_postgres) {
             (Err(on_sqlite), Err(on_postgres)) => {
                 on_sqlite.print();
@@ -185,40 +186,41 @@ fn test_api_with(node: &Node, binary: &Path, postgres_url: &str) -> Result<(), F
 
 fn test_console() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &NPM, &CHROMIUM, &FONT])?;
-    console::test(&Node::find_or_install()?, &build_tested()?).map(drop)
+    console::test(&Node::find_or_install()?, &build_debug()?).map(drop)
 }
 
 fn take_screenshots() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &NPM, &CHROMIUM, &FONT])?;
-    console::take_screenshots(&Node::find_or_install()?, &build_tested()?)
+    console::take_screenshots(&Node::find_or_install()?, &build_debug()?)
 }
 
 fn test_failover() -> Result<(), Failure> {
     requirement::ensure(&[&POSTGRES, &PATRONI, &ETCD, &HAPROXY, &PROCPS])?;
-    failover::test(&build_shipped()?, &find_postgres()?)
+    failover::test(&build_release()?, &find_postgres()?)
 }
 
-/// PostgreSQL's programs. Needs [`POSTGRES`].
+/// Finds PostgreSQL's programs. Needs [`POSTGRES`].
 fn find_postgres() -> Result<PostgresBinaries, Failure> {
     let found = PostgresBinaries::find();
     found.ok_or_else(|| Failure::Trouble("PostgreSQL's server is not on this machine".to_owned()))
 }
 
-/// Builds the program that `cargo test` would make.
-fn build_tested() -> Result<PathBuf, Failure> {
+/// Builds gatehouse in the debug profile, as `cargo test` does; returns the binary's path.
+fn build_debug() -> Result<PathBuf, Failure> {
     cargo::run(&["build", "--package", "gatehouse"], &[])?;
     cargo::find_binary("debug", "gatehouse")
 }
 
-/// Builds the program that people run, for tests that take longer than to build it: the others drive the one that
-/// `cargo test` makes anyway, with its checks of overflow.
-fn build_shipped() -> Result<PathBuf, Failure> {
+/// Builds gatehouse in the release profile, for long tests; returns the binary's path.
+///
+/// Shorter tests use the debug build, which `cargo test` makes anyway, and which checks for overflow.
+fn build_release() -> Result<PathBuf, Failure> {
     cargo::run(&["build", "--release", "--package", "gatehouse"], &[])?;
     cargo::find_binary("release", "gatehouse")
 }
 
 fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
-    // The bench starts the server that lies beside it.
+    // The bench starts the server binary that is beside its own.
     let packages = ["--package", "gatehouse", "--package", "gatehouse-bench"];
     cargo::run(&[&["build", "--release"], &packages[..]].concat(), &[])?;
 
@@ -234,7 +236,7 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
     cargo::run_built("release", "gatehouse-bench", &arguments, environment.as_slice())
 }
 
-fn offer_postgres() -> Result<(), Failure> {
+fn run_postgres() -> Result<(), Failure> {
     requirement::ensure(&[&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM])?;
     let node = Node::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
@@ -246,7 +248,7 @@ fn offer_postgres() -> Result<(), Failure> {
     }
     println!("export TEST_ISSUER={}", issuer::find_or_install()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
-    // Whatever ends the reading, a line, the end of input or an error, it is time to stop.
+    // A line, the end of input and an error all mean: stop.
     let _ = io::stdin().read_line(&mut String::new());
     Ok(())
 }
@@ -255,14 +257,14 @@ fn lint() -> Result<(), Failure> {
     let mut suites = Suites::default();
     suites.run("tidy rules", || tidy::check(&tidy::KEPT));
     suites.run("formatting", || cargo::run(&["fmt", "--all", "--", "--check"], &[]));
-    // These two are none of all targets, so that nothing but their own chores runs them.
-    let own_chores = ["--test", "failover", "--test", "faults"];
-    let everything = [&["clippy", "--workspace", "--all-targets"], &own_chores[..]].concat();
+    // `--all-targets` leaves these two out, because only their own chores run them.
+    let named_targets = ["--test", "failover", "--test", "faults"];
+    let everything = [&["clippy", "--workspace", "--all-targets"], &named_targets[..]].concat();
     let clippy = [&everything[..], &["--", "-D", "warnings"]].concat();
     suites.run("clippy", || cargo::run(&clippy, &[]));
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
-    let strictly = [("RUSTDOCFLAGS", OsStr::new("-D warnings"))];
-    suites.run("documentation", || cargo::run(&doc, &strictly));
+    let deny_warnings = [("RUSTDOCFLAGS", OsStr::new("-D warnings"))];
+    suites.run("documentation", || cargo::run(&doc, &deny_warnings));
     suites.run("the console's source", || {
         requirement::ensure(&[&CERTIFICATES, &NPM])?;
         console::lint(&Node::find_or_install()?)
@@ -313,13 +315,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_to_end_tests_are_the_only_ones_outside_of_their_crate() {
+    fn only_the_end_to_end_tests_are_integration_tests() {
         let root = cargo::workspace_root();
         let crates = root.join("crates").read_dir().unwrap().map(|it| it.unwrap().path());
         let packages = crates.chain(["bench", "xtask"].map(|it| root.join(it)));
         let tests = packages.filter_map(|it| it.join("tests").read_dir().ok()).flatten();
         let tests: Vec<PathBuf> = tests.map(|it| it.unwrap().path()).collect();
-        // `test` names them, so another one would not be run.
+        // `cargo xtask test` names each test target, so it would not run another one.
         assert_eq!(tests, [root.join("crates/gatehouse/tests/e2e")]);
     }
 }
