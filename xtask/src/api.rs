@@ -1,7 +1,7 @@
-//! Testing the server by its own OpenAPI document: spectral lints the document, and schemathesis
-//! makes requests from it, good ones and bad ones, and holds every answer against it.
+//! Tests of the API by its OpenAPI document: spectral lints the document, and schemathesis sends requests that the
+//! document allows and forbids, and checks every response by it.
 //!
-//! What each of them is told lies in `tests/api`.
+//! The settings of both are in `tests/api`.
 
 mod server;
 mod tools;
@@ -15,11 +15,11 @@ use server::ApiServer;
 pub(crate) use tools::ApiTools;
 use tools::settings_directory;
 
-/// A store that the API is tested on.
+/// The store of the tested server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TestedStore<'p> {
     Sqlite,
-    /// A server whose maintenance database is free.
+    /// A PostgreSQL server whose maintenance database is unused.
     Postgres {
         url: &'p str,
     },
@@ -34,7 +34,7 @@ impl TestedStore<'_> {
     }
 }
 
-/// Runs these tests with a built server on one store.
+/// Starts the server `binary` on one store, and tests its API.
 pub(crate) fn test(
     tools: &ApiTools,
     node: &Node,
@@ -46,8 +46,8 @@ pub(crate) fn test(
         TestedStore::Postgres { url } => Some(url),
     };
     let server = ApiServer::start(binary, store.name(), database_url)?;
-    lint(tools, node, &server)?;
-    let Tested { n_operations, n_requests } = probe(tools, &server)?;
+    lint_document(tools, node, &server)?;
+    let Summary { n_operations, n_requests } = send_requests(tools, &server)?;
     let store = store.name();
     println!(
         "api: {n_operations} operations, {n_requests} requests, all checks passed, on {store}"
@@ -55,39 +55,39 @@ pub(crate) fn test(
     Ok(())
 }
 
-fn lint(tools: &ApiTools, node: &Node, server: &ApiServer) -> Result<(), Failure> {
+fn lint_document(tools: &ApiTools, node: &Node, server: &ApiServer) -> Result<(), Failure> {
     let ruleset = settings_directory().join("spectral.yaml");
     let mut spectral = Command::new(&tools.spectral);
     spectral.env("PATH", node.path());
     spectral.args(["lint", "--fail-severity", "hint", "--ruleset"]).arg(ruleset);
     spectral.arg(server.document());
-    finish(&mut spectral, "spectral lint", server).map(|_| ())
+    run_tool(&mut spectral, "spectral lint", server).map(|_| ())
 }
 
-fn probe(tools: &ApiTools, server: &ApiServer) -> Result<Tested, Failure> {
+fn send_requests(tools: &ApiTools, server: &ApiServer) -> Result<Summary, Failure> {
     let mut schemathesis = Command::new(&tools.schemathesis);
     schemathesis
         .args(["--config-file", "schemathesis.toml", "run", "--checks", "all", "--no-color"])
         .arg(server.document())
-        // Its settings name a file beside them.
+        // The settings name a file beside them.
         .current_dir(settings_directory())
         .env("API_TOKEN", &server.token)
         .env("API_CLIENT_ID", &server.client.0)
         .env("API_CLIENT_SECRET", &server.client.1)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONUTF8", "1");
-    let output = finish(&mut schemathesis, "schemathesis run", server)?;
-    Tested::read(&output).ok_or_else(|| {
+    let output = run_tool(&mut schemathesis, "schemathesis run", server)?;
+    Summary::read(&output).ok_or_else(|| {
         eprintln!("{output}");
-        Failure::Trouble("schemathesis ended well, but not after testing everything".to_owned())
+        Failure::Trouble("schemathesis has succeeded without testing everything".to_owned())
     })
 }
 
-/// Runs a tool to its end. What it says is shown when it fails.
-fn finish(command: &mut Command, name: &str, server: &ApiServer) -> Result<String, Failure> {
+/// Runs a tool, and returns its output; prints the output if the tool fails.
+fn run_tool(command: &mut Command, name: &str, server: &ApiServer) -> Result<String, Failure> {
     eprintln!("xtask: {name} {}", server.document());
     let output = command
-        // The server is on this machine, whatever stands between it and others.
+        // The server is on this machine, so no proxy is needed.
         .env("NO_PROXY", "127.0.0.1")
         .env("no_proxy", "127.0.0.1")
         .output()
@@ -101,15 +101,15 @@ fn finish(command: &mut Command, name: &str, server: &ApiServer) -> Result<Strin
     Err(Failure::Program { name: name.to_owned(), status: output.status })
 }
 
-/// How much was tested.
+/// Number of operations and requests that schemathesis has tested.
 #[derive(Debug, PartialEq, Eq)]
-struct Tested {
+struct Summary {
     n_operations: u32,
     n_requests: u32,
 }
 
-impl Tested {
-    /// Reads the summary of schemathesis; none when an operation was left out or a request failed.
+impl Summary {
+    /// Reads the summary that schemathesis prints; `None` if it has left out an operation, or a request failed.
     fn read(output: &str) -> Option<Self> {
         let line = |start: &str| output.lines().find_map(|line| line.trim().strip_prefix(start));
         let (selected, total) = line("Selected: ")?.split_once('/')?;
@@ -117,10 +117,10 @@ impl Tested {
         let cases = output.lines().find(|line| line.contains(" generated, "))?;
         let (n_generated, rest) = cases.trim().split_once(" generated, ")?;
         let (n_passed, _) = rest.split_once(" passed")?;
-        let is_whole = selected == total && selected == tested && n_generated == n_passed;
+        let is_complete = selected == total && selected == tested && n_generated == n_passed;
         let tested =
             Self { n_operations: tested.parse().ok()?, n_requests: n_passed.parse().ok()? };
-        is_whole.then_some(tested)
+        is_complete.then_some(tested)
     }
 }
 
@@ -129,18 +129,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_test_counts() {
-        let whole = "API Operations:\n  Selected: 20/20\n  Tested: 20\n\nTest cases:\n  \
+    fn only_a_complete_test_counts() {
+        let complete = "API Operations:\n  Selected: 20/20\n  Tested: 20\n\nTest cases:\n  \
                      2101 generated, 2101 passed, 32 skipped\n";
-        let tested = Tested { n_operations: 20, n_requests: 2101 };
-        assert_eq!(Tested::read(whole), Some(tested));
+        let tested = Summary { n_operations: 20, n_requests: 2101 };
+        assert_eq!(Summary::read(complete), Some(tested));
         for (part, other) in [
             ("Tested: 20", "Tested: 19"),
             ("20/20", "20/21"),
             ("2101 passed", "5 failed"),
             ("Tested", "x"),
         ] {
-            assert_eq!(Tested::read(&whole.replace(part, other)), None, "{other}");
+            assert_eq!(Summary::read(&complete.replace(part, other)), None, "{other}");
         }
     }
 }

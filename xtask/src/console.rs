@@ -1,7 +1,7 @@
-//! Testing and linting the console: a browser drives the real server's pages, biome reads their source, and the TypeScript
-//! compiler the types in its comments.
+//! Tests and lints of the console: tests drive its pages in a browser, biome lints its source, and the TypeScript compiler
+//! checks the types in its comments.
 //!
-//! The tests and what each tool is told lie in `tests/console`.
+//! The tests and the settings of the tools are in `tests/console`.
 
 mod tools;
 
@@ -17,10 +17,10 @@ use crate::tools::requirement::find_chromium;
 use crate::tools::{issuer, program};
 use tools::ConsoleTools;
 
-/// The screenshots that the README shows, a name on each line.
+/// File with the names of the README's screenshots, one on each line.
 const README_IMAGES: &str = "tests/console/readme_images.txt";
 
-/// Runs these tests with a built server. They leave a screenshot of each view in the directory that is returned.
+/// Runs the console's tests against the server `binary`; returns the directory of their screenshots.
 pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
     let tools = ConsoleTools::find_or_install()?;
     let issuer = issuer::find_or_install()?;
@@ -49,8 +49,8 @@ pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
     let name = "node --test tests/console";
     let status = program::run_to_status(&mut runner, name)?;
 
-    let tested = fs::read_to_string(&summary).ok().and_then(|text| Tested::read(&text));
-    if let Some(Tested { n_passed, n_failed }) = tested {
+    let tested = fs::read_to_string(&summary).ok().and_then(|text| TestCounts::read(&text));
+    if let Some(TestCounts { n_passed, n_failed }) = tested {
         println!("console: {n_passed} passed, {n_failed} failed");
     }
     if !status.success() {
@@ -58,14 +58,14 @@ pub(crate) fn test(node: &Node, binary: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::Program { name: name.to_owned(), status });
     }
     match tested {
-        Some(Tested { n_passed: 1.., n_failed: 0 }) => Ok(screenshots),
+        Some(TestCounts { n_passed: 1.., n_failed: 0 }) => Ok(screenshots),
         _ => Err(Failure::Trouble(
             "the tests of the console ended well, but none has run, or some were left out".into(),
         )),
     }
 }
 
-/// Runs the tests, and gives the README the screenshots that it shows.
+/// Runs the console's tests, and copies the README's screenshots to `docs/images`.
 pub(crate) fn take_screenshots(node: &Node, binary: &Path) -> Result<(), Failure> {
     let screenshots = test(node, binary)?;
     let images = "docs/images";
@@ -84,7 +84,7 @@ pub(crate) fn take_screenshots(node: &Node, binary: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Checks how the console, its tests and the test issuer are written.
+/// Lints the source of the console, of its tests and of the test issuer.
 pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     let tools = ConsoleTools::find_or_install()?;
     let settings = cargo::workspace_root().join("tests/console");
@@ -95,10 +95,12 @@ pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     ci.args(["ci", "--colors=off", "--error-on-warnings", "--config-path"]).arg(&rules);
     program::run(ci.args(sources), "biome ci").inspect_err(|_| {
         let (biome, rules, sources) = (biome.display(), rules.display(), sources.join(" "));
-        eprintln!("xtask: this mends most: {biome} check --write --config-path {rules} {sources}");
+        eprintln!(
+            "xtask: this command mends most: {biome} check --write --config-path {rules} {sources}"
+        );
     })?;
 
-    // The tests are read where their packages are.
+    // The tests are checked where their packages are installed.
     let tests = tools.tests_directory().join("tsconfig.tests.json");
     for project in [settings.join("tsconfig.json"), tests] {
         let mut tsc = Command::new(tools.program("tsc"));
@@ -111,21 +113,21 @@ pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many tests have run.
+/// Number of tests that have passed and failed.
 #[derive(Debug, PartialEq, Eq)]
-struct Tested {
+struct TestCounts {
     n_passed: u32,
     n_failed: u32,
 }
 
-impl Tested {
-    /// Reads the end of a summary in the Test Anything Protocol, as Node.js writes it.
+impl TestCounts {
+    /// Reads the summary that Node.js writes, in the Test Anything Protocol.
     fn read(summary: &str) -> Option<Self> {
         let count = |what: &str| {
             let start = format!("# {what} ");
             summary.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse::<u32>().ok()
         };
-        // What was still running when the time was up has failed too, and so has what was left out.
+        // A test that was cancelled or skipped counts as failed.
         let failed = ["fail", "cancelled", "skipped", "todo"].map(count);
         let n_failed = failed.into_iter().sum::<Option<u32>>()?;
         Some(Self { n_passed: count("pass")?, n_failed })
@@ -137,10 +139,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_cancelled_or_left_out_has_failed() {
+    fn cancelled_and_skipped_tests_have_failed() {
         let summary = "ok 3 - the first view is small\n1..3\n# tests 6\n# suites 0\n# pass 3\n# fail 2\n\
                        # cancelled 1\n# skipped 1\n# todo 0\n# duration_ms 6150.719134\n";
-        assert_eq!(Tested::read(summary), Some(Tested { n_passed: 3, n_failed: 4 }));
-        assert_eq!(Tested::read("TAP version 13\n1..0\n"), None);
+        assert_eq!(TestCounts::read(summary), Some(TestCounts { n_passed: 3, n_failed: 4 }));
+        assert_eq!(TestCounts::read("TAP version 13\n1..0\n"), None);
     }
 }

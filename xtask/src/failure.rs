@@ -39,18 +39,18 @@ impl Failure {
         }
     }
 
-    /// The exit code: 2 for a wrong command line, a failed program's own code, 1 for the rest.
+    /// Exit code of xtask: 2 for a wrong command line, a failed program's own code, 1 for other failures.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Usage(_) => ExitCode::from(2),
             Failure::Trouble(_) => ExitCode::FAILURE,
-            Failure::Program { status, .. } => ExitCode::from(translate(*status)),
+            Failure::Program { status, .. } => ExitCode::from(shell_code(*status)),
         }
     }
 }
 
-/// The exit code that a shell would give: the program's own, or 128 plus the signal it died of.
-fn translate(status: ExitStatus) -> u8 {
+/// Exit code as a shell gives it: the program's own code, or 128 plus the signal that killed the program.
+fn shell_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn exit_codes_and_signals_pass_through_as_in_a_shell() {
-        assert_eq!(translate(ExitStatus::from_raw(101 << 8)), 101);
-        assert_eq!(translate(ExitStatus::from_raw(9)), 137);
+        assert_eq!(shell_code(ExitStatus::from_raw(101 << 8)), 101);
+        assert_eq!(shell_code(ExitStatus::from_raw(9)), 137);
     }
 }

@@ -1,10 +1,10 @@
-//! Whether this machine lets a test mount file systems: that needs root, and a container often has no right to it.
+//! Checks whether tests can mount file systems on this machine: that needs root, and many containers forbid it.
 
 use std::process::{Command, Stdio};
 
 use crate::tools::program::read_output;
 
-/// Says why file systems can't be mounted, or no loop device can be had.
+/// Fails with the reason why file systems can't be mounted, or why there is no loop device.
 pub(crate) fn check() -> Result<(), String> {
     let directory = std::env::temp_dir().join(format!("gatehouse-mount-{}", std::process::id()));
     let failed = |cause| format!("{}: {cause}", directory.display());

@@ -1,6 +1,6 @@
-//! The table of docs/reliability.md: every fault that the tests have tried, how often, and what held.
+//! The table of docs/reliability.md: every fault that tests have injected, how often, and what held.
 //!
-//! Tests write a line for each into a file; a long run puts them into the document.
+//! Tests append a line for each fault to a record, a file; `cargo xtask test --long` writes the record into the document.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+/// The document with the table.
 const DOCUMENT: &str = "docs/reliability.md";
 
 const BEGIN: &str = "<!-- record -->\n";
@@ -15,7 +16,7 @@ const END: &str = "<!-- end of record -->";
 
 const HEADING: &str = "| fault | tried | what held, each time |\n|---|---:|---|\n";
 
-/// Where tests write to. Whatever an earlier run has left is gone.
+/// Makes an empty record for the tests of this run; returns its path.
 pub(crate) fn begin_record(target: &Path) -> Result<PathBuf, Failure> {
     let path = target.join("reliability.tsv");
     let begun = fs::create_dir_all(target).and_then(|()| fs::write(&path, ""));
@@ -23,14 +24,13 @@ pub(crate) fn begin_record(target: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// Puts what the tests have written into the document.
+/// Replaces the document's table with the faults in the record.
 pub(crate) fn write_document(record: &Path) -> Result<(), Failure> {
     let failed = |cause: std::io::Error| Failure::Trouble(format!("{DOCUMENT}: {cause}"));
     let record = fs::read_to_string(record).map_err(failed)?;
     let document = fs::read_to_string(DOCUMENT).map_err(failed)?;
-    let document = with_table(&document, &table(&record)).ok_or_else(|| {
-        Failure::Trouble(format!("{DOCUMENT} has lost the marks around its table"))
-    })?;
+    let document = with_table(&document, &table(&record))
+        .ok_or_else(|| Failure::Trouble(format!("{DOCUMENT} has no marks around its table")))?;
     fs::write(DOCUMENT, document).map_err(failed)
 }
 
@@ -40,7 +40,7 @@ fn with_table(document: &str, table: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}{table}{END}{after}"))
 }
 
-/// A row for each fault, by its name. What several tests have tried of one is added up.
+/// A table with a row for each fault, sorted by name. Counts of several tests are added up.
 fn table(record: &str) -> String {
     let mut rows: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for line in record.lines() {

@@ -1,4 +1,4 @@
-//! Suites of tests: each runs whatever becomes of the others, and the end names those that failed.
+//! Suites of tests and checks: a suite that fails stops no other, and the closing lines name those that failed.
 
 use std::thread;
 use std::time::Instant;
@@ -19,7 +19,7 @@ struct SuiteResult {
 }
 
 impl SuiteResult {
-    fn of(name: &str, suite: impl FnOnce() -> Result<(), Failure>) -> Self {
+    fn run(name: &str, suite: impl FnOnce() -> Result<(), Failure>) -> Self {
         let start = Instant::now();
         let passed = suite().inspect_err(Failure::print).is_ok();
         Self { name: name.to_owned(), seconds: start.elapsed().as_secs(), passed }
@@ -27,9 +27,9 @@ impl SuiteResult {
 }
 
 impl Suites {
-    /// Runs a suite. A failure is reported now, and once more by [`Suites::finish`].
+    /// Runs a suite. A failure is printed now, and counted by [`Suites::finish`].
     pub(crate) fn run(&mut self, name: &str, suite: impl FnOnce() -> Result<(), Failure>) {
-        self.results.push(SuiteResult::of(name, suite));
+        self.results.push(SuiteResult::run(name, suite));
     }
 
     /// Runs two suites at the same time, because each leaves the processor idle now and then.
@@ -39,13 +39,13 @@ impl Suites {
         (second_name, second): (&str, impl FnOnce() -> Result<(), Failure> + Send),
     ) {
         thread::scope(|scope| {
-            let second = scope.spawn(|| SuiteResult::of(second_name, second));
-            self.results.push(SuiteResult::of(first_name, first));
+            let second = scope.spawn(|| SuiteResult::run(second_name, second));
+            self.results.push(SuiteResult::run(first_name, first));
             self.results.push(second.join().expect("a suite fails, it does not panic"));
         });
     }
 
-    /// Prints a line for each suite; fails if one has failed.
+    /// Prints a line for each suite; fails if a suite has failed.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         for SuiteResult { name, seconds, passed } in &self.results {
             let outcome = if *passed { "passed" } else { "FAILED" };

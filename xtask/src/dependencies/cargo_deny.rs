@@ -1,7 +1,7 @@
 //! cargo-deny: checks licences, versions, sources and security advisories of all dependencies by deny.toml.
 //!
-//! No registry has a current build of it, so it is compiled, once, below `target`. That takes a minute or two, so
-//! `cargo xtask lint` runs it only where it is there already.
+//! No registry has a current build of cargo-deny, so `cargo xtask deny` compiles it once, below `target`. That takes a
+//! minute or two, so `cargo xtask lint` runs cargo-deny only if it is installed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -47,8 +47,8 @@ impl CargoDeny {
 
     /// Checks licences, versions and sources.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        // Cargo.lock has versions that are never built, so that cargo-deny doesn't meet them. `lock_file` finds the
-        // entries that are really stale.
+        // cargo-deny ignores versions in Cargo.lock that are never built, and would call their entries stale.
+        // `lock_file` finds the entries that are really stale.
         let unmatched = ["--allow", "unmatched-skip"];
         let check = [&["--locked", "check"], &unmatched[..], &["licenses", "bans", "sources"]];
         cargo::run_program(&self.program, &check.concat(), &[])
@@ -66,15 +66,15 @@ impl CargoDeny {
     }
 }
 
-/// Includes the version, so that another version is installed beside it.
+/// The directory of this version, so that another version is installed beside it.
 fn directory() -> PathBuf {
     tool_directory(&format!("cargo-deny-{VERSION}"))
 }
 
-/// Where security advisories are fetched from.
+/// Source of security advisories.
 #[derive(Debug)]
 pub(crate) struct AdvisoryDatabase {
-    /// git's setting that leads to a clone instead of the database's own address.
+    /// Setting of git that replaces the database's address with a clone; `None` for the address itself.
     redirect: Option<OsString>,
 }
 
@@ -84,7 +84,7 @@ impl AdvisoryDatabase {
         Self { redirect: None }
     }
 
-    /// A clone of the database; prints how old it is.
+    /// A clone of the database; prints the day of its last commit.
     pub(crate) fn in_clone(directory: &Path) -> Result<Self, Failure> {
         let wrong = |why: &str| {
             let directory = directory.display();
@@ -99,7 +99,7 @@ impl AdvisoryDatabase {
         Ok(Self { redirect: Some(redirect.into_iter().collect()) })
     }
 
-    /// Environment of git, which cargo-deny runs.
+    /// Environment variables for git, which cargo-deny runs.
     fn environment(&self) -> Vec<(&str, &OsStr)> {
         let settings = self.redirect.iter().flat_map(|redirect| {
             [

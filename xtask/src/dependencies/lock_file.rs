@@ -1,14 +1,14 @@
-//! Compares Cargo.lock with deny.toml: where packages come from, and which crates it has in more than one version.
+//! Compares Cargo.lock with deny.toml: sources of packages, and crates in more than one version.
 //!
-//! Needs no tool and no network, so it is a part of every `cargo xtask lint`. cargo-deny checks more, licences above
-//! all, but has to be compiled first: see `cargo_deny.rs`.
+//! The check needs no tool and no network, so every `cargo xtask lint` runs it. cargo-deny checks more, such as licences,
+//! but has to be compiled first: see `cargo_deny.rs`.
 
 use std::fs;
 
 use crate::cargo;
 use crate::failure::Failure;
 
-/// The only source of packages from outside of the workspace, in Cargo.lock's words.
+/// The only allowed source of packages from outside the workspace, as Cargo.lock names it.
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Checks the workspace's Cargo.lock by its deny.toml; reports every fault at once.
@@ -20,7 +20,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     let (lock, deny) = (read("Cargo.lock")?, read("deny.toml")?);
     let packages = parse_lock(&lock);
     let explained = parse_explained(&deny).map_err(Failure::Trouble)?;
-    let mut faults = find_strange_sources(&packages);
+    let mut faults = find_foreign_sources(&packages);
     faults.extend(find_unexplained(&packages, &explained));
     faults.extend(find_stale(&packages, &explained));
     if packages.is_empty() {
@@ -39,7 +39,7 @@ struct Package<'text> {
     checksum: Option<&'text str>,
 }
 
-/// An entry of `bans.skip`: the versions of a crate that may stand beside another one.
+/// An entry of `bans.skip`: versions of a crate that are allowed beside another version.
 #[derive(Debug, PartialEq, Eq)]
 struct ExplainedVersion<'text> {
     name: &'text str,
@@ -48,7 +48,7 @@ struct ExplainedVersion<'text> {
 }
 
 impl ExplainedVersion<'_> {
-    /// Whether the entry means this package. cargo-deny reads the entry in the same way.
+    /// Whether the entry allows this package, by the rules of cargo-deny.
     fn covers(&self, package: &Package<'_>) -> bool {
         let rest = package.version.strip_prefix(self.version);
         self.name == package.name && rest.is_some_and(|it| it.is_empty() || it.starts_with('.'))
@@ -100,7 +100,7 @@ fn parse_entry(line: &str) -> Result<ExplainedVersion<'_>, String> {
     })
 }
 
-fn find_strange_sources(packages: &[Package<'_>]) -> Vec<String> {
+fn find_foreign_sources(packages: &[Package<'_>]) -> Vec<String> {
     packages.iter().filter_map(find_source_fault).collect()
 }
 
@@ -138,7 +138,7 @@ fn find_unexplained(packages: &[Package<'_>], explained: &[ExplainedVersion<'_>]
     faults
 }
 
-/// Finds entries of `bans.skip` that stand for no package, or for a package without another version beside it.
+/// Finds entries of `bans.skip` without a package, or whose package has no other version.
 fn find_stale(packages: &[Package<'_>], explained: &[ExplainedVersion<'_>]) -> Vec<String> {
     let is_needed = |entry: &&ExplainedVersion<'_>| {
         let is_left = |it: &Package<'_>| !explained.iter().any(|other| other.covers(it));
@@ -191,7 +191,7 @@ skip = [
         let [rand, xtask] = &packages[..] else { panic!("{packages:?}") };
         assert_eq!((rand.name, rand.version, rand.checksum), ("rand", "0.9.5", Some("5a15")));
         assert_eq!((xtask.name, xtask.source, xtask.checksum), ("xtask", None, None));
-        assert_eq!(find_strange_sources(&packages), [""; 0]);
+        assert_eq!(find_foreign_sources(&packages), [""; 0]);
     }
 
     #[test]
@@ -201,7 +201,7 @@ skip = [
             ..package("rand", "0.9.5")
         };
         let unchecked = Package { checksum: None, ..package("rand", "0.9.5") };
-        let [git, checksum] = &find_strange_sources(&[from_git, unchecked])[..] else { panic!() };
+        let [git, checksum] = &find_foreign_sources(&[from_git, unchecked])[..] else { panic!() };
         assert!(git.contains("rand 0.9.5 comes from git+https://example.com"), "{git}");
         assert!(checksum.contains("no checksum of rand 0.9.5"), "{checksum}");
     }
@@ -228,7 +228,7 @@ skip = [
         let newest_two = [package("rand", "0.9.5"), package("rand", "0.10.3")];
         let [gone] = &find_stale(&newest_two, &explained)[..] else { panic!() };
         assert!(gone.contains("explains rand@0.8, but"), "{gone}");
-        // Neither stands beside a version that has no entry.
+        // There is no version without an entry.
         let both_explained = [package("rand", "0.8.6"), package("rand", "0.9.5")];
         assert_eq!(find_stale(&both_explained, &explained).len(), 2);
     }

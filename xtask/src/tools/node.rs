@@ -1,4 +1,4 @@
-//! Node.js for the tests: the machine's, or one from npm where the machine's is too old.
+//! Node.js for the tests: the machine's, or one from npm if the machine's is too old.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,13 +11,13 @@ use super::version::Version;
 use crate::cargo;
 use crate::failure::Failure;
 
-/// The test issuer's packages call `URL.parse`, which came with this version.
+/// The oldest version with `URL.parse`, which packages of the test issuer call.
 const LEAST_VERSION: Version = Version::new(22, 1);
 
 /// A Node.js that is new enough.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// The directory of a Node.js from npm; `None` where the machine's is in PATH.
+    /// Directory of the Node.js from npm; `None` if the one in PATH is used.
     directory: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ impl Node {
                 directory.display()
             );
             run_npm(&source, directory)?;
-            // npm succeeds also where it could not fetch a package that is optional.
+            // npm also succeeds if it could not fetch an optional package.
             let node = programs(directory).join("node");
             let installed = read_output(Command::new(node).arg("--version"));
             installed.map(drop).ok_or_else(|| {
@@ -51,12 +51,12 @@ impl Node {
         Ok(Self { directory: Some(programs(&directory)) })
     }
 
-    /// The machine's Node.js, whatever its version.
+    /// The Node.js in PATH, of any version.
     pub(crate) fn of_machine() -> Self {
         Self { directory: None }
     }
 
-    /// The directory to put before PATH, if any.
+    /// The directory to put in front of PATH; `None` if PATH needs no change.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
@@ -69,7 +69,7 @@ impl Node {
     }
 }
 
-/// Where the program is in the directory that npm fills: npm 9 doesn't link it.
+/// The directory of the program `node` below the directory that npm fills: npm 9 doesn't link the program.
 fn programs(directory: &Path) -> PathBuf {
     let architecture = match env::consts::ARCH {
         "x86_64" => "x64",

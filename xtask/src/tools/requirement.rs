@@ -1,7 +1,7 @@
-//! The tools that chores need from the machine, each with its least version and the packages that bring it.
+//! Tools that chores need from the distribution, each with its least version and the packages that provide it.
 //!
-//! A chore names all its requirements before it begins. Each tool that is missing or too old is installed in one call of
-//! apt-get, or named in one command where only root may install.
+//! A chore names all its requirements before it begins. One call of apt-get installs every tool that is missing or too
+//! old; a user who may not install gets one command for root.
 
 use std::env;
 use std::fs;
@@ -14,19 +14,20 @@ use super::version::Version;
 use crate::failure::Failure;
 use crate::postgres::PostgresBinaries;
 
-/// A tool that a chore can't do without.
+/// A tool that a chore needs.
 #[derive(Debug)]
 pub(crate) struct Requirement {
     /// The tool's name, for people.
     name: &'static str,
-    /// The oldest version that does.
+    /// The oldest version that the chore works with.
     least: Version,
-    /// The version on this machine.
+    /// Finds the version on this machine; `None` if the tool is missing.
     find: fn() -> Option<Version>,
-    /// The distribution's packages that bring the tool.
+    /// The distribution's packages that provide the tool.
     packages: &'static [&'static str],
 }
 
+/// PostgreSQL's server.
 pub(crate) const POSTGRES: Requirement = Requirement {
     name: "PostgreSQL's server",
     least: PostgresBinaries::LEAST_VERSION,
@@ -34,6 +35,7 @@ pub(crate) const POSTGRES: Requirement = Requirement {
     packages: &["postgresql"],
 };
 
+/// PgBouncer, no older than that of Debian 12.
 pub(crate) const PGBOUNCER: Requirement = Requirement {
     name: "PgBouncer",
     least: Version::new(1, 18),
@@ -41,7 +43,7 @@ pub(crate) const PGBOUNCER: Requirement = Requirement {
     packages: &["pgbouncer"],
 };
 
-/// npm from version 7 on reads the locks. It brings its Node.js, of whatever version: `node.rs` sees to a newer one.
+/// npm: version 7 is the first that reads the lock files. It depends on any Node.js; `node.rs` installs a newer one.
 pub(crate) const NPM: Requirement = Requirement {
     name: "npm",
     least: Version::new(7, 0),
@@ -49,7 +51,7 @@ pub(crate) const NPM: Requirement = Requirement {
     packages: &["nodejs", "npm"],
 };
 
-/// Debian has the module that makes virtual environments in a package of its own.
+/// Python, with the module that makes virtual environments: Debian has it in another package.
 pub(crate) const PYTHON: Requirement = Requirement {
     name: "Python with its module venv",
     least: Version::new(3, 10),
@@ -61,7 +63,7 @@ pub(crate) const PYTHON: Requirement = Requirement {
     packages: &["python3", "python3-venv"],
 };
 
-/// The oldest version that shows the console.
+/// Chromium, in the oldest version that shows the console.
 pub(crate) const CHROMIUM: Requirement = Requirement {
     name: "Chromium",
     least: Version::new(123, 0),
@@ -72,7 +74,7 @@ pub(crate) const CHROMIUM: Requirement = Requirement {
     packages: &["chromium"],
 };
 
-/// Chromium starts without a font, and shows nothing.
+/// A font: without one, Chromium starts and shows nothing.
 pub(crate) const FONT: Requirement = Requirement {
     name: "a font",
     least: Version::ANY,
@@ -80,7 +82,7 @@ pub(crate) const FONT: Requirement = Requirement {
     packages: &["fonts-dejavu-core"],
 };
 
-/// The README's tour uses it.
+/// curl, for the commands in the README.
 pub(crate) const CURL: Requirement = Requirement {
     name: "curl",
     least: Version::ANY,
@@ -88,7 +90,7 @@ pub(crate) const CURL: Requirement = Requirement {
     packages: &["curl"],
 };
 
-/// npm and pip fetch over TLS.
+/// Certificates of public authorities, for npm and pip.
 pub(crate) const CERTIFICATES: Requirement = Requirement {
     name: "the certificates of public authorities",
     least: Version::ANY,
@@ -101,7 +103,7 @@ pub(crate) const CERTIFICATES: Requirement = Requirement {
     packages: &["ca-certificates"],
 };
 
-/// Debian's Patroni reaches etcd by a module in a package of its own.
+/// Patroni, with its module for etcd: Debian has it in another package.
 pub(crate) const PATRONI: Requirement = Requirement {
     name: "Patroni",
     least: Version::new(2, 1),
@@ -109,6 +111,7 @@ pub(crate) const PATRONI: Requirement = Requirement {
     packages: &["patroni", "python3-etcd"],
 };
 
+/// etcd, for Patroni.
 pub(crate) const ETCD: Requirement = Requirement {
     name: "etcd",
     least: Version::new(3, 4),
@@ -116,15 +119,16 @@ pub(crate) const ETCD: Requirement = Requirement {
     packages: &["etcd-server"],
 };
 
+/// HAProxy, in front of the cluster.
 pub(crate) const HAPROXY: Requirement = Requirement {
     name: "HAProxy",
     least: Version::new(2, 4),
-    // It takes one dash.
+    // HAProxy has no `--version`.
     find: || Version::parse(&read_output(Command::new(program::find("haproxy")?).arg("-v"))?),
     packages: &["haproxy"],
 };
 
-/// The failover test looks for a server's child processes with `ps`.
+/// ps, with which the failover test finds a server's child processes.
 pub(crate) const PROCPS: Requirement = Requirement {
     name: "ps",
     least: Version::ANY,
@@ -132,6 +136,7 @@ pub(crate) const PROCPS: Requirement = Requirement {
     packages: &["procps"],
 };
 
+/// debootstrap, which makes a bare Debian.
 pub(crate) const DEBOOTSTRAP: Requirement = Requirement {
     name: "debootstrap",
     least: Version::ANY,
@@ -139,7 +144,7 @@ pub(crate) const DEBOOTSTRAP: Requirement = Requirement {
     packages: &["debootstrap", "debian-archive-keyring"],
 };
 
-/// libFuzzer is written in it.
+/// C++ compiler, for libFuzzer.
 pub(crate) const CXX: Requirement = Requirement {
     name: "a C++ compiler",
     least: Version::ANY,
@@ -147,6 +152,7 @@ pub(crate) const CXX: Requirement = Requirement {
     packages: &["g++"],
 };
 
+/// git, for clones and lists of tracked files.
 pub(crate) const GIT: Requirement = Requirement {
     name: "git",
     least: Version::ANY,
@@ -159,11 +165,11 @@ pub(crate) fn find_chromium() -> Option<PathBuf> {
     env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| program::find("chromium"))
 }
 
-/// Installs each of these tools that is missing or too old.
+/// Installs each of the `requirements` that is missing or too old.
 pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
     if let Some(named) = env::var_os("CHROMIUM").filter(|_| (CHROMIUM.find)().is_none()) {
         return Err(Failure::Trouble(format!(
-            "CHROMIUM names {}, which is no Chromium; correct it, or unset it for the distribution's",
+            "CHROMIUM names {}, which is no Chromium; correct the variable, or unset it to use the distribution's",
             named.display()
         )));
     }
@@ -180,12 +186,12 @@ pub(crate) fn ensure(requirements: &[&Requirement]) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Trouble(format!(
-        "the distribution's packages don't do: {}; install newer ones by hand, and put the programs into PATH",
+        "the distribution's packages are too old: {}; install newer ones by hand, and put the programs into PATH",
         faults.join("; ")
     )))
 }
 
-/// Whether a directory has a font, at any depth.
+/// Whether there is a font below a directory.
 fn has_font(directory: &Path) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|it| it.path()).any(|path| {
@@ -199,7 +205,7 @@ impl Requirement {
         self.fault().is_none()
     }
 
-    /// The reason why the tool on this machine won't do.
+    /// The reason why the requirement is not met; `None` if it is.
     fn fault(&self) -> Option<String> {
         let Requirement { name, least, .. } = self;
         match (self.find)() {

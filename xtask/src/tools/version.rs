@@ -1,8 +1,8 @@
-//! Versions of tools: read from what a program prints about itself, and compared.
+//! Versions of tools: read from a program's output, and compared.
 
 use std::fmt;
 
-/// The first two numbers of a version. Requirements need no more.
+/// A tool's version: its first two numbers, which are enough for requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version {
     pub(crate) major: u32,
@@ -35,7 +35,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The digits that a text begins with: `17` of `17beta1`.
+/// The number that a text begins with: `17` of `17beta1`.
 fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
