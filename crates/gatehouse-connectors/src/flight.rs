@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{Shared, WeakShared};
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connector::Ask;
@@ -48,7 +49,7 @@ where
 {
     /// Whether somebody asks this already.
     pub(crate) fn is_under_way(&self, question: &K) -> bool {
-        locked(&self.under_way).contains_key(question)
+        self.under_way.lock().contains_key(question)
     }
 
     /// Waits for the answer to a question, and asks it where nobody does already.
@@ -81,7 +82,7 @@ where
     where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let mut under_way = locked(&self.under_way);
+        let mut under_way = self.under_way.lock();
         let departed = under_way.get(question);
         if let Some((flight, deadline)) =
             departed.and_then(|it| Some((it.flight.upgrade()?, it.deadline)))
@@ -110,11 +111,6 @@ struct Landing<K: Eq + Hash, T> {
 
 impl<K: Eq + Hash, T> Drop for Landing<K, T> {
     fn drop(&mut self) {
-        locked(&self.under_way).remove(&self.question);
+        self.under_way.lock().remove(&self.question);
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A map of flights is whole whatever panicked beside it.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,10 @@
 //! The median of the last answers: one that was slow by chance changes nothing, and a platform that has become
 //! slow shows before long. The histogram of the `meter` has all of them, for those who watch the server.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 /// How many answers are kept in mind: an odd number, so that one is in the middle, and so few that the calls in
 /// vain that open a circuit are most of them.
@@ -24,7 +26,7 @@ struct Answers {
 impl Latency {
     /// Takes how long an answer took, in place of the oldest.
     pub(crate) fn take(&self, time: Duration) {
-        let mut answers = self.locked();
+        let mut answers = self.0.lock();
         let oldest = answers.n % LATENCY_ANSWERS;
         answers.took[oldest] = time;
         answers.n += 1;
@@ -32,15 +34,10 @@ impl Latency {
 
     /// How long an answer takes, once there was one.
     pub(crate) fn median(&self) -> Option<Duration> {
-        let Answers { mut took, n } = *self.locked();
+        let Answers { mut took, n } = *self.0.lock();
         let known = &mut took[..n.min(LATENCY_ANSWERS)];
         known.sort_unstable();
         known.get(known.len() / 2).copied()
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Answers> {
-        // Nothing panics while it is held, and every state of it is sound.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -27,13 +27,14 @@ mod witness;
 mod words;
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_core::ConnectorName;
 use gatehouse_core::account::AddressedBy;
 use http::{HeaderMap, Method, StatusCode};
+use parking_lot::Mutex;
 use reqwest::Url;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -42,7 +43,7 @@ use zeroize::Zeroizing;
 
 use self::allowance::Allowances;
 use self::bucket::Bucket;
-use self::call::{Call, Mishap, exchange, standing};
+use self::call::{Call, Mishap, exchange};
 use self::pause::{Jitter, reset_after};
 use self::secrets::Secrets;
 use self::standing::Standing;
@@ -333,7 +334,7 @@ impl Line {
     /// Waits until the platform no longer wants to be left alone, where that is soon.
     async fn wait_out(&self, ask: Ask) {
         loop {
-            let until = standing(&self.standing).quiet_until();
+            let until = self.standing.lock().quiet_until();
             let now = Instant::now();
             let soon = ask.deadline.min(now + WAITED_OUT_MAX);
             match until.filter(|it| (now..soon).contains(it)) {
@@ -345,7 +346,7 @@ impl Line {
 
     /// Whether the platform may be asked at a time, as far as can be foreseen.
     fn look(&self, now: Instant) -> Result<(), Failure> {
-        standing(&self.standing).look(now)
+        self.standing.lock().look(now)
     }
 
     /// Waits for one of the calls that may run at once.

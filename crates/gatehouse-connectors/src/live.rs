@@ -1,13 +1,14 @@
 //! An account that can be asked, and what is known about it while the server runs.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use gatehouse_core::window::Window;
 use gatehouse_core::{Account, Connection, TenantName};
+use parking_lot::Mutex;
 use smol_str::SmolStr;
 use tokio::time::{Instant, timeout_at};
 
@@ -29,7 +30,7 @@ pub struct LiveAccount {
     connector: Result<Box<dyn Connector>, Failure>,
     health: AtomicU8,
     latency: Latency,
-    known: Mutex<Known>,
+    pub(crate) known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
     look_ups: Flights<(By, Parts, Vec<String>), Vec<Arc<Connection>>>,
@@ -180,11 +181,6 @@ impl LiveAccount {
         Ok(self.connector()?.capabilities())
     }
 
-    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
-        // What is known is a hint, whole whatever panicked beside it.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks for a page, perhaps together with those next to it.
     pub(crate) async fn page(
         self: &Arc<Self>,
@@ -226,7 +222,7 @@ impl LiveAccount {
     /// Whether a page begins with what the account's list begins with.
     pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
         let first = page.connections.first().map(|it| it.local_id.as_str());
-        first.is_some() && first == self.known().first.as_deref()
+        first.is_some() && first == self.known.lock().first.as_deref()
     }
 
     /// Asks for exactly this page.
@@ -241,7 +237,7 @@ impl LiveAccount {
         };
         let page = self.pages.join(ask, at, set_off).await?;
         if let Some(total) = page.total {
-            self.known().total = Some((total, Instant::now()));
+            self.known.lock().total = Some((total, Instant::now()));
         }
         Ok(page)
     }

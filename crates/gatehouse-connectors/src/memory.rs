@@ -7,10 +7,11 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Identifier, ProductId, TenantName};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::live::LiveAccount;
@@ -115,25 +116,20 @@ impl Memory {
 
     fn learn(&self, held: impl IntoIterator<Item = (u64, u64, Box<[u64]>)>) {
         let since = Instant::now();
-        let mut generations = self.generations();
+        let mut generations = self.generations.lock();
         for (digest, by, and_by) in held {
             generations.insert(digest, Held { by, and_by, since });
         }
     }
 
     fn recall(&self, digest: u64, roster: &Roster<'_>) -> Option<Vec<usize>> {
-        let held = self.generations().get(digest)?;
+        let held = self.generations.lock().get(digest)?;
         if held.since.elapsed() >= LIFE {
             return None;
         }
         let by = |digest: &u64| roster.digests.iter().position(|it| it == digest);
         let by: Vec<usize> = [held.by].iter().chain(&held.and_by).filter_map(by).collect();
         (!by.is_empty()).then_some(by)
-    }
-
-    fn generations(&self) -> MutexGuard<'_, Generations> {
-        // Hints are whole whatever panicked beside them.
-        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

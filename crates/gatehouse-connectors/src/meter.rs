@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Account, TenantName};
+use parking_lot::Mutex;
 use prometheus::core::Collector;
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
@@ -162,7 +163,7 @@ impl Meter {
         let names = [tenant.as_str(), account.platform.as_str(), account.name.as_str()];
         let labels = names.map(str::to_owned);
         // Held until the figures are there: who removes them counts first.
-        let mut meters = figures.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut meters = figures.meters.lock();
         *meters.entry(labels.clone()).or_default() += 1;
         let whose = tenant.clone();
         let [tenant, platform, account] = names;
@@ -253,7 +254,7 @@ impl fmt::Debug for Meter {
 impl Drop for Series {
     fn drop(&mut self) {
         let figures = &self.figures;
-        let mut meters = figures.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut meters = figures.meters.lock();
         if let Some(n_meters) = meters.get_mut(&self.labels) {
             *n_meters -= 1;
             if *n_meters > 0 {

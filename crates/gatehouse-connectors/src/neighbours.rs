@@ -5,9 +5,9 @@
 //! that one: one or two calls for a whole neighbourhood. Whoever asks alone asks for no more than it wants.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gatehouse_core::window::Window;
+use parking_lot::Mutex;
 
 use crate::connector::{PlatformPage, Position};
 
@@ -65,7 +65,7 @@ impl Neighbours {
     /// Joins those who wait for pages within a larger one, and tells whether any of them want another part of
     /// it: those who want the same are no company.
     pub(crate) async fn join(&self, around: &Position, part: Window) -> (Waiting<'_>, bool) {
-        *self.all().entry(around.clone()).or_default().entry(part.start).or_default() += 1;
+        *self.0.lock().entry(around.clone()).or_default().entry(part.start).or_default() += 1;
         let waiting = Waiting { neighbours: self, around: around.clone(), start: part.start };
         if !waiting.has_company() {
             // Who came at the same moment has a turn to join, so that nobody asks for a page that
@@ -74,11 +74,6 @@ impl Neighbours {
         }
         let has_company = waiting.has_company();
         (waiting, has_company)
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<Position, HashMap<u64, usize>>> {
-        // A count of those who wait is whole whatever panicked beside it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,13 +86,13 @@ pub(crate) struct Waiting<'n> {
 
 impl Waiting<'_> {
     fn has_company(&self) -> bool {
-        self.neighbours.all().get(&self.around).is_some_and(|by_start| by_start.len() > 1)
+        self.neighbours.0.lock().get(&self.around).is_some_and(|by_start| by_start.len() > 1)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut all = self.neighbours.all();
+        let mut all = self.neighbours.0.lock();
         let Some(by_start) = all.get_mut(&self.around) else { return };
         if let Some(n_waiting) = by_start.get_mut(&self.start) {
             *n_waiting -= 1;
@@ -163,7 +158,7 @@ mod tests {
         drop(same);
         assert!(!neighbours.join(&HERE, part(1)).await.1);
         drop(other);
-        assert!(neighbours.all().is_empty());
+        assert!(neighbours.0.lock().is_empty());
     }
 
     #[tokio::test]

@@ -1,12 +1,13 @@
 //! The engine around a single account, for whoever records, replays or tests a manifest.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{Account, Connection, Identifier, PageRequest, ProductId, TenantName};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::catalog::{Reached, Settings};
@@ -55,7 +56,7 @@ struct Calls {
 
 impl Witness for Calls {
     fn saw(&self, exchange: &Exchange<'_>) {
-        self.kinds.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.kind);
+        self.kinds.lock().push(exchange.kind);
         if let Some(also) = &self.also {
             also.saw(exchange);
         }
@@ -102,7 +103,7 @@ impl OneAccount {
 
     /// How many calls of a kind were made.
     pub(crate) fn n_calls(&self, kind: CallKind) -> usize {
-        let kinds = self.calls.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = self.calls.kinds.lock();
         kinds.iter().filter(|it| **it == kind).count()
     }
 

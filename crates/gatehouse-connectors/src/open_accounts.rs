@@ -5,11 +5,12 @@
 //! latest when the account has not been asked for a while.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gatehouse_core::{AccountName, TenantName};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::live::LiveAccount;
@@ -50,7 +51,7 @@ struct Open {
 impl OpenAccounts {
     /// The account, as it was opened last.
     pub(crate) fn get(&self, tenant: &TenantName, name: &AccountName) -> Option<Arc<LiveAccount>> {
-        let mut by_tenant = self.locked();
+        let mut by_tenant = self.by_tenant.lock();
         let open = by_tenant.accounts.get_mut(tenant)?.get_mut(name)?;
         open.used = Instant::now();
         self.use_now(&open.account);
@@ -61,7 +62,7 @@ impl OpenAccounts {
     pub(crate) fn insert(&self, account: LiveAccount) -> Arc<LiveAccount> {
         let (account, now) = (Arc::new(account), Instant::now());
         self.use_now(&account);
-        let mut by_tenant = self.locked();
+        let mut by_tenant = self.by_tenant.lock();
         by_tenant.close_unused(now);
         let of_tenant = by_tenant.accounts.entry(account.tenant().clone()).or_default();
         let name = account.account().name.clone();
@@ -87,12 +88,12 @@ impl OpenAccounts {
 
     /// Closes an account, if it is open.
     pub(crate) fn close(&self, tenant: &TenantName, name: &AccountName) {
-        self.locked().retain_of(tenant, |it| it != name);
+        self.by_tenant.lock().retain_of(tenant, |it| it != name);
     }
 
     /// Closes the accounts of a tenant that are not among these.
     pub(crate) fn keep_only(&self, tenant: &TenantName, kept: &[&AccountName]) {
-        let mut by_tenant = self.locked();
+        let mut by_tenant = self.by_tenant.lock();
         by_tenant.close_unused(Instant::now());
         let Some(of_tenant) = by_tenant.accounts.get(tenant) else { return };
         let n_kept = kept.iter().filter(|it| of_tenant.contains_key(**it)).count();
@@ -105,11 +106,6 @@ impl OpenAccounts {
     fn use_now(&self, account: &LiveAccount) {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         account.last_used.store(now, Ordering::Relaxed);
-    }
-
-    fn locked(&self) -> MutexGuard<'_, ByTenant> {
-        // What is open can be opened again, whatever panicked beside it.
-        self.by_tenant.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct TooLong;
 /// How many pages it takes to look through an account's list, as far as that is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
     let size = u64::from(account.capabilities().ok()?.paging.size_max);
-    account.known().total().map(|total| total.div_ceil(size).max(1))
+    account.known.lock().total().map(|total| total.div_ceil(size).max(1))
 }
 
 /// Whether a page of the account's list may tell how long it is.
@@ -56,7 +56,7 @@ pub(crate) fn tells_its_length(account: &LiveAccount) -> bool {
 
 /// Whether an account's list is known to be too long to be looked through.
 pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
-    let was_so = account.known().too_long;
+    let was_so = account.known.lock().too_long;
     n_pages(account).is_some_and(|n_pages| n_pages > SCAN_PAGES_MAX)
         || was_so.is_some_and(|at| at.elapsed() < TOO_LONG_LIFE)
 }
@@ -76,7 +76,7 @@ pub(crate) async fn scan(
         Steps::Numbered | Steps::Offset => by_position(account, ask, paging, effort).await,
     };
     if whole.is_err() {
-        account.known().too_long = Some(Instant::now());
+        account.known.lock().too_long = Some(Instant::now());
     }
     whole
 }

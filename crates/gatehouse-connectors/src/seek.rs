@@ -187,7 +187,7 @@ impl<'w> Plan<'w> {
             return Ok((got, Known::AsListed));
         };
         if detail.n_calls(got.connections.len()) > SCAN_DETAILS_MAX {
-            account.known().too_long = Some(Instant::now());
+            account.known.lock().too_long = Some(Instant::now());
             return Err(TooMany);
         }
         let completed = account.complete(ask, std::mem::take(&mut got.connections)).await;

@@ -9,10 +9,11 @@ mod hearing;
 pub(crate) mod server;
 mod spot;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::account::Credentials;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub(crate) use self::fleet::CANARY;
@@ -127,7 +128,7 @@ impl StandIn {
             let url = format!("http://{}", serving.address());
             let access = account_for(&desk.manifest, recording, &url)?;
             {
-                let mut state = desk.state();
+                let mut state = desk.state.lock();
                 state.url.clone_from(&url);
                 state.settings.clone_from(&access.settings);
                 state.credentials.clone_from(&access.credentials);
@@ -163,23 +164,23 @@ impl StandIn {
 
     /// Makes it fail, or not any more.
     pub(crate) fn fail(&self, trouble: Trouble) {
-        self.desk.state().trouble = trouble;
+        self.desk.state.lock().trouble = trouble;
     }
 
     /// Ends every session.
     pub(crate) fn end_sessions(&self) {
-        let mut state = self.desk.state();
+        let mut state = self.desk.state.lock();
         state.n_ended = state.n_sessions;
     }
 
     /// What was asked otherwise than the manifest says.
     pub(crate) fn refused(&self) -> Vec<String> {
-        self.desk.state().refused.clone()
+        self.desk.state.lock().refused.clone()
     }
 
     /// How many calls followed a link that leads elsewhere.
     pub(crate) fn n_strangers(&self) -> usize {
-        self.desk.state().n_strangers
+        self.desk.state.lock().n_strangers
     }
 }
 
@@ -219,20 +220,16 @@ enum Proof {
 }
 
 impl Desk {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn reply(&self, asked: &Asked) -> Reply {
-        let url = self.state().url.clone();
+        let url = self.state.lock().url.clone();
         let host = asked.headers.get(http::header::HOST).and_then(|it| it.to_str().ok());
         if host.is_some_and(|it| !url.ends_with(it)) {
-            self.state().n_strangers += 1;
+            self.state.lock().n_strangers += 1;
         }
         if let Some(given) = self.log_in(asked, &url) {
             return Reply::Answer(given);
         }
-        let trouble = self.state().trouble.clone();
+        let trouble = self.state.lock().trouble.clone();
         match trouble {
             Trouble::Answer(given) => return Reply::Answer(given),
             Trouble::Silence => return Reply::Silence,
@@ -250,12 +247,12 @@ impl Desk {
             let Some(mut heard) = Heard::of(&step.call, &none, asked, url, MARK) else { continue };
             let is_whole = heard.headers(&step.call, &none, &asked.headers).is_some();
             if n == 0 {
-                self.state().n_sessions += 1;
+                self.state.lock().n_sessions += 1;
             }
             if !is_whole || !matches!(self.proof(&heard), Proof::Right) {
                 return Some(self.error(401, "who asks is not known here"));
             }
-            let n_sessions = self.state().n_sessions;
+            let n_sessions = self.state.lock().n_sessions;
             let (mut body, mut headers) = self.fleet.session(n);
             for (name, source) in &step.take {
                 let token = token(n_sessions, name);
@@ -277,7 +274,7 @@ impl Desk {
 
     /// Whether credentials, settings and tokens are those of the account.
     fn proof(&self, heard: &Heard) -> Proof {
-        let state = self.state();
+        let state = self.state.lock();
         for (what, text) in &heard.holes {
             let is_right = match what {
                 What::Credential(name) => state.credentials.reveal(name) == Some(text),
@@ -539,7 +536,7 @@ impl Desk {
 
     fn refuse(&self, status: u16, why: String) -> Given {
         let given = self.error(status, &why);
-        self.state().refused.push(why);
+        self.state.lock().refused.push(why);
         given
     }
 }

@@ -64,7 +64,7 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Got::failed(failure),
     };
-    if account.known().ends_before(window.start) {
+    if account.known.lock().ends_before(window.start) {
         return Got::default();
     }
     let mut got = match paging.steps {
@@ -124,7 +124,7 @@ pub(crate) async fn gather(
     window: Window,
 ) -> Gathered {
     let pieces = pieces(paging, window);
-    let mut exists_up_to = account.known().extent();
+    let mut exists_up_to = account.known.lock().extent();
     let mut filled: Vec<Filled> = Vec::with_capacity(pieces.len());
     let (mut total, mut is_last, mut is_stuck) = (None, false, false);
     while filled.len() < pieces.len() && !is_last && !is_stuck {
@@ -141,7 +141,7 @@ pub(crate) async fn gather(
             // Nobody can tell what comes behind.
             let is_nothing = answer.page.connections.is_empty() && total.is_none();
             is_stuck |= answer.failure.is_some() || is_nothing;
-            account.known().learn_extent(
+            account.known.lock().learn_extent(
                 piece.before,
                 answer.page.connections.len(),
                 answer.is_last(piece, paging),
@@ -232,7 +232,7 @@ async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Pagi
 /// the way has been seen to be straight. Who goes where there is no mark yet goes alone, and leaves one.
 fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(Position, Window)> {
     let around = neighbours::window_around(window, size_max)?;
-    let known = account.known();
+    let known = account.known.lock();
     let mark = |position: u64| {
         let (at, mark) = known.marks.nearest(position, Instant::now())?;
         (at == position).then_some(mark)
@@ -248,16 +248,16 @@ fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(
 /// Walks to a window from the nearest mark that the platform still takes.
 async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Paging) -> Got {
     for _ in 0..LOST_MARKS_MAX {
-        let start = account.known().marks.nearest(window.start, Instant::now());
+        let start = account.known.lock().marks.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
         let (got, is_lost) = walk_from(account, ask, window, paging, start).await;
         match position {
             // It has had its time; one that was kept before may be good still.
-            Some(position) if is_lost => account.known().marks.remove(position),
+            Some(position) if is_lost => account.known.lock().marks.remove(position),
             _ => return got,
         }
     }
-    account.known().marks.forget();
+    account.known.lock().marks.forget();
     walk_from(account, ask, window, paging, None).await.0
 }
 
@@ -285,9 +285,9 @@ async fn walk_from(
             }
         };
         if position == 0 {
-            account.known().first = page.connections.first().map(|it| it.local_id.clone());
+            account.known.lock().first = page.connections.first().map(|it| it.local_id.clone());
         } else if account.begins_with(&page) {
-            account.known().marks.cut(position);
+            account.known.lock().marks.cut(position);
             got.fail(Failure::circle());
             return (got, false);
         }
@@ -299,17 +299,18 @@ async fn walk_from(
         got.connections.extend(part.slice(page.connections));
         position += n_connections;
         let Some(mark) = page.next.filter(|_| !page.is_last) else {
-            account.known().marks.cut(position);
+            account.known.lock().marks.cut(position);
             return (got, false);
         };
         // A mark that leads to where it came from, or before.
-        let leads_back = account.known().marks.position_of(&mark).is_some_and(|it| it <= began);
+        let leads_back =
+            account.known.lock().marks.position_of(&mark).is_some_and(|it| it <= began);
         if leads_back || !passed.insert(mark.clone()) {
-            account.known().marks.cut(position);
+            account.known.lock().marks.cut(position);
             got.fail(Failure::circle());
             return (got, false);
         }
-        account.known().marks.keep(position, &mark, Instant::now());
+        account.known.lock().marks.keep(position, &mark, Instant::now());
         if position >= window.end() {
             return (got, false);
         }

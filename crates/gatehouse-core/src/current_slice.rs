@@ -1,9 +1,11 @@
 //! This server's place among those that share limits, as it is now and as it was.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::slice::Slice;
 
@@ -38,7 +40,7 @@ impl CurrentSlice {
 
     /// Replaces the slice from `now` on.
     pub fn set(&self, slice: Slice, now: Instant) {
-        let mut past = self.lock();
+        let mut past = self.0.past.lock();
         if past.back().is_none_or(|(_, last)| *last != slice) {
             past.push_back((now, slice));
         }
@@ -51,7 +53,7 @@ impl CurrentSlice {
     /// What it was, the oldest first and what it is now last, each with the moment from which on. For those who begin
     /// to count only now: others may have used what has become this server's since.
     pub fn past(&self) -> Vec<(Instant, Slice)> {
-        self.lock().iter().copied().collect()
+        self.0.past.lock().iter().copied().collect()
     }
 
     /// The one that left least of a rate in this time before `now`.
@@ -61,10 +63,6 @@ impl CurrentSlice {
         let ends = past.iter().skip(1).map(|(began, _)| *began).chain([now]);
         let lasted = past.iter().zip(ends).filter(|(_, end)| now.duration_since(*end) < time);
         lasted.fold(self.get(), |narrowest, ((_, slice), _)| narrowest.narrower(*slice))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Slice)>> {
-        self.0.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

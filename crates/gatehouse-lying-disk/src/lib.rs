@@ -18,10 +18,10 @@ pub use plan::{Call, Failure, Plan};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gatehouse_testing::Dice;
 use image::Image;
+use parking_lot::Mutex;
 
 /// A disk that fails by plan. It lives as long as the process, because SQLite may call it at any time.
 pub struct Disk {
@@ -92,25 +92,21 @@ impl Disk {
         &self.name
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes the disk fail by this plan, and counts calls from 0 again.
     pub fn follow(&self, plan: Option<Plan>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         (state.plan, state.has_failed, state.is_off) = (plan, false, false);
         state.calls.clear();
     }
 
     /// Calls since the plan was set.
     pub fn calls(&self) -> Vec<Call> {
-        self.state().calls.clone()
+        self.state.lock().calls.clone()
     }
 
     /// Whether the planned failure has happened.
     pub fn has_failed(&self) -> bool {
-        self.state().has_failed
+        self.state.lock().has_failed
     }
 
     /// Writes the files as a power cut leaves them into another directory: all flushed writes, and a random part of the
@@ -130,7 +126,7 @@ impl Disk {
         directory: &Path,
         found: impl Fn(&Image, &mut Dice) -> Option<Vec<u8>>,
     ) -> std::io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let State { files, dice, .. } = &mut *state;
         for (path, image) in files {
             if let (Some(name), Some(bytes)) = (path.file_name(), found(image, dice)) {
@@ -143,21 +139,21 @@ impl Disk {
     /// Copies the disk for the next process, without its plan, with its files in another directory. Cached images stay
     /// cached, lost writes included.
     pub fn for_next_process(&self, directory: &Path) -> std::io::Result<&'static Self> {
-        let next = Self::new(self.state().dice.roll(u64::MAX));
-        for (path, image) in &self.state().files {
+        let next = Self::new(self.state.lock().dice.roll(u64::MAX));
+        for (path, image) in &self.state.lock().files {
             let Some(name) = path.file_name() else { continue };
             let there = directory.join(name);
             match std::fs::copy(path, &there) {
                 Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => continue,
                 copied => copied?,
             };
-            next.state().files.insert(there, image.clone());
+            next.state.lock().files.insert(there, image.clone());
         }
         Ok(next)
     }
 
     /// Forgets all images. No connection may use the files any more.
     pub fn forget(&self) {
-        self.state().files.clear();
+        self.state.lock().files.clear();
     }
 }

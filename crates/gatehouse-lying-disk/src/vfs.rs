@@ -110,7 +110,7 @@ unsafe extern "C" fn open(
         let path = is_ours.then(|| Box::new(path_of(name)));
         if let Some(path) = &path {
             let found = std::fs::read(path.as_path()).ok();
-            way.disk.state().files.entry((**path).clone()).or_insert_with(|| Image::of(found));
+            way.disk.state.lock().files.entry((**path).clone()).or_insert_with(|| Image::of(found));
         }
         (*file).pMethods = ptr::null();
         let Some(open) = (*way.unix).xOpen else { return SQLITE_IOERR_READ };
@@ -133,7 +133,7 @@ unsafe extern "C" fn delete(
     unsafe {
         let way = way(vfs);
         let Some(delete) = (*way.unix).xDelete else { return SQLITE_IOERR_WRITE };
-        let mut state = way.disk.state();
+        let mut state = way.disk.state.lock();
         if let Fate::Fails(failure) = state.meet(Call::Truncate) {
             return code(failure, SQLITE_IOERR_WRITE);
         }
@@ -202,7 +202,7 @@ unsafe extern "C" fn read(
     unsafe {
         let it = ours(file);
         if it.path.is_some()
-            && let Fate::Fails(failure) = it.disk.state().meet(Call::Read)
+            && let Fate::Fails(failure) = it.disk.state.lock().meet(Call::Read)
             && failure != Failure::Full
         {
             return SQLITE_IOERR_READ;
@@ -223,7 +223,7 @@ unsafe extern "C" fn write(
         let through =
             |n_bytes| methods(file).xWrite.expect(LACKING)(behind(file), from, n_bytes, offset);
         let Some(path) = &it.path else { return through(n_bytes) };
-        let mut state = it.disk.state();
+        let mut state = it.disk.state.lock();
         let (n_written, told) = match state.meet(Call::Write) {
             Fate::Done => (n_bytes, SQLITE_OK),
             Fate::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
@@ -251,7 +251,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
     unsafe {
         let it = ours(file);
         if let Some(path) = &it.path {
-            let mut state = it.disk.state();
+            let mut state = it.disk.state.lock();
             if let Fate::Fails(failure) = state.meet(Call::Truncate) {
                 return code(failure, SQLITE_IOERR_TRUNCATE);
             }
@@ -268,7 +268,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
     let it = unsafe { ours(file) };
     // The real disk below needs no flush: nobody pulls its plug here.
     let Some(path) = &it.path else { return SQLITE_OK };
-    let mut state = it.disk.state();
+    let mut state = it.disk.state.lock();
     let fate = state.meet(Call::Flush);
     let Some((image, dice)) = state.file(path) else { return SQLITE_OK };
     match fate {

@@ -6,12 +6,12 @@
 //! servers each has its slice of the limit, and counts for itself.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gatehouse_core::bucket::Bucket;
 use gatehouse_core::{CurrentSlice, Slice, TenantName};
 use gatehouse_store::{Store, StoreError};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long a tenant's own limit is taken to be what it was.
@@ -63,7 +63,7 @@ impl Rates {
         tenant: &TenantName,
     ) -> Result<Option<Allowance>, StoreError> {
         let (now, slice) = (Instant::now(), self.slice.get());
-        if let Some(known) = self.tenants().get_mut(tenant)
+        if let Some(known) = self.tenants.lock().get_mut(tenant)
             && now.duration_since(known.looked_up) < LOOKED_UP_FOR
         {
             return Ok(known.take(slice, now));
@@ -71,7 +71,7 @@ impl Rates {
         // Boxed, since it is seldom looked up.
         let Some(found) = Box::pin(store.tenant(tenant)).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
-        let mut tenants = self.tenants();
+        let mut tenants = self.tenants.lock();
         // What has become this server's a moment ago may just have been used by others.
         let narrowest = self.slice.narrowest_for(FILLED_WITHIN, now.into_std());
         let known =
@@ -82,12 +82,7 @@ impl Rates {
 
     /// Looks the tenant's limit up again at its next request.
     pub(crate) fn forget(&self, tenant: &TenantName) {
-        self.tenants().remove(tenant);
-    }
-
-    fn tenants(&self) -> MutexGuard<'_, HashMap<TenantName, Tenant>> {
-        // A bucket is whole whatever panicked beside it.
-        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tenants.lock().remove(tenant);
     }
 }
 

@@ -28,15 +28,15 @@ pub(crate) use work::TxFailed;
 
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{TenantName, Timestamp};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::error::{DiskTrouble, Failure, StoreError};
-use crate::guard::guard;
 use crate::meter::{Kind, StoreMeter};
 use work::{ReadRow, StartWork, collect_into, once, repeatable};
 
@@ -484,7 +484,7 @@ impl Tx {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => guard(link).rows(sql, values, each),
+            Link::Sqlite(link) => link.lock().rows(sql, values, each),
             Link::Postgres(session) => session.rows(sql, values, each).await,
         }
     }
@@ -509,7 +509,7 @@ impl Tx {
         let mut found = Vec::new();
         let mut each = collect_into(&mut found, read);
         match &self.link {
-            Link::Sqlite(link) => guard(link).rows_once(sql, values, &mut each),
+            Link::Sqlite(link) => link.lock().rows_once(sql, values, &mut each),
             Link::Postgres(session) => session.rows_once(sql, values, &mut each).await,
         }?;
         drop(each);
@@ -541,7 +541,7 @@ impl Tx {
     ) -> Result<(), StoreError> {
         match &self.link {
             // SQLite's writer is alone from the start.
-            Link::Sqlite(link) => guard(link).rows(sql, values, each),
+            Link::Sqlite(link) => link.lock().rows(sql, values, each),
             Link::Postgres(session) => session.locked_rows(sql, values, each).await,
         }
     }
@@ -553,7 +553,7 @@ impl Tx {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         match &self.link {
-            Link::Sqlite(link) => guard(link).execute(sql, values),
+            Link::Sqlite(link) => link.lock().execute(sql, values),
             Link::Postgres(session) => session.execute(sql, values).await,
         }
     }
@@ -561,7 +561,7 @@ impl Tx {
     /// Runs several statements without values, as migrations do.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => guard(link).script(sql),
+            Link::Sqlite(link) => link.lock().script(sql),
             Link::Postgres(session) => session.script(sql).await,
         }
     }
@@ -589,7 +589,7 @@ impl Tx {
         rows: &[[Value<'_>; N]],
     ) -> Result<(), StoreError> {
         match &self.link {
-            Link::Sqlite(link) => guard(link).execute_each(sql, rows),
+            Link::Sqlite(link) => link.lock().execute_each(sql, rows),
             Link::Postgres(session) => {
                 for row in rows {
                     session.execute(sql, row).await?;

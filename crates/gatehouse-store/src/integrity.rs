@@ -15,9 +15,10 @@ mod schema;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -26,7 +27,6 @@ use tokio_util::sync::CancellationToken;
 use crate::Store;
 use crate::db::{Debt, LastEnd, Opener};
 use crate::error::{Refused, StoreError};
-use crate::guard::guard;
 use file::{Header, Log};
 
 /// Most findings that one check tells; a broken tree can have millions.
@@ -298,7 +298,7 @@ impl Store {
         let outcome = self.check_apart(move |path| check_fully(&path, Usage::Own, &stop)).await;
         self.remember(&outcome);
         if outcome == Integrity::Sound {
-            guard(&self.known_damage.0).take();
+            self.known_damage.0.lock().take();
             self.db.health().inspect(|health| health.found_sound());
         }
         outcome
@@ -306,12 +306,12 @@ impl Store {
 
     /// The damage that a check has found since the store was opened.
     pub fn damage(&self) -> Option<Damage> {
-        guard(&self.known_damage.0).clone()
+        self.known_damage.0.lock().clone()
     }
 
     /// Records that the store is damaged.
     pub fn record_damage(&self, damage: Damage) {
-        *guard(&self.known_damage.0) = Some(damage);
+        *self.known_damage.0.lock() = Some(damage);
         self.db.health().inspect(|health| health.owe(Debt::CheckFirst));
     }
 

@@ -17,7 +17,6 @@ mod ended;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-mod guard;
 mod integrity;
 mod keys;
 mod meter;

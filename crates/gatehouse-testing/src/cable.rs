@@ -1,8 +1,9 @@
 //! A cable between a server and its database, which a test can cut, freeze or unplug.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -95,12 +96,12 @@ impl Cable {
 
     /// Lets these words through to the server once, and then cuts the connection that they came on before it answers.
     pub fn cut_after(&self, words: &str) {
-        *self.scissors.lock().unwrap_or_else(PoisonError::into_inner) = Some(words.into());
+        *self.scissors.lock() = Some(words.into());
     }
 
     /// Whether the words of [`Cable::cut_after`] have come.
     pub fn has_cut(&self) -> bool {
-        self.scissors.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.scissors.lock().is_none()
     }
 }
 
@@ -171,7 +172,7 @@ async fn carry_back(
 
 /// Whether the words are here after which it is cut; they are looked for once.
 fn cuts(scissors: &Mutex<Option<Vec<u8>>>, sent: &[u8]) -> bool {
-    let mut words = scissors.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut words = scissors.lock();
     let has_come = words
         .as_ref()
         .is_some_and(|words| sent.windows(words.len()).any(|window| window == words.as_slice()));

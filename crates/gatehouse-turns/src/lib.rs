@@ -4,9 +4,10 @@
 //! behind one turn of each other tenant; and where all queues together are full, the longest gives way.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gatehouse_core::TenantName;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// Too many wait.
@@ -75,14 +76,14 @@ impl Turns {
 
     /// A turn that can be had at once.
     pub fn take_now(&self, tenant: &TenantName) -> Option<Turn> {
-        let is_had = self.0.lock().have(tenant, self.0.places);
+        let is_had = self.0.queues.lock().have(tenant, self.0.places);
         is_had.then(|| Turn(Some((Arc::clone(&self.0), tenant.clone()))))
     }
 
     /// Waits for a turn. Dropping the future leaves the queue.
     pub async fn take(&self, tenant: &TenantName) -> Result<Turn, Full> {
         let (place, turn) = {
-            let mut queues = self.0.lock();
+            let mut queues = self.0.queues.lock();
             if queues.have(tenant, self.0.places) {
                 return Ok(Turn(Some((Arc::clone(&self.0), tenant.clone()))));
             }
@@ -96,7 +97,7 @@ impl Turns {
 
     /// How many wait.
     pub fn n_waiting(&self) -> usize {
-        self.0.lock().n_waiting
+        self.0.queues.lock().n_waiting
     }
 }
 
@@ -193,20 +194,15 @@ impl Shared {
     /// Gives the turns that are free to those who wait.
     fn pass_on(self: &Arc<Self>) {
         loop {
-            let next = self.lock().next(self.places);
+            let next = self.queues.lock().next(self.places);
             let Some((tenant, next)) = next else { return };
             if let Err(mut turn) = next.turn.send(Turn(Some((Arc::clone(self), tenant)))) {
                 // The waiter has just dropped its future.
                 if let Some((_, tenant)) = turn.0.take() {
-                    self.lock().give_back(&tenant);
+                    self.queues.lock().give_back(&tenant);
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queues> {
-        // Queues are whole whatever panicked beside them.
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -219,14 +215,14 @@ impl std::fmt::Debug for Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let Some((shared, tenant)) = self.0.take() else { return };
-        shared.lock().give_back(&tenant);
+        shared.queues.lock().give_back(&tenant);
         shared.pass_on();
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut queues = self.shared.lock();
+        let mut queues = self.shared.queues.lock();
         // It is gone already where its turn has come.
         queues.leave(self.tenant, |queue| {
             // A queue is sorted by number.

@@ -5,10 +5,10 @@
 //! check, so a suspension is obeyed. Nothing is remembered of a failure.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 
 use aws_lc_rs::hmac;
 use gatehouse_core::credential::{Password, StoredHash};
+use parking_lot::Mutex;
 
 use crate::chance;
 
@@ -35,7 +35,7 @@ impl Remembered {
 
     pub(crate) fn knows(&self, stored: &StoredHash, password: &Password) -> bool {
         let digest = self.digest(stored, password);
-        let mut generations = self.generations();
+        let mut generations = self.generations.lock();
         if generations.young.contains(&digest) {
             return true;
         }
@@ -48,7 +48,7 @@ impl Remembered {
 
     pub(crate) fn remember(&self, stored: &StoredHash, password: &Password) {
         let digest = self.digest(stored, password);
-        self.generations().insert(digest);
+        self.generations.lock().insert(digest);
     }
 
     fn digest(&self, stored: &StoredHash, password: &Password) -> [u8; 32] {
@@ -58,11 +58,6 @@ impl Remembered {
         context.update(stored.as_str().as_bytes());
         context.update(password.reveal().as_bytes());
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
-    }
-
-    fn generations(&self) -> std::sync::MutexGuard<'_, Generations> {
-        // A set of digests is whole whatever panicked beside it.
-        self.generations.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -7,9 +7,10 @@
 //! Hashes are handed over one by one, so batches take turns and a small one passes a large one.
 //! Memory is bounded by the threads: each makes one hash at a time.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use gatehouse_core::credential::{Password, StoredHash};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::meter::{Held, VaultMeter};
@@ -104,14 +105,13 @@ fn work(queue: &Mutex<mpsc::Receiver<Job>>, hasher: &Hasher, meter: &VaultMeter)
 
 /// The next hash that somebody waits for, if it is there already.
 fn next_at_once(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
-    let job = queue.try_lock().ok()?.try_recv().ok();
+    let job = queue.try_lock()?.try_recv().ok();
     job.filter(|job| !job.answer.is_closed())
 }
 
 /// The next hash that somebody waits for.
 fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
-    // A queue is whole whatever panicked beside it.
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queue = queue.lock();
     loop {
         let job = queue.blocking_recv()?;
         if !job.answer.is_closed() {

@@ -3,11 +3,12 @@
 //! and how much that was is said as soon as there is room.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Lines that may wait to be written.
@@ -45,11 +46,7 @@ struct Written {
     is_awaited: bool,
 }
 
-impl Progress {
-    fn written(&self) -> MutexGuard<'_, Written> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Progress {}
 
 impl LogQueue {
     /// Begins to write to `sink`. It may fail or never return: the log suffers alone.
@@ -67,11 +64,11 @@ impl LogQueue {
     /// meanwhile count too: the last may be the one that tells how many were lost.
     pub(crate) fn flush(&self, within: Duration) {
         let progress = &self.progress;
-        let mut written = progress.written();
+        let mut written = progress.written.lock();
         written.is_awaited = true;
         progress.moved.notify_all();
         let is_behind = |it: &mut Written| it.n_offered < progress.n_taken.load(Ordering::Relaxed);
-        let _ = progress.moved.wait_timeout_while(written, within, is_behind);
+        let _ = progress.moved.wait_while_for(&mut written, is_behind, within);
     }
 }
 
@@ -114,11 +111,11 @@ fn write_until_closed(mut sink: impl Write, lines: &Receiver<Vec<u8>>, progress:
         if n_lost > 0 {
             tracing::warn!(n_lines = n_lost, "the log could not keep up, and lines were lost");
         }
-        let mut written = progress.written();
+        let mut written = progress.written.lock();
         written.n_offered += n_lines;
         progress.moved.notify_all();
         if batch.len() < BATCH_BYTES {
-            let _ = progress.moved.wait_timeout_while(written, GATHER_TIME, |it| !it.is_awaited);
+            let _ = progress.moved.wait_while_for(&mut written, |it| !it.is_awaited, GATHER_TIME);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Exporting traces: OTLP over HTTP, in batches, from a thread of its own. A queue that is full drops
 //! spans; a collector that can't be reached is told about now and then. No request waits for either.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gatehouse_connectors::has_authorities;
@@ -14,6 +13,7 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanData, SpanExporter,
 };
+use parking_lot::Mutex;
 use tracing::Metadata;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, Registry};
@@ -114,7 +114,7 @@ impl<Exporter: SpanExporter> SpanExporter for Patient<Exporter> {
         let n_spans = spans.len();
         let result = self.exporter.export(spans).await;
         if let Err(cause) = &result {
-            let mut complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut complaint = self.complaint.lock();
             complaint.n_spans += n_spans;
             if complaint.said_at.is_none_or(|at| at.elapsed() >= SILENCE) {
                 let n_spans = std::mem::take(&mut complaint.n_spans);

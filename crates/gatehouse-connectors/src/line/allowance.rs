@@ -6,10 +6,11 @@
 //! platform gives, as that slice is now.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{ConnectorName, CurrentSlice, Slice};
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::quota::Tally;
@@ -51,7 +52,7 @@ impl Room<'_> {
     pub(super) fn take(self, now: Instant) {
         for (_turn, allowance) in self.0 {
             // There was room. If the slice has become a smaller one since, the next calls wait for longer.
-            allowance.tally().count(now);
+            allowance.tally.lock().count(now);
         }
     }
 }
@@ -120,7 +121,7 @@ impl Allowance {
 
     /// Whether there is room for a call, or how long it takes until there is.
     fn room_now(&self) -> Result<(), Duration> {
-        self.tally().look(self.slice.get(), Instant::now())
+        self.tally.lock().look(self.slice.get(), Instant::now())
     }
 
     fn spent(&self, wait: Option<Duration>) -> Failure {
@@ -140,11 +141,6 @@ impl Allowance {
         );
         Failure::new(FailureKind::Throttled, words).with_retry_after(wait)
     }
-
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        // Nothing panics while it is held, and every state of it is sound.
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl SharedQuotas {
@@ -152,8 +148,8 @@ impl SharedQuotas {
     /// comes back must not find it unspent.
     fn get(&self, key: Shared) -> Arc<Allowance> {
         let now = Instant::now();
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, it| Arc::strong_count(it) > 1 || !it.tally().is_empty(now));
+        let mut all = self.all.lock();
+        all.retain(|_, it| Arc::strong_count(it) > 1 || !it.tally.lock().is_empty(now));
         let quota = key.quota.clone();
         let new = || Arc::new(Allowance::new(quota, self.slice.clone()));
         Arc::clone(all.entry(key).or_insert_with(new))

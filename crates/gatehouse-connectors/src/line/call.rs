@@ -1,10 +1,11 @@
 //! One call: a request that is sent once, and what it shows of the platform.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use bytes::BytesMut;
 use gatehouse_core::TenantName;
 use http::StatusCode;
+use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
@@ -37,7 +38,7 @@ impl<'a> Call<'a> {
         meter: &'a AccountMeter,
     ) -> Result<Self, Failure> {
         let began = Instant::now();
-        let mut locked = self::standing(standing);
+        let mut locked = standing.lock();
         let pass = Some(locked.admit(began)?);
         meter.show(locked.circuit());
         let (deadline, in_flight) = (ask.deadline, meter.in_flight());
@@ -66,7 +67,7 @@ impl<'a> Call<'a> {
 
     /// What it says about the platform that it has not answered until now.
     fn blame(&self) -> Verdict {
-        let had_a_chance = self.began.elapsed() >= standing(self.standing).chance();
+        let had_a_chance = self.began.elapsed() >= self.standing.lock().chance();
         if had_a_chance { Verdict::Fails } else { Verdict::Unknown }
     }
 
@@ -84,7 +85,7 @@ impl<'a> Call<'a> {
         };
         let wants_quiet = status == StatusCode::TOO_MANY_REQUESTS || answer.reset_after.is_some();
         if wants_quiet && let Some(quiet) = answer.retry_after() {
-            standing(self.standing).keep_quiet(quiet, Instant::now());
+            self.standing.lock().keep_quiet(quiet, Instant::now());
         }
         let what = if is_failure { " with a failure" } else { "" };
         self.settle(outcome, verdict, &format!("it answered {}{what}", status.as_u16()));
@@ -95,7 +96,7 @@ impl<'a> Call<'a> {
         let took = now - self.began;
         match (outcome, verdict) {
             (Outcome::Ok, _) => {
-                standing(self.standing).took(took);
+                self.standing.lock().took(took);
                 self.meter.latency().take(took);
             }
             // It takes at least so long.
@@ -110,7 +111,7 @@ impl<'a> Call<'a> {
     fn let_go(&mut self, verdict: Verdict, why: &str) -> Instant {
         let now = Instant::now();
         if let Some(pass) = self.pass.take() {
-            let mut standing = standing(self.standing);
+            let mut standing = self.standing.lock();
             standing.settle(pass, verdict, why, now);
             self.meter.show(standing.circuit());
         }
@@ -256,10 +257,4 @@ pub(super) async fn exchange(
         secrets: secrets.clone(),
         _place: place.map(Arc::new),
     })
-}
-
-/// What the calls so far have shown.
-pub(super) fn standing(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
-    // Nothing panics while it is held, and every state of it is sound.
-    standing.lock().unwrap_or_else(PoisonError::into_inner)
 }

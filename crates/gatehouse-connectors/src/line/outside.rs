@@ -1,11 +1,12 @@
 //! What all lines share: the HTTP clients, and how much of the server all calls together may take.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{CurrentSlice, TenantName};
 use gatehouse_turns::{Places, Turn, Turns};
+use parking_lot::Mutex;
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
@@ -138,7 +139,7 @@ impl Outside {
     /// Tells the operator what this machine lacks for a connection; not of each one.
     pub(super) fn tell_of_lack(&self, lack: &str) {
         let now = Instant::now();
-        let mut told = self.lack_told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.lack_told.lock();
         if told.is_none_or(|told| now - told >= LACK_TOLD_EVERY) {
             *told = Some(now);
             tracing::warn!(

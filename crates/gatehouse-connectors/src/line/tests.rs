@@ -80,13 +80,13 @@ pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Written {
     pub(crate) fn lines(&self) -> Vec<String> {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(Into::into).collect()
+        String::from_utf8(self.0.lock().clone()).unwrap().lines().map(Into::into).collect()
     }
 }
 
 impl io::Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

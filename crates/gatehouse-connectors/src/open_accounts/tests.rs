@@ -37,7 +37,7 @@ fn opened(all: &[&str]) -> OpenAccounts {
 
 /// Those of some that are open, without wanting any.
 fn shown(open: &OpenAccounts) -> Vec<String> {
-    let by_tenant = open.locked();
+    let by_tenant = open.by_tenant.lock();
     let of = |(tenant, of_tenant): (&TenantName, &HashMap<AccountName, Open>)| {
         of_tenant.keys().map(|name| format!("{tenant}/{name}")).collect::<Vec<_>>()
     };

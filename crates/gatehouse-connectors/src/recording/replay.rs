@@ -1,8 +1,9 @@
 //! Replaying a recording: the same questions, to a platform that has nothing but the kept answers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::taking::{BASE, ask};
@@ -31,7 +32,7 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
         Err(cause) => return vec![format!("nobody can listen on this machine: {cause}")],
     };
     let base = format!("http://{}", serving.address());
-    url.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&base);
+    url.lock().clone_from(&base);
     let account = account_for(manifest, recording, &base)
         .and_then(|access| OneAccount::open(manifest, &access, PATIENCE, None));
     let account = match account {
@@ -42,7 +43,7 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
     for scene in &recording.conversation {
         let outcome = ask(&account, manifest, &scene.asked).await;
         let asked = &scene.asked;
-        let strange = std::mem::take(&mut *strange.lock().unwrap_or_else(PoisonError::into_inner));
+        let strange = std::mem::take(&mut *strange.lock());
         wrong.extend(strange.iter().map(|it| {
             format!("asked for {asked:?}: the recording has no answer to the call `{it}`")
         }));
@@ -85,12 +86,12 @@ impl Player {
             self.is_same(&kept.request, &request) && (is_log_in || kept.sent == sent)
         });
         let Some(kept) = kept else {
-            self.strange.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+            self.strange.lock().push(request);
             let words =
                 serde_json::json!({ "message": "the recording has no answer to this call" });
             return Reply::Answer(Given::json(400, &words));
         };
-        let url = self.url.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let url = self.url.lock().clone();
         let headers = kept
             .headers
             .iter()

@@ -1,12 +1,13 @@
 //! Taking a recording: an account is asked a few questions, and what is said is kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use http::HeaderMap;
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
@@ -62,7 +63,7 @@ struct Ear(Mutex<Vec<Heard>>);
 impl Witness for Ear {
     fn saw(&self, exchange: &Exchange<'_>) {
         let Ok(seen) = &exchange.result else { return };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Heard {
+        self.0.lock().push(Heard {
             kind: exchange.kind,
             method: exchange.method.to_string(),
             url: exchange.raw_url().to_owned(),
@@ -76,7 +77,7 @@ impl Witness for Ear {
 
 impl Ear {
     fn take(&self) -> Vec<Heard> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock())
     }
 }
 
@@ -245,7 +246,7 @@ impl<'m> Cleaner<'m> {
             .collect();
         for (name, source) in calls.flat_map(|it| &it.take) {
             let Some(secret) = source.text(&found, body) else { continue };
-            self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(secret.clone());
+            self.taken.lock().push(secret.clone());
             let stands_in = format!("recorded-{name}");
             match source {
                 Source::Header(header) => {
@@ -312,7 +313,7 @@ impl<'m> Cleaner<'m> {
         let text = recording.to_text();
         let credentials = &self.access.credentials;
         let secrets = credentials.names().filter_map(|it| credentials.reveal(it));
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.taken.lock();
         let secrets = secrets.chain(taken.iter().map(String::as_str));
         let mut secrets = secrets.filter(|it| it.len() >= SECRET_CHARS_MIN);
         // However it is written: in an address, in JSON, in base64.

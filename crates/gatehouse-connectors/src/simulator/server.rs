@@ -2,8 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -247,7 +248,7 @@ impl Desk {
         profile: &Profile,
         n_request: u64,
     ) -> Response<Body> {
-        if !lock(&self.throttle).take(Instant::now(), profile.throttle_per_second) {
+        if !self.throttle.lock().take(Instant::now(), profile.throttle_per_second) {
             return whole(api::throttled(profile));
         }
         if profile.fails(self.origin, n_request) {
@@ -303,7 +304,7 @@ impl Desk {
     }
 
     fn profile(&self) -> MutexGuard<'_, Profile> {
-        lock(&self.profile)
+        self.profile.lock()
     }
 }
 
@@ -314,10 +315,6 @@ fn whole(reply: Reply) -> Response<Body> {
 fn request_line_bytes(request: &Request<Incoming>) -> usize {
     let target = request.uri().path_and_query().map_or(0, |it| it.as_str().len());
     request.method().as_str().len() + " ".len() + target + " HTTP/1.1".len()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

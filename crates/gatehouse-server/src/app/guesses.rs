@@ -10,10 +10,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gatehouse_core::{CurrentSlice, Slice, TenantName};
+use parking_lot::{Mutex, MutexGuard};
 
 /// How long is waited after the last failure that is free. Each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -132,8 +132,7 @@ impl Guesses {
             Guessed::Access => &self.accesses,
             Guessed::Client => &self.clients,
         };
-        // Counts are whole whatever panicked beside them.
-        names.lock().unwrap_or_else(PoisonError::into_inner)
+        names.lock()
     }
 }
 

@@ -4,12 +4,13 @@
 //! client stands in it for as long as its tokens could live.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::{Rights, Tenants};
 use gatehouse_store::{Ended, EndedKind, Store, StoreError};
+use parking_lot::RwLock;
 
 use super::{Caller, Unknown};
 
@@ -41,7 +42,7 @@ pub(super) struct TokenName {
 impl EndedTrust {
     /// Takes up what has ended.
     pub(crate) fn add(&self, ended: Ended) {
-        let mut lists = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = self.0.write();
         let list = match ended.kind {
             EndedKind::Client => &mut lists.clients,
             EndedKind::Tenant => &mut lists.tenants,
@@ -82,7 +83,7 @@ impl EndedTrust {
         caller: &Arc<Caller>,
         token: &TokenName,
     ) -> Result<Arc<Caller>, Unknown> {
-        let lists = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let lists = self.0.read();
         let is_revoked = token.id.as_ref().is_some_and(|id| lists.tokens.contains_key(id));
         if is_revoked || (token.is_own && lists.clients.contains_key(&caller.subject)) {
             return Err(Unknown::Ended);

@@ -5,12 +5,13 @@
 //! gets the keys fetched at once, but only so often, however many such tokens come. While the issuer
 //! can't be reached, the keys that were fetched last are good for a day. How it is asked is in `discovery`.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_vault::{BadToken, Claims, KeySet};
+use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
@@ -123,13 +124,13 @@ impl Issuer {
 
     /// The keys that are good now.
     pub(super) fn keys(&self) -> Option<Arc<KeySet>> {
-        let latest = self.latest();
+        let latest = self.latest.read();
         latest.keys.clone().filter(|_| latest.fetched_at.elapsed() < STALE_MAX)
     }
 
     /// How people sign in with it, if the settings let them and it has a way to.
     pub(super) fn sign_in(&self) -> Option<SignIn> {
-        self.console.as_ref()?.sign_in(self.name(), self.latest().described.as_ref())
+        self.console.as_ref()?.sign_in(self.name(), self.latest.read().described.as_ref())
     }
 
     /// The claims of a token that this issuer signed, and the keys that say so.
@@ -166,7 +167,7 @@ impl Issuer {
 
     /// Refuses to try again what has failed a moment ago: everyone who waited shares that.
     fn check_up(&self) -> Result<(), Unknown> {
-        let failed_at = self.latest().failed_at;
+        let failed_at = self.latest.read().failed_at;
         match failed_at {
             Some(at) if at.elapsed() < FAILED_FOR => Err(Unknown::IssuerDown),
             _ => Ok(()),
@@ -180,7 +181,7 @@ impl Issuer {
                 let _turn = self.fetching.lock().await;
                 self.fetch(meter).await
             };
-            let fresh = self.latest().fresh;
+            let fresh = self.latest.read().fresh;
             tokio::time::sleep(if has_come { fresh } else { RETRY_INTERVAL }).await;
         }
     }
@@ -193,7 +194,7 @@ impl Issuer {
         let fetched = match asked {
             Ok(fetched) => fetched,
             Err(why) => {
-                let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+                let mut latest = self.latest.write();
                 // Told once, not every time until it is up again.
                 match latest.failed_at {
                     None => tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched"),
@@ -204,7 +205,7 @@ impl Issuer {
                 return false;
             }
         };
-        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = self.latest.write();
         if latest.failed_at.is_some() {
             tracing::info!(issuer, "the keys of an issuer can be fetched again");
         }
@@ -237,11 +238,7 @@ impl Issuer {
     }
 
     fn n_tried(&self) -> u64 {
-        self.latest().n_tried
-    }
-
-    fn latest(&self) -> RwLockReadGuard<'_, Latest> {
-        self.latest.read().unwrap_or_else(PoisonError::into_inner)
+        self.latest.read().n_tried
     }
 
     /// What the issuer answers just now, for whoever wants to know whether all is well.

@@ -4,9 +4,10 @@
 //! request, and so is whether the issuer still has the keys that it was checked with.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use gatehouse_vault::KeySet;
+use parking_lot::Mutex;
 
 use super::Caller;
 use super::claims::Validity;
@@ -40,7 +41,7 @@ struct Generations {
 
 impl Remembered {
     pub(super) fn recall(&self, digest: &[u8; 32]) -> Option<Known> {
-        let mut generations = self.generations();
+        let mut generations = self.0.lock();
         if let Some(known) = generations.young.get(digest) {
             return Some(known.clone());
         }
@@ -50,12 +51,7 @@ impl Remembered {
     }
 
     pub(super) fn remember(&self, digest: [u8; 32], known: Known) {
-        self.generations().insert(digest, known);
-    }
-
-    fn generations(&self) -> std::sync::MutexGuard<'_, Generations> {
-        // A map is whole whatever panicked beside it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().insert(digest, known);
     }
 }
 
@@ -93,7 +89,7 @@ mod tests {
             remembered.remember(digest(n), known.clone());
             assert!(remembered.recall(&digest(0)).is_some(), "what is used is not forgotten");
         }
-        let generations = remembered.generations();
+        let generations = remembered.0.lock();
         assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
         assert!(!generations.young.contains_key(&digest(1)));
         assert!(!generations.old.contains_key(&digest(1)), "what is not used is");

@@ -4,12 +4,13 @@
 //! that it doesn't know: another server, or the command line, may have looked before it. That look costs a point read
 //! and can be had once in a while, however many tokens make names up.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_store::Clock;
 use gatehouse_vault::{BadToken, Claims, KeySet, TokenKeys};
+use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -65,17 +66,17 @@ impl Own {
 
     /// What signs now.
     pub(super) fn signing(&self) -> Arc<TokenKeys> {
-        Arc::clone(&self.present().keys)
+        Arc::clone(&self.present.read().keys)
     }
 
     /// What is trusted now.
     pub(super) fn trusted(&self) -> Arc<KeySet> {
-        Arc::clone(&self.present().trusted)
+        Arc::clone(&self.present.read().trusted)
     }
 
     /// The public keys, for whoever wants to check our tokens.
     pub(super) fn jwks(&self) -> Value {
-        self.present().jwks.clone()
+        self.present.read().jwks.clone()
     }
 
     /// The claims of a token that we signed, and the keys that say so.
@@ -121,17 +122,12 @@ impl Own {
                 return;
             }
         };
-        let mut present = self.present.write().unwrap_or_else(PoisonError::into_inner);
+        let mut present = self.present.write();
         // Tokens are remembered with the keys that they were checked with.
         if found.trusted.digest() != present.trusted.digest() {
             tracing::info!(key = found.keys.id(), "the keys of the built-in issuer have changed");
             *present = found;
         }
-    }
-
-    fn present(&self) -> RwLockReadGuard<'_, Present> {
-        // What is there is whole whatever panicked beside it.
-        self.present.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,8 +2,9 @@
 //! from `/proc` whenever somebody looks; where there is none they stay at zero.
 
 use std::fs;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
 use rustix::fs::Dir;
@@ -64,7 +65,7 @@ impl ProcessMeter {
     /// Brings the figures up to date.
     pub(super) fn look(&self) {
         if let Some(seen) = Seen::of(&read("/proc/self/stat"), &read("/proc/stat")) {
-            let _looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+            let _looking = self.looking.lock();
             let more = seen.cpu_seconds - self.cpu_seconds.get();
             if more > 0.0 {
                 self.cpu_seconds.inc_by(more);
@@ -84,7 +85,7 @@ impl ProcessMeter {
 impl ProcessMeter {
     /// How many files are open, this directory aside.
     fn open_files() -> Option<usize> {
-        let mut directory = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directory = OPEN_FILES.lock();
         let directory = directory.as_mut()?;
         directory.rewind();
         let is_number = |name: &[u8]| name.iter().all(u8::is_ascii_digit);

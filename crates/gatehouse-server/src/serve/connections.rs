@@ -1,9 +1,10 @@
 //! The connections that are held, and which of them give way when there is no room for another.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,7 @@ impl Connections {
     /// Takes one more, if need be in place of the one that has been idle for longest. Nothing when all of
     /// them are busy.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Held> {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let is_in_place_of_another = held.connections.len() >= self.capacity;
         if is_in_place_of_another && !held.close_longest_idle() {
             return None;
@@ -40,20 +41,16 @@ impl Connections {
 
     /// Closes the connection that has been idle for longest; tells whether there was one.
     pub(super) fn make_room(&self) -> bool {
-        self.lock().close_longest_idle()
+        self.held.lock().close_longest_idle()
     }
 
     /// Closes all that have no request under way.
     pub(super) fn close_idle(&self) {
-        for activity in self.lock().connections.values() {
+        for activity in self.held.lock().connections.values() {
             if activity.idle_since().is_some() {
                 activity.close_at_once();
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Registry> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,7 +78,7 @@ pub(super) struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.connections.lock().connections.remove(&self.id);
+        self.connections.held.lock().connections.remove(&self.id);
     }
 }
 
@@ -129,7 +126,7 @@ impl Activity {
 
     /// Notes that a request has begun.
     pub(super) fn begin(self: &Arc<Self>) -> Busy {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.n_requests += 1;
         state.n_begun += 1;
         state.body_bytes = None;
@@ -138,47 +135,47 @@ impl Activity {
 
     /// Notes how many bytes the body of the request has that has just begun, where its head says so.
     pub(super) fn expect_body(&self, n_bytes: Option<u64>) {
-        self.lock().body_bytes = n_bytes;
+        self.state.lock().body_bytes = n_bytes;
     }
 
     /// How many bytes the body of the last request has, where its head says so.
     pub(super) fn body_bytes(&self) -> Option<u64> {
-        self.lock().body_bytes
+        self.state.lock().body_bytes
     }
 
     /// How many requests there have ever been, when none of them is under way.
     pub(super) fn n_begun_at_rest(&self) -> Option<u64> {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.n_requests == 0).then_some(state.n_begun)
     }
 
     /// How many requests there have ever been.
     pub(super) fn n_begun(&self) -> u64 {
-        self.lock().n_begun
+        self.state.lock().n_begun
     }
 
     /// Notes whether an answer waits for the client to read.
     pub(super) fn set_blocked(&self, blocked: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.blocked = blocked;
         state.since = Instant::now();
     }
 
     /// Notes that part of an answer went out.
     pub(super) fn touch(&self) {
-        self.lock().since = Instant::now();
+        self.state.lock().since = Instant::now();
     }
 
     /// Since when nothing has been under way; nothing when something is.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.n_requests == 0 && !state.blocked).then_some(state.since)
     }
 
     /// Since when it has been idle, or nothing could be done but wait for the client's bodies: one that
     /// sends a byte a second has no better claim to its place than one that sends none.
     fn waiting_since(&self) -> Option<Instant> {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.n_requests == state.n_awaited && !state.blocked).then_some(state.since)
     }
 
@@ -191,7 +188,7 @@ impl Activity {
 
     /// Notes that a request waits for its body, until what this returns is dropped.
     pub(super) fn await_body(self: &Arc<Self>) -> Awaited {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.n_awaited += 1;
         state.since = Instant::now();
         Awaited(Arc::clone(self))
@@ -217,10 +214,6 @@ impl Activity {
     pub(super) async fn closing(&self) {
         self.closing.cancelled().await;
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A body that is waited for, until this is dropped.
@@ -228,13 +221,13 @@ pub(super) struct Awaited(Arc<Activity>);
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        self.0.lock().n_awaited -= 1;
+        self.0.state.lock().n_awaited -= 1;
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.n_requests -= 1;
         state.since = Instant::now();
     }

@@ -2,11 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_store::Clock;
+use parking_lot::RwLock;
 use prometheus::IntGauge;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -136,7 +137,7 @@ impl Tls {
 
     /// Agrees on TLS with a client, with what is valid now.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let present = self.present.read().unwrap_or_else(PoisonError::into_inner);
+        let present = self.present.read();
         TlsAcceptor::from(Arc::clone(&present.config))
     }
 
@@ -157,11 +158,11 @@ impl Tls {
     fn refresh(&self) {
         // Before reading: what changes while it is read is noticed the next time.
         let stamps = [stamp(&self.certificate), stamp(&self.key)];
-        if self.present.read().unwrap_or_else(PoisonError::into_inner).stamps == stamps {
+        if self.present.read().stamps == stamps {
             return;
         }
         let read = read_pair(&self.certificate, &self.key);
-        let mut present = self.present.write().unwrap_or_else(PoisonError::into_inner);
+        let mut present = self.present.write();
         match read {
             Ok(config) => {
                 *present = Loaded { stamps, config, told: None };

@@ -7,9 +7,10 @@
 //! can't do is have creations share their statements, which cost more than the flush does.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use gatehouse_core::{Access, TenantName};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -19,7 +20,6 @@ use crate::access::usernames::Usernames;
 use crate::counts::counter;
 use crate::db::{Db, Line};
 use crate::error::StoreError;
-use crate::guard::guard;
 use crate::meter::{Held, Kind};
 
 /// Creations in one transaction.
@@ -75,7 +75,7 @@ impl Gather {
 
     /// Adds one to those who wait; true when nobody works for the tenant yet.
     fn enqueue(&self, tenant: &TenantName, one: Waiting) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         match waiting.get_mut(tenant) {
             Some(queue) => {
                 queue.push(one);
@@ -90,7 +90,7 @@ impl Gather {
 
     /// Whether somebody waits; if not, the tenant is nobody's.
     fn is_awaited(&self, tenant: &TenantName) -> bool {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let is_awaited = waiting.get(tenant).is_some_and(|queue| !queue.is_empty());
         if !is_awaited {
             waiting.remove(tenant);
@@ -100,7 +100,7 @@ impl Gather {
 
     /// Lets those go along who wait now, as far as there is room.
     fn board(&self, tenant: &TenantName, party: &mut Party) {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         let Some(queue) = waiting.get_mut(tenant) else { return };
         let n = queue.len().min(GATHER_MAX.saturating_sub(party.new.len()));
         for (new, (answer, _waiting)) in queue.drain(..n) {
@@ -115,7 +115,7 @@ impl Gather {
         while self.is_awaited(tenant) {
             let party = Arc::<Mutex<Party>>::default();
             let created = self.make(db, usernames, tenant, Arc::clone(&party)).await;
-            let mut party = std::mem::take(&mut *guard(&party));
+            let mut party = std::mem::take(&mut *party.lock());
             match created {
                 Ok(created) => {
                     db.meter().gathered.observe(created.len() as f64);
@@ -150,17 +150,13 @@ impl Gather {
             // Other servers have their turns, too. Whoever has come in the meantime goes along.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             let new = {
-                let mut party = guard(&party);
+                let mut party = party.lock();
                 gather.board(&tenant, &mut party);
                 party.new.clone()
             };
             create_numbered(&tx, &usernames, &tenant, counter, new).await
         })
         .await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantName, Vec<Waiting>>> {
-        guard(&self.waiting)
     }
 }
 
@@ -174,7 +170,7 @@ struct Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.gather.lock().remove(self.tenant);
+            self.gather.waiting.lock().remove(self.tenant);
         }
     }
 }

@@ -9,16 +9,16 @@
 //! refused from then on; and when none has been heard of for a while after that, the former index is dropped. Until then
 //! a username is given once, and without a `:`. Nothing of this blocks readers or writers.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use gatehouse_core::{TenantName, Timestamp};
+use parking_lot::Mutex;
 
 use crate::Store;
 use crate::access::taken_usernames::{self, Taken};
 use crate::db::{Db, Dialect, Tx};
 use crate::error::StoreError;
-use crate::guard::guard;
 use crate::migrate::schema_lock;
 
 /// The first schema version whose programs know that usernames are given again.
@@ -122,7 +122,7 @@ impl Usernames {
 
     /// How long older programs have been refused, in milliseconds, as far as this program has seen.
     fn refused_for(&self, now: Timestamp) -> i64 {
-        let since = *guard(&self.0.refused_since).get_or_insert(now);
+        let since = *self.0.refused_since.lock().get_or_insert(now);
         now.as_millisecond() - since.as_millisecond()
     }
 }

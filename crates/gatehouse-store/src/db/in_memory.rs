@@ -6,11 +6,12 @@
 //!
 //! Transactions are serializable here. What PostgreSQL's do to one another is not simulated.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::Company;
@@ -18,7 +19,6 @@ use super::row::Value;
 use super::sqlite::Session;
 use super::work::{ReadRow, StartWork, TxFailed};
 use crate::error::StoreError;
-use crate::guard::guard;
 
 /// What a server asks of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl InMemoryDatabase {
 
     /// Runs statements beside the servers, between two of their calls.
     pub fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
-        work(guard(&self.0).connection())
+        work(self.0.lock().connection())
     }
 }
 
@@ -112,7 +112,7 @@ impl InMemory {
         if self.network.send(SentCall::Read).await == Fate::Unavailable {
             return Err(unavailable());
         }
-        let read = guard(&self.link).rows(sql, values, each);
+        let read = self.link.lock().rows(sql, values, each);
         self.network.receive(SentCall::Read).await;
         read
     }
@@ -149,7 +149,7 @@ impl InMemory {
         match done {
             Ok(()) if is_kept => {
                 self.script("COMMIT")?;
-                self.network.committed(guard(&self.link).connection());
+                self.network.committed(self.link.lock().connection());
                 Ok(())
             }
             done => {
@@ -160,7 +160,7 @@ impl InMemory {
     }
 
     fn script(&self, sql: &str) -> Result<(), StoreError> {
-        guard(&self.link).script(sql)
+        self.link.lock().script(sql)
     }
 }
 

@@ -22,12 +22,13 @@ mod way;
 pub use address::DatabaseUrl;
 pub(crate) use session::Session;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either};
 use gatehouse_turns::{Places, Turn, Turns};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -36,7 +37,6 @@ use super::row::{Row, Value};
 use super::work::{ReadRow, StartWork, TxFailed};
 use super::{Line, Link, SnapshotFor};
 use crate::error::{ErrorKind, StoreError};
-use crate::guard::guard;
 use crate::meter::{Measured, StoreMeter};
 use way::Way;
 
@@ -247,7 +247,7 @@ impl Postgres {
                 // The others may lead to the same server.
                 self.doubt();
             } else if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
-                guard(&self.writers).push(session);
+                self.writers.lock().push(session);
             }
             return Err(match failed.kind() {
                 Some(ErrorKind::TooSlow) => cancelled().into(),
@@ -256,12 +256,12 @@ impl Postgres {
         }
         match timeout(COMMIT_MAX, session.commit()).await {
             Ok(Ok(warning)) => {
-                guard(&self.writers).push(session);
+                self.writers.lock().push(session);
                 // This server has committed; the synchronous standby may not have the transaction.
                 warning.map_or(Ok(()), |warning| Err(StoreError::Unsure(warning.into()).into()))
             }
             Ok(Err(cause)) if fault::is_undone(&cause) => {
-                guard(&self.writers).push(session);
+                self.writers.lock().push(session);
                 Err(StoreError::from(cause).into())
             }
             Ok(Err(cause)) => Err(StoreError::Unsure(cause.into()).into()),
@@ -340,7 +340,7 @@ impl Postgres {
             None => read.await,
         };
         if let Ok(Ok(())) = timeout(READ_MAX, session.script("ROLLBACK")).await {
-            guard(&self.lookers).push(session);
+            self.lookers.lock().push(session);
         }
         result
     }
@@ -381,12 +381,12 @@ impl Postgres {
     /// Doubts all connections that there are: one of them has hung, and the others may lead to the same place. Not
     /// again for a while, since a database that is only slow would be slower for it.
     fn doubt(&self) {
-        let mut doubted = guard(&self.doubted);
+        let mut doubted = self.doubted.lock();
         let now = Instant::now();
         if doubted.is_none_or(|last| now.duration_since(last) >= DOUBT_INTERVAL) {
             *doubted = Some(now);
             for reader in self.shared() {
-                guard(&reader.session).iter().for_each(|session| session.give_up());
+                reader.session.lock().iter().for_each(|session| session.give_up());
             }
         }
     }
@@ -397,7 +397,7 @@ impl Postgres {
     }
 
     fn is_doubted(&self, session: &Session) -> bool {
-        guard(&self.doubted).is_some_and(|doubted| session.made() <= doubted)
+        self.doubted.lock().is_some_and(|doubted| session.made() <= doubted)
     }
 
     /// The first connection on which few reads are under way, or the one with the fewest: those that share a
@@ -416,7 +416,7 @@ impl Postgres {
         until: Instant,
     ) -> Result<Arc<Session>, StoreError> {
         loop {
-            let idle = guard(pool).pop();
+            let idle = pool.lock().pop();
             match idle {
                 Some(session) if session.is_closed() || self.is_doubted(&session) => {}
                 Some(session) => return Ok(session),
@@ -428,10 +428,10 @@ impl Postgres {
     pub(crate) fn close(&self) {
         self.own_free.close();
         self.beats_free.close();
-        guard(&self.writers).clear();
-        guard(&self.lookers).clear();
+        self.writers.lock().clear();
+        self.lookers.lock().clear();
         for reader in self.shared() {
-            guard(&reader.session).take();
+            reader.session.lock().take();
         }
     }
 }
@@ -469,15 +469,15 @@ impl Reader {
             return Ok(session);
         }
         // The one that was lost is no connection any more.
-        guard(&self.session).take();
+        self.session.lock().take();
         let session = Arc::new(way.connect(until, meter).await?);
         session.share();
-        *guard(&self.session) = Some(Arc::clone(&session));
+        *self.session.lock() = Some(Arc::clone(&session));
         Ok(session)
     }
 
     fn open(&self) -> Option<Arc<Session>> {
-        guard(&self.session).as_ref().filter(|session| !session.is_closed()).cloned()
+        self.session.lock().as_ref().filter(|session| !session.is_closed()).cloned()
     }
 }
 

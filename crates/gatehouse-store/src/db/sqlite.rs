@@ -28,12 +28,13 @@ pub(crate) use writer::Duty;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
@@ -43,7 +44,6 @@ use super::lane::Lane;
 use super::work::{StartWork, TxFailed};
 use super::{Length, SnapshotFor};
 use crate::error::{DiskTrouble, StoreError};
-use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 use log::{Log, Others};
 use log_growth::LogGrowth;
@@ -188,8 +188,8 @@ impl Sqlite {
             .spawn(move || writer.run(receiver))
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
         let opened = Self { health, ..Self::attach(place, meter)? };
-        *guard(&opened.queue) = Some(sender);
-        *guard(&opened.writer) = Some(writer);
+        *opened.queue.lock() = Some(sender);
+        *opened.writer.lock() = Some(writer);
         Ok(opened)
     }
 
@@ -238,7 +238,7 @@ impl Sqlite {
     fn take_reader(&self) -> Result<Session, StoreError> {
         let own = thread::current().id();
         let idle = {
-            let mut readers = guard(&self.readers);
+            let mut readers = self.readers.lock();
             let nth = readers.iter().rposition(|(last, _)| *last == own);
             nth.map(|nth| readers.swap_remove(nth)).or_else(|| readers.pop())
         };
@@ -246,7 +246,7 @@ impl Sqlite {
     }
 
     fn put_back(&self, session: Session) {
-        guard(&self.readers).push((thread::current().id(), session));
+        self.readers.lock().push((thread::current().id(), session));
     }
 
     /// Reads through the system's memory of the file, and not by mapping it into ours: there a page that the disk can't
@@ -279,7 +279,7 @@ impl Sqlite {
                 let work = start(super::Link::Sqlite(Arc::clone(&link)));
                 let result = work.now_or_never().expect("nothing on SQLite waits");
                 // A connection that the work has kept, or whose transaction doesn't end, is closed.
-                let session = Arc::into_inner(link).and_then(|link| link.into_inner().ok());
+                let session = Arc::into_inner(link).map(Mutex::into_inner);
                 let session = session.and_then(|mut session| {
                     session.look_up(0, None::<fn() -> bool>).ok()?;
                     session.script("ROLLBACK").ok()?;
@@ -333,7 +333,7 @@ impl Sqlite {
                     });
                 })
             });
-            let queue = guard(&self.queue).clone();
+            let queue = self.queue.lock().clone();
             let queue = queue.ok_or_else(StoreError::gone)?;
             queue.send(Order::Write(length, job)).await.map_err(|_| StoreError::gone())?;
             answered.await.map_err(|_| StoreError::gone())?
@@ -343,7 +343,7 @@ impl Sqlite {
     /// Moves the log into the database as far as nobody reads it, also where that did not go well before.
     pub(crate) async fn move_log(&self) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
-        let queue = guard(&self.queue).clone().ok_or_else(StoreError::gone)?;
+        let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
         queue.send(Order::MoveLog(answer)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
@@ -351,19 +351,19 @@ impl Sqlite {
     /// Moves the log into the database and cuts it off; false when readers stood in the way.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let queue = guard(&self.queue).clone().ok_or_else(StoreError::gone)?;
+        let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
         queue.send(Order::TruncateLog(answer)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
 
     /// Lets the writer finish what waits and moves the log back into the database file.
     pub(crate) async fn close(&self) {
-        guard(&self.queue).take();
-        let writer = guard(&self.writer).take();
+        self.queue.lock().take();
+        let writer = self.writer.lock().take();
         if let Some(writer) = writer {
             let _ = tokio::task::spawn_blocking(move || writer.join()).await;
         }
-        guard(&self.readers).clear();
+        self.readers.lock().clear();
     }
 
     /// Whether the disk is well and takes writes, if the last seconds tell; `None` where a write has to tell.

@@ -4,12 +4,13 @@
 //! [`ResultSlot`] for the caller, who knows its type.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::row::Row;
 use super::{Link, Tx};
 use crate::error::{ErrorKind, Failure, StoreError};
-use crate::guard::guard;
 use crate::meter::Measured;
 
 /// Receives the rows that a statement finds, one after the other. A read is retried only before the first row, so no row
@@ -77,7 +78,7 @@ where
         Box::pin(async move {
             let result = work.await;
             let kind = result.as_ref().err().map(|error| error.of_store().map(StoreError::kind));
-            *guard(&slot) = Some(result);
+            *slot.lock() = Some(result);
             kind.map_or(Ok(()), |kind| Err(WorkFailed { kind }))
         })
     }
@@ -87,7 +88,7 @@ where
         match ended {
             Err(TxFailed::Store(error)) => Err(error.into()),
             Ok(()) | Err(TxFailed::Work(_)) => {
-                guard(&self.0).take().expect("work that has ended has left its result")
+                self.0.lock().take().expect("work that has ended has left its result")
             }
         }
     }

@@ -137,7 +137,7 @@ async fn an_account_whose_own_quota_is_spent_holds_up_no_other() {
 #[tokio::test(start_paused = true)]
 async fn what_is_shared_is_kept_while_someone_has_it_or_calls_count() {
     let all = SharedQuotas::default();
-    let n_kept = || all.all.lock().unwrap().len();
+    let n_kept = || all.all.lock().len();
     let first = line(&[shared(1)], &all);
     assert!(call_now(&first, CallKind::Session).await);
     drop(first);

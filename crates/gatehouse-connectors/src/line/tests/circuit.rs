@@ -133,7 +133,7 @@ async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_take
     let slow = Duration::from_millis(800);
     let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
     let line = line(&platform.url());
-    super::call::standing(&line.standing).took(slow);
+    line.standing.lock().took(slow);
     for _ in 0..2 * breaker::FAILURES_MAX {
         let failure = get(&line, Ask::until(Instant::now() + slow)).await.unwrap_err();
         assert!(failure.is_ours && failure.kind == FailureKind::Timeout, "{failure:?}");

@@ -20,16 +20,16 @@ impl Witness for Notes {
         };
         let (kind, headers) = (kind.as_str(), lines(headers));
         let note = format!("{account} {kind}\n{method} {url}\n{headers}{body}\n{result}");
-        self.0.lock().unwrap().push(note);
+        self.0.lock().push(note);
         let raw = exchange.raw_body().unwrap_or_default();
-        self.1.lock().unwrap().push(Bytes::copy_from_slice(raw));
+        self.1.lock().push(Bytes::copy_from_slice(raw));
         assert!(!format!("{exchange:?}").contains(SECRET));
     }
 }
 
 /// What was written down since the last time.
 fn taken(notes: &Notes) -> Vec<String> {
-    std::mem::take(&mut notes.0.lock().unwrap())
+    std::mem::take(&mut notes.0.lock())
 }
 
 fn watched(url: &str, limits: Limits) -> (Arc<Notes>, Line) {
@@ -60,7 +60,7 @@ async fn a_call_is_shown_whole_and_without_secrets() {
         body.replace(SECRET, "***"),
     );
     assert_eq!(taken(&notes), [expected]);
-    assert_eq!(notes.1.lock().unwrap()[0], body, "for who has rules of their own");
+    assert_eq!(notes.1.lock()[0], body, "for who has rules of their own");
 }
 
 #[tokio::test]

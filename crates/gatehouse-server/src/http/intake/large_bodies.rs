@@ -6,8 +6,9 @@
 //! share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::config::Limits;
@@ -72,16 +73,11 @@ impl LargeBodies {
 
     /// Room for a body of a tenant, which is empty yet.
     pub(crate) fn begin(&self, tenant: &str) -> Room {
-        let mut bodies = self.lock();
+        let mut bodies = self.0.bodies.lock();
         bodies.n_begun += 1;
         let number = bodies.n_begun;
         bodies.held.insert(number, Held { tenant: tenant.to_owned(), n_units: 0, is_whole: false });
         Room { bodies: self.clone(), number }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Bodies> {
-        // Counts are whole whatever panicked beside them.
-        self.0.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,7 +90,7 @@ impl Room {
             let mut freed = std::pin::pin!(freed);
             // Before it is looked, so that nothing is missed in between.
             freed.as_mut().enable();
-            if self.bodies.lock().grow(self.number, n_units, self.bodies.0.sizes) {
+            if self.bodies.0.bodies.lock().grow(self.number, n_units, self.bodies.0.sizes) {
                 return;
             }
             freed.await;
@@ -103,7 +99,7 @@ impl Room {
 
     /// All of it is there.
     pub(crate) fn close(&self) {
-        if let Some(held) = self.bodies.lock().held.get_mut(&self.number) {
+        if let Some(held) = self.bodies.0.bodies.lock().held.get_mut(&self.number) {
             held.is_whole = true;
         }
         self.bodies.0.freed.notify_waiters();
@@ -112,7 +108,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.bodies.lock().held.remove(&self.number);
+        self.bodies.0.bodies.lock().held.remove(&self.number);
         self.bodies.0.freed.notify_waiters();
     }
 }

@@ -1,8 +1,9 @@
 //! How many requests are worked on at a time: who finds no slot is refused at once, not queued.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::arrival::Door;
@@ -108,7 +109,7 @@ impl Tenants {
     }
 
     fn enter(&self, tenant: &str) -> Option<TenantPlace> {
-        let mut n_places = self.lock();
+        let mut n_places = self.n_places.lock();
         let n_own = n_places.entry(tenant.to_owned()).or_default();
         let is_free = *n_own < self.max;
         is_free.then(|| {
@@ -118,18 +119,13 @@ impl Tenants {
     }
 
     fn leave(&self, tenant: &str) {
-        let mut n_places = self.lock();
+        let mut n_places = self.n_places.lock();
         if let Some(n_own) = n_places.get_mut(tenant) {
             *n_own -= 1;
             if *n_own == 0 {
                 n_places.remove(tenant);
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        // Counts are whole whatever panicked beside them.
-        self.n_places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -157,7 +153,10 @@ mod tests {
         drop(places.pop());
         assert!(take("e").is_ok());
         drop(places);
-        assert!(slots.streams_of_tenants.lock().is_empty(), "who reads nothing is not remembered");
+        assert!(
+            slots.streams_of_tenants.n_places.lock().is_empty(),
+            "who reads nothing is not remembered"
+        );
     }
 
     #[test]
@@ -173,7 +172,7 @@ mod tests {
             assert_eq!(take("acme").err(), Some(503), "of {concurrent_requests}");
             drop(places);
             assert!(
-                slots.products_of_tenants.lock().is_empty(),
+                slots.products_of_tenants.n_places.lock().is_empty(),
                 "who asks nothing is not remembered"
             );
         }

@@ -1,10 +1,11 @@
 //! Requests with an idempotency key that this server works on at the moment.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use gatehouse_core::{RequestKey, TenantName};
 use gatehouse_store::Operation;
+use parking_lot::Mutex;
 
 /// The requests with a key that this server works on. There are no more of them than requests.
 #[derive(Clone, Default)]
@@ -14,17 +15,13 @@ type Name = (TenantName, Operation, RequestKey);
 
 impl UnderWay {
     pub(in crate::http) fn begin(&self, name: Name) -> Option<Turn> {
-        let is_first = self.lock().insert(name.clone());
+        let is_first = self.0.lock().insert(name.clone());
         is_first.then(|| Turn { under_way: self.clone(), name })
     }
 
     #[cfg(test)]
     pub(in crate::http) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<Name>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().is_empty()
     }
 }
 
@@ -36,6 +33,6 @@ pub(in crate::http) struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.under_way.lock().remove(&self.name);
+        self.under_way.0.lock().remove(&self.name);
     }
 }

@@ -49,5 +49,5 @@ async fn who_leaves_makes_room() {
         let _busy = held.activity.begin();
         assert!(connections.admit().is_none());
     }
-    assert!(connections.lock().connections.is_empty());
+    assert!(connections.held.lock().connections.is_empty());
 }

@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::Timestamp;
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
@@ -25,7 +25,6 @@ use super::{NOW, fault};
 use crate::db::row::{Cell, Row, Sent, Value};
 use crate::db::work::ReadRow;
 use crate::error::StoreError;
-use crate::guard::guard;
 use crate::meter::{Held, StoreMeter};
 
 /// How long it is tried to have a server stop what it is at.
@@ -313,12 +312,12 @@ impl Session {
             Locking::No => &prepared.plain,
             Locking::Yes => &prepared.locking,
         };
-        if let Some(statement) = guard(prepared).get(sql) {
+        if let Some(statement) = prepared.lock().get(sql) {
             return Ok(statement.clone());
         }
         let statement = self.client.prepare(&text(sql, locking)).await;
         let statement = statement.map_err(|cause| self.told(cause))?;
-        guard(prepared).insert(sql, statement.clone());
+        prepared.lock().insert(sql, statement.clone());
         Ok(statement)
     }
 }

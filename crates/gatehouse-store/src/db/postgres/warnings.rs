@@ -5,14 +5,13 @@
 //! warning tells that no standby may have it. A failover to that standby would lose the transaction.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Connection};
-
-use crate::guard::guard;
 
 /// The connection's latest warning, until [`Warnings::take`] returns it.
 #[derive(Clone, Default)]
@@ -21,7 +20,7 @@ pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
 impl Warnings {
     /// Takes the last warning, so that the next call returns only a newer one.
     pub(super) fn take(&self) -> Option<String> {
-        guard(&self.0).take()
+        self.0.lock().take()
     }
 }
 
@@ -51,7 +50,7 @@ where
                 && notice.parsed_severity() == Some(Severity::Warning)
             {
                 tracing::warn!(warning = notice.message(), "a warning of the database");
-                *guard(&self.warnings.0) = Some(notice.message().to_owned());
+                *self.warnings.0.lock() = Some(notice.message().to_owned());
             }
         }
         Poll::Ready(Ok(()))

@@ -5,12 +5,12 @@
 //! between tries grow a little: a database that comes back must not be run over.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
@@ -24,7 +24,6 @@ use super::encryption::{Encryption, NoAgreement};
 use super::session::Session;
 use super::warnings::{Warned, Warnings};
 use crate::error::StoreError;
-use crate::guard::guard;
 use crate::meter::StoreMeter;
 
 /// Connections that come about at the same time.
@@ -117,11 +116,11 @@ impl Way {
                     sleep_until(quiet_until).await;
                 }
                 match self.try_once(meter).await {
-                    Err(StoreError::Unavailable(why)) => guard(&self.trouble).add(why.to_string()),
+                    Err(StoreError::Unavailable(why)) => self.trouble.lock().add(why.to_string()),
                     // An operator's to mend: who waits would wait in vain.
                     Err(StoreError::Unexpected(why)) => return Err(StoreError::Unavailable(why)),
                     other => {
-                        let before = std::mem::replace(&mut *guard(&self.trouble), Trouble::none());
+                        let before = std::mem::replace(&mut *self.trouble.lock(), Trouble::none());
                         if before.n_failures > 0 && other.is_ok() {
                             tracing::info!("the database is reached again");
                         }
@@ -138,11 +137,11 @@ impl Way {
 
     /// Why there is no connection, as far as is known.
     pub(super) fn trouble(&self) -> StoreError {
-        StoreError::Unavailable(guard(&self.trouble).why.clone().into())
+        StoreError::Unavailable(self.trouble.lock().why.clone().into())
     }
 
     fn quiet_until(&self) -> Option<Instant> {
-        let quiet_until = guard(&self.trouble).quiet_until;
+        let quiet_until = self.trouble.lock().quiet_until;
         (quiet_until > Instant::now()).then_some(quiet_until)
     }
 

@@ -4,13 +4,13 @@
 //! pages that the system keeps in memory are on the disk, and asking it again to write them proves nothing: it reports
 //! such an error once. So the first one that a write meets ends all writing, for good.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::error::DiskTrouble;
-use crate::guard::guard;
 
 /// How long after a write nobody needs to try whether another one would go through.
 const FRESH: Duration = Duration::from_secs(5);
@@ -148,7 +148,7 @@ impl Health {
 
     /// Something was written and is durable.
     pub(super) fn wrote(&self) {
-        *guard(&self.last_write) = Some(Instant::now());
+        *self.last_write.lock() = Some(Instant::now());
         let was_full = self.condition.send_if_modified(|now| std::mem::take(&mut now.is_full));
         if was_full {
             tracing::info!("the disk has room again");
@@ -157,7 +157,7 @@ impl Health {
 
     /// Whether a write went through just now, so that nobody needs to try.
     pub(super) fn wrote_lately(&self) -> bool {
-        guard(&self.last_write).is_some_and(|at| at.elapsed() < FRESH)
+        self.last_write.lock().is_some_and(|at| at.elapsed() < FRESH)
     }
 
     /// Every page has been looked at, and is as it should be.

@@ -242,12 +242,11 @@ mod tests {
     use std::io;
     use std::ops::Range;
     use std::os::unix::fs::FileExt;
-    use std::sync::Mutex;
 
+    use parking_lot::Mutex;
     use rusqlite::Connection;
 
     use super::super::log_length::Pace;
-    use crate::guard::guard;
 
     /// A device that notes how it is used, and may lose what it took.
     struct Noting {
@@ -265,15 +264,15 @@ mod tests {
 
     impl Device for Noting {
         fn flush(&self) -> io::Result<()> {
-            guard(&self.calls).push("flush");
-            if let Some(reader) = guard(&self.reader).take() {
+            self.calls.lock().push("flush");
+            if let Some(reader) = self.reader.lock().take() {
                 reader.execute_batch("COMMIT").unwrap();
             }
             Ok(())
         }
 
         fn is_on_device(&mut self) -> io::Result<bool> {
-            guard(&self.calls).push("read back");
+            self.calls.lock().push("read back");
             let Some(Losing { database, writer }) = &self.losing else { return Ok(true) };
             insert(writer, 1);
             let n_bytes = database.metadata()?.len();
@@ -283,7 +282,7 @@ mod tests {
         }
 
         fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
-            guard(&self.calls).push(if parts.is_empty() { "no pages" } else { "pages" });
+            self.calls.lock().push(if parts.is_empty() { "no pages" } else { "pages" });
             Ok(true)
         }
     }
@@ -341,7 +340,7 @@ mod tests {
         let (mut log, calls) = open_log(&location, Some(Losing { database, writer }), None);
         assert!(matches!(move_log(&mut log), Err(StoreError::Disk(_))));
         assert!(matches!(log.move_to_end(), Err(StoreError::Disk(_))));
-        assert_eq!(*guard(&calls), ["flush", "pages", "read back"], "the log was moved again");
+        assert_eq!(*calls.lock(), ["flush", "pages", "read back"], "the log was moved again");
         drop(log);
         let next = location.connect(OpenFlags::default()).unwrap();
         let text = |sql: &str| next.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
@@ -367,10 +366,10 @@ mod tests {
         insert(&writer, 10);
         // The reader needs the database without the last pages.
         log.move_beside_writer().unwrap();
-        assert_eq!(*guard(&calls), ["flush"]);
+        assert_eq!(*calls.lock(), ["flush"]);
         reader.execute_batch("COMMIT").unwrap();
         log.move_beside_writer().unwrap();
-        assert_eq!(*guard(&calls), ["flush", "flush", "pages", "read back"]);
+        assert_eq!(*calls.lock(), ["flush", "flush", "pages", "read back"]);
     }
 
     #[test]
@@ -380,9 +379,9 @@ mod tests {
         insert(&writer, 10);
         let (mut log, calls) = open_log(&location, None, Some(reader));
         assert!(!log.truncate().unwrap(), "the reader left between the flush and the cut");
-        assert_eq!(*guard(&calls), ["flush"]);
+        assert_eq!(*calls.lock(), ["flush"]);
         assert!(log.truncate().unwrap());
-        assert_eq!(*guard(&calls), ["flush", "flush", "pages", "read back"]);
+        assert_eq!(*calls.lock(), ["flush", "flush", "pages", "read back"]);
     }
 
     #[test]
@@ -396,7 +395,7 @@ mod tests {
             }
             let first = ["flush", "pages", "read back"];
             let next = if others == Others::Before { &["flush", "read back"] } else { &first[..] };
-            assert_eq!(*guard(&calls), [&first, next].concat(), "{others:?}");
+            assert_eq!(*calls.lock(), [&first, next].concat(), "{others:?}");
         }
     }
 }

@@ -3,15 +3,16 @@
 //! After a commit the writer requests a checkpoint and doesn't wait for it. Where the log has become long, the mover leaves
 //! its last pages to the writer, which moves them between two transactions.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+
+use parking_lot::Mutex;
 
 use super::log::Log;
 use super::log_length::LogLength;
 use crate::error::StoreError;
-use crate::guard::guard;
 
 /// The writer's hold on the log and on the thread that moves it.
 pub(super) struct Mover {
@@ -61,7 +62,7 @@ impl Mover {
     pub(super) fn tend(&self) -> Result<(), StoreError> {
         match &self.thread {
             Some(thread) if thread.is_end_due.swap(false, Ordering::Relaxed) => {
-                guard(&self.log).move_to_end()
+                self.log.lock().move_to_end()
             }
             _ if !self.length.is_worth_moving() => Ok(()),
             Some(thread) => match thread.asks.try_send(()) {
@@ -75,7 +76,7 @@ impl Mover {
 
     /// Moves the log on the writer's own thread.
     fn move_here(&self) -> Result<(), StoreError> {
-        let mut log = guard(&self.log);
+        let mut log = self.log.lock();
         log.move_beside_writer()?;
         if self.length.is_end_due() { log.move_to_end() } else { Ok(()) }
     }
@@ -83,14 +84,14 @@ impl Mover {
     /// Moves the log if it holds more than a little. Called by the writer when there is nothing to write.
     pub(super) fn move_at_rest(&self) -> Result<(), StoreError> {
         match self.length.is_worth_moving_at_rest() {
-            true => guard(&self.log).move_to_end(),
+            true => self.log.lock().move_to_end(),
             false => Ok(()),
         }
     }
 
     /// Moves the log and cuts it off; false where a reader stands in the way. Called by the writer.
     pub(super) fn truncate(&self) -> Result<bool, StoreError> {
-        guard(&self.log).truncate()
+        self.log.lock().truncate()
     }
 
     /// Ends the thread.
@@ -110,7 +111,7 @@ fn move_when_asked(
     is_end_due: &AtomicBool,
 ) -> Result<(), StoreError> {
     while asked.recv().is_ok() {
-        let mut log = guard(log);
+        let mut log = log.lock();
         match log.move_beside_writer() {
             Ok(_) => {}
             Err(cause) if log.is_stopped() => return Err(cause),

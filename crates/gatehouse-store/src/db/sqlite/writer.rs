@@ -9,9 +9,10 @@
 //! log moved, nor the database closed. What the next start finds is what the disk had at that moment.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use super::health::{Debt, Health};
@@ -24,7 +25,6 @@ use super::session::{Fault, Session, fault};
 use crate::db::Length;
 use crate::db::work::TxFailed;
 use crate::error::StoreError;
-use crate::guard::guard;
 use crate::meter::StoreMeter;
 
 /// Writes in one transaction: more would make the first of them wait too long for its answer. The creations of a tenant
@@ -175,7 +175,7 @@ impl Writer {
     }
 
     fn rest(&mut self) {
-        let session = guard(&self.link);
+        let session = self.link.lock();
         if self.duty == Duty::Keeper {
             // What is wrong with the disk, its health knows.
             let _ = self.mover.move_at_rest();
@@ -244,18 +244,18 @@ impl Writer {
 }
 
 fn begin(link: &Link) -> Result<(), StoreError> {
-    guard(link).script("BEGIN IMMEDIATE")
+    link.lock().script("BEGIN IMMEDIATE")
 }
 
 /// Whether the transaction is still there: a full disk or an I/O error ends it without our doing.
 fn is_open(link: &Link) -> bool {
-    !guard(link).connection().is_autocommit()
+    !link.lock().connection().is_autocommit()
 }
 
 /// Makes the transaction durable. Where that fails for want of room, SQLite has undone it whole. Where it fails otherwise,
 /// all of it may be in the log, on the disk or not: the next start tells.
 fn commit(link: &Link) -> Result<(), StoreError> {
-    let session = guard(link);
+    let session = link.lock();
     if let Some(why) = session.health().stopped() {
         return Err(StoreError::Disk(why.as_ref().into()));
     }
@@ -281,9 +281,9 @@ pub(super) fn in_transaction(
     work: impl FnOnce() -> Result<(), TxFailed>,
 ) -> Result<(), TxFailed> {
     let result = work();
-    if result.is_err() && guard(link).health().stopped().is_none() {
+    if result.is_err() && link.lock().health().stopped().is_none() {
         // It may have ended by itself already. Should there be no new one, the commit will say so.
-        let _ = guard(link).connection().execute_batch("ROLLBACK");
+        let _ = link.lock().connection().execute_batch("ROLLBACK");
         let _ = begin(link);
     }
     result
@@ -294,7 +294,7 @@ pub(super) fn in_savepoint(
     link: &Link,
     work: impl FnOnce() -> Result<(), TxFailed>,
 ) -> Result<(), TxFailed> {
-    guard(link).execute("SAVEPOINT request", &[])?;
+    link.lock().execute("SAVEPOINT request", &[])?;
     let result = work();
     let end = if result.is_ok() {
         "RELEASE request"
@@ -302,10 +302,10 @@ pub(super) fn in_savepoint(
         // Both: rolling back alone would leave the savepoint open.
         "ROLLBACK TO request; RELEASE request"
     };
-    let ended = guard(link).script(end);
+    let ended = link.lock().script(end);
     if ended.is_err() {
         // Half of this request might be left inside: nothing of the transaction may be kept.
-        let _ = guard(link).connection().execute_batch("ROLLBACK");
+        let _ = link.lock().connection().execute_batch("ROLLBACK");
     }
     match (result, ended) {
         (Ok(()), Err(cause)) => Err(cause.into()),

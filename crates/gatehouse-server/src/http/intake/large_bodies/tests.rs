@@ -6,7 +6,7 @@ const MIB: u64 = 1 << 20;
 
 impl LargeBodies {
     pub(crate) fn n_units_held(&self) -> u64 {
-        self.lock().held.values().map(|it| it.n_units).sum()
+        self.0.bodies.lock().held.values().map(|it| it.n_units).sum()
     }
 }
 
