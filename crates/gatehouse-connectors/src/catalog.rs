@@ -5,41 +5,20 @@
 
 use std::sync::Arc;
 
-use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, TenantName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::account_settings::{Fault, Reached, Settings, kind};
+use crate::client::{AddressRules, BaseUrl, Outside, PlatformClient};
 use crate::connector::{Connector, Limits};
 use crate::failure::{Failure, FailureKind};
-use crate::line::{AddressRules, BaseUrl, Line, Outside};
-use crate::manifest::{Manifest, Speaker};
+use crate::manifest::Manifest;
+use crate::manifest::run::manifest_connector::ManifestConnector;
 use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
 use crate::simulator::{self, SimulatorConnector};
-
-/// What an account says about how its platform is reached.
-pub type Settings = serde_json::Map<String, Value>;
-
-/// What an account is reached with.
-#[derive(Clone, Copy)]
-pub struct Reached<'a> {
-    /// How its platform is reached.
-    pub settings: &'a Settings,
-    /// What it proves itself with.
-    pub credentials: &'a Credentials,
-    /// Whose word it is where its platform is.
-    pub addressed_by: AddressedBy,
-}
-
-/// One thing that is wrong with an account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The field: `settings.baseUrl`.
-    pub name: String,
-    /// What would be right; reads on after the name. Never holds a secret.
-    pub reason: String,
-}
 
 /// The setting that says where a platform is.
 const BASE_URL: &str = "baseUrl";
@@ -157,7 +136,8 @@ impl Catalog {
         let secrets = credentials.names().filter_map(|name| credentials.reveal(name));
         let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
         let outside = Arc::clone(outside);
-        let line = Line::new(outside, &account.connector, base_url, limits, meter, secrets);
+        let line =
+            PlatformClient::new(outside, &account.connector, base_url, limits, meter, secrets);
         let line = line.addressed_by(addressed_by);
         let Some(manifest) = manifest else {
             return Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?));
@@ -165,7 +145,7 @@ impl Catalog {
         let values = manifest.account.read(&own, credentials, &self.addresses);
         let values = values.map_err(unfit)?;
         let line = values.addresses.iter().fold(line, |line, to| line.and_to(to.clone()));
-        Ok(Box::new(Speaker::new(Arc::clone(manifest), values, line)))
+        Ok(Box::new(ManifestConnector::new(Arc::clone(manifest), values, line)))
     }
 
     /// Reads the settings that every connector has, and leaves the others.
@@ -246,18 +226,6 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
         other => kind(other).to_owned(),
-    }
-}
-
-/// What a value is, in words.
-pub(crate) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What speaks to one account at a platform, whatever the platform.
 //!
 //! An implementation says what the platform can do and turns each question into calls on its
-//! [`crate::Line`]. It never retries, counts, remembers or waits for its turn: that is done around it.
+//! [`crate::PlatformClient`]. It never retries, counts, remembers or waits for its turn: that is done around it.
 
 use std::pin::Pin;
 use std::sync::Arc;

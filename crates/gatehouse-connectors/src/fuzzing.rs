@@ -5,8 +5,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::recording::Recording;
-use crate::{Answer, line, manifest, simulator};
+use crate::testing::recording::Recording;
+use crate::{Answer, client, manifest, simulator};
 
 /// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
@@ -18,9 +18,9 @@ pub const TARGETS: &[Target] = &[
     ("link-header", |bytes| with_text(bytes, manifest::fuzzing::link_header)),
     ("platform-account", manifest::fuzzing::account),
     ("platform-answer", manifest::fuzzing::answer),
-    ("platform-headers", line::fuzzing::headers),
-    ("platform-url", |bytes| with_text(bytes, line::fuzzing::url)),
-    ("platform-words", line::fuzzing::words),
+    ("platform-headers", client::fuzzing::headers),
+    ("platform-url", |bytes| with_text(bytes, client::fuzzing::url)),
+    ("platform-words", client::fuzzing::words),
     ("recording", |bytes| with_text(bytes, recording)),
     ("simulator", simulator::fuzzing::request),
 ];
@@ -56,7 +56,7 @@ impl<'a> Heard<'a> {
             let (name, value) = line.split_once(": ")?;
             headers.append(name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?);
         }
-        let answer = line::fuzzing::answer(status, headers, bytes[end + 2..].to_vec());
+        let answer = client::fuzzing::answer(status, headers, bytes[end + 2..].to_vec());
         Some(Self { word, answer })
     }
 }

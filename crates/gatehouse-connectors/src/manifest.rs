@@ -2,37 +2,14 @@
 //!
 //! A [`Manifest`] says how one platform authenticates, pages, looks up, names its states and reports its errors, in
 //! YAML. Each part of it is a file here, with what it means beside how it is written; `check.rs` sees to it that
-//! the parts fit together, `speaker.rs` asks a platform as a manifest says, `keeper.rs` keeps its session.
+//! the parts fit together, `run` asks a platform as a manifest says and holds its session.
 //! `docs/writing-a-connector.md` is the reference.
 
-pub(crate) mod account;
-pub(crate) mod body;
-pub(crate) mod call;
 mod check;
-pub(crate) mod condition;
-pub(crate) mod detail;
-pub(crate) mod errors;
+pub(crate) mod format;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-mod keeper;
-mod limits;
-pub(crate) mod look_up;
-pub(crate) mod paging;
-pub(crate) mod parameter;
-pub(crate) mod path;
-pub(crate) mod pattern;
-mod place;
-pub(crate) mod product;
-pub(crate) mod property;
-pub(crate) mod selection;
-pub(crate) mod session;
-pub(crate) mod source;
-mod span;
-mod speaker;
-pub(crate) mod status;
-mod summary;
-pub(crate) mod template;
-mod transform;
+pub(crate) mod run;
 
 use std::fmt;
 
@@ -42,20 +19,18 @@ use gatehouse_core::product::Connectivity;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
-use self::account::AccountForm;
-use self::call::{Call, EveryCall};
-use self::detail::Detail;
-use self::errors::Errors;
-use self::limits::Limits;
-use self::look_up::LookUps;
-use self::paging::Paging;
-use self::path::Path;
-use self::product::Mapping;
-use self::session::Session;
 use crate::connector::{self, Capabilities};
-
-pub(crate) use self::speaker::Speaker;
-pub use self::summary::Summary;
+use crate::manifest::format::account::AccountForm;
+use crate::manifest::format::call::{Call, EveryCall};
+use crate::manifest::format::detail::Detail;
+use crate::manifest::format::errors::Errors;
+use crate::manifest::format::limits::Limits;
+use crate::manifest::format::look_up::{self, LookUps};
+use crate::manifest::format::paging::Paging;
+use crate::manifest::format::path::Path;
+use crate::manifest::format::product::Mapping;
+use crate::manifest::format::session::Session;
+use crate::manifest::format::{place, template};
 
 /// A platform as a file: how it is asked, and what its answers mean.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

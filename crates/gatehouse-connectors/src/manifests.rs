@@ -1,6 +1,7 @@
 //! The manifests that there are: those in the binary, and the operator's own.
 
 mod own;
+pub(super) mod summary;
 
 pub use own::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, OwnManifest};
 

@@ -16,7 +16,7 @@ use prometheus::{
     Registry,
 };
 
-use crate::latency::Latency;
+use crate::engine::latency::Latency;
 
 /// From what a platform nearby takes to the longest that anybody waits, in seconds.
 const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];

@@ -16,13 +16,13 @@ use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{Account, PageRequest};
 use tokio::time::Instant;
 
-use crate::latency::Latency;
+use crate::engine::latency::Latency;
 use crate::{Ask, Listing, LiveAccount, Options, Platforms};
 use fake::Fake;
 
 /// Platforms may be on this machine.
 fn options() -> Options {
-    Options { addresses: crate::line::tests::here(), ..Options::default() }
+    Options { addresses: crate::client::tests::here(), ..Options::default() }
 }
 
 /// Platforms that nothing is known about yet.

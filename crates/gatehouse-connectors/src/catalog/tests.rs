@@ -1,7 +1,8 @@
+use gatehouse_core::account::AddressedBy;
 use serde_json::json;
 
 use super::*;
-use crate::line::tests::{here, written};
+use crate::client::tests::{here, written};
 
 fn faults(settings: Value) -> Vec<String> {
     let Value::Object(settings) = settings else { panic!("settings are an object") };

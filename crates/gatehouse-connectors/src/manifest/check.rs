@@ -1,19 +1,19 @@
 //! Whether the parts of a manifest fit together: what is mentioned is there, and what is there can be used.
 
 use super::Manifest;
-use super::call::Call;
-use super::condition::Condition;
-use super::look_up::{AT_ONCE_MAX, LookUp};
-use super::paging::PagingBy;
-use super::path::Path;
-use super::product::{Additions, Identifiers};
-use super::property::PropertyRule;
-use super::session::CALLS_MAX;
-use super::source::header_name;
-use super::status::Status;
-use super::template::{Template, What};
+use crate::client::{AddressRules, BaseUrl};
 use crate::connector::Quota;
-use crate::line::{AddressRules, BaseUrl};
+use crate::manifest::format::call::Call;
+use crate::manifest::format::condition::Condition;
+use crate::manifest::format::look_up::{AT_ONCE_MAX, LookUp};
+use crate::manifest::format::paging::PagingBy;
+use crate::manifest::format::path::Path;
+use crate::manifest::format::product::{Additions, Identifiers};
+use crate::manifest::format::property::PropertyRule;
+use crate::manifest::format::session::CALLS_MAX;
+use crate::manifest::format::source::header_name;
+use crate::manifest::format::status::Status;
+use crate::manifest::format::template::{Template, What};
 
 /// Headers that belong to the way a request is sent.
 const WRITTEN_HEADERS: [&str; 5] =
@@ -157,11 +157,11 @@ impl<'m> Check<'m> {
             self.fault("paging.total", "is of no use where pages are found `by: cursor`");
         }
         let is_marked = paging.by == PagingBy::Cursor
-            && !paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+            && !paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
         if paging.first_mark.is_some() && !is_marked {
             self.fault("paging.first_mark", "is for pages that are found by a `{page.cursor}`");
         }
-        if let Some(super::paging::Next::Header(name)) = &paging.next {
+        if let Some(crate::manifest::format::paging::Next::Header(name)) = &paging.next {
             self.header("paging.next.header", name);
         }
         if let Some(last) = &paging.last {
@@ -187,7 +187,8 @@ impl<'m> Check<'m> {
             PagingBy::Offset => (What::PageOffset, "{page.offset}"),
             PagingBy::Cursor => (What::PageCursor, "{page.cursor}"),
         };
-        let is_followed = paging.next.as_ref().is_some_and(super::paging::Next::is_link);
+        let is_followed =
+            paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
         if !mentions(&what) && !is_followed {
             let reason = format!("must mention `{hole}`, or every page would be the same");
             self.fault("list.call", reason);

@@ -8,16 +8,16 @@ use http::HeaderMap;
 use http::header::LINK;
 use serde_json::Value;
 
-use super::paging::{Leads, link, links};
-use super::path::{Path, text_of};
-use super::pattern::Pattern;
-use super::product::with_additions;
-use super::session::Session;
-use super::span::Span;
-use super::template::Template;
 use super::{Manifest, ManifestFault};
+use crate::client::{AddressRules, Answer};
 use crate::fuzzing::Heard;
-use crate::line::{AddressRules, Answer};
+use crate::manifest::format::paging::{Leads, link, links};
+use crate::manifest::format::path::{Path, text_of};
+use crate::manifest::format::pattern::Pattern;
+use crate::manifest::format::product::with_additions;
+use crate::manifest::format::session::Session;
+use crate::manifest::format::span::Span;
+use crate::manifest::format::template::Template;
 use crate::manifests::Manifests;
 use crate::{BaseUrl, SAID_BYTES_MAX, Settings, simulator};
 

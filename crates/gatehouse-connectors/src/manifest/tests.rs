@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
-use super::template::{Named, PageScope, Scope, What};
+use crate::manifest::format::template::{Named, PageScope, Scope, What};
 
 /// A manifest with everything in it.
 pub(super) const GOOD: &str = include_str!("tests/good.yaml");

@@ -13,12 +13,12 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
-use crate::catalog::{Fault, Settings, kind};
+use crate::account_settings::{Fault, Settings, kind};
+use crate::client::{Answer, PlatformClient};
 use crate::connector::{
     Ask, Asking, By, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
 };
 use crate::failure::{Failure, FailureKind};
-use crate::line::{Answer, Line};
 
 /// Connections on a page and identifiers in a question, where the account doesn't say.
 const PAGE_SIZE_DEFAULT: u32 = 100;
@@ -36,7 +36,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// Asks a simulated platform for one account.
 #[derive(Debug)]
 pub struct SimulatorConnector {
-    line: Line,
+    line: PlatformClient,
     headers: HeaderMap,
     capabilities: Capabilities,
 }
@@ -49,7 +49,7 @@ pub fn check(settings: &Settings, credentials: &Credentials) -> Vec<Fault> {
 impl SimulatorConnector {
     /// Speaks for an account over its line; or says all that is wrong with it.
     pub fn new(
-        line: Line,
+        line: PlatformClient,
         settings: &Settings,
         credentials: &Credentials,
     ) -> Result<Self, Vec<Fault>> {

@@ -6,7 +6,7 @@ use super::api::{self, Question};
 use super::connector::{read_connection, read_found, read_page};
 use super::platform::Platform;
 use super::profile::Profile;
-use crate::line::Answer;
+use crate::client::Answer;
 
 /// Any request to a simulated platform is answered, and any body is a profile or says what is wrong with it.
 pub(crate) fn request(bytes: &[u8]) {

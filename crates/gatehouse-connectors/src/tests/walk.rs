@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::fake::Fake;
 use super::{account, list, names};
-use crate::window::WALK_PAGES_MAX;
+use crate::engine::window::WALK_PAGES_MAX;
 use crate::{FailureKind, Paging};
 
 const BY_TEN: Paging = Paging::cursor(10);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatehouse_connectors::{Catalog, Fault, Settings, StandIn};
+use gatehouse_connectors::{Catalog, Fault, ReplayPlatform, Settings};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, PlatformName, TenantName};
 use gatehouse_server::app::account::AccountInput;
@@ -51,7 +51,7 @@ impl GivenAccount {
     /// The account that a stand-in knows.
     pub(super) fn of_stand_in(
         connector: &ConnectorName,
-        stand_in: &StandIn,
+        stand_in: &ReplayPlatform,
     ) -> Result<Self, String> {
         let settings = stand_in.settings().clone();
         let credentials = stand_in.credentials().clone();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gatehouse_connectors::recording::Recording;
+use gatehouse_connectors::testing::recording::Recording;
 use gatehouse_connectors::{
-    AddressRules, Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Reached, StandIn,
-    Wanted, Witness,
+    AddressRules, Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Reached,
+    ReplayPlatform, Wanted, Witness,
 };
 use gatehouse_core::account::AddressedBy;
 use gatehouse_core::filter::Expression;
@@ -85,7 +85,7 @@ pub(super) fn ask(
         Whom::Recording(path) => {
             let manifest = manifest.ok_or("what is built in has no recordings")?;
             let recording = Recording::load(path)?;
-            let stand_in = runtime.block_on(StandIn::start(manifest, &recording))?;
+            let stand_in = runtime.block_on(ReplayPlatform::start(manifest, &recording))?;
             let given = GivenAccount::of_stand_in(connector, &stand_in)?;
             (Some(stand_in), given)
         }

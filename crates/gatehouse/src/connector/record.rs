@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use gatehouse_connectors::recording::{RecordOptions, record};
+use gatehouse_connectors::testing::recording::{RecordOptions, record};
 use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use gatehouse_connectors::conformance::{Suite, Verdict};
-use gatehouse_connectors::recording::Recording;
+use gatehouse_connectors::testing::conformance::{Suite, Verdict};
+use gatehouse_connectors::testing::recording::Recording;
 use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::super::{Misbehaviour, Platform, Profile, Server};
 use super::*;
+use crate::client::tests::here;
 use crate::connector::Steps;
-use crate::line::tests::here;
 use crate::{BaseUrl, Limits, Meter, Outside};
 
 const TOKEN: &str = "tok-3n-0f-alpha";
@@ -29,7 +29,7 @@ fn credentials(secrets: &[(&str, &str)]) -> Credentials {
     credentials
 }
 
-fn line(url: &str) -> Line {
+fn line(url: &str) -> PlatformClient {
     let account = Account {
         platform: "ALPHA".parse().unwrap(),
         name: "alpha".parse().unwrap(),
@@ -46,7 +46,7 @@ fn line(url: &str) -> Line {
     let outside = Arc::new(Outside::new(here(), 8).unwrap());
     let meter = Meter::new().account(&"acme".parse().unwrap(), &account);
     let base = BaseUrl::parse(url, &here()).unwrap();
-    Line::new(outside, &account.connector, base, limits, meter, Vec::new())
+    PlatformClient::new(outside, &account.connector, base, limits, meter, Vec::new())
 }
 
 /// A platform that runs, and a connector that fits it.

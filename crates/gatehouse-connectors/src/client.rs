@@ -1,0 +1,426 @@
+//! The way out to one account's platform: guarded, bounded and patient.
+//!
+//! Around each call: an address that may be gone to (`address.rs` and `resolver.rs`, over `reach.rs` and `network.rs`), the account's budgets
+//! (`bucket.rs`) and those that its platform gives (`quota.rs`, `allowance.rs`), what the calls before have
+//! shown (`standing.rs`, `breaker.rs`), retries with pauses (`pause.rs`), and an end to everything at the
+//! deadline. What a platform says is told without secrets (`secrets.rs`), also to whoever looks on
+//! (`witness.rs`).
+
+mod address;
+mod allowance;
+mod answer;
+pub(super) mod authorities;
+mod breaker;
+mod bucket;
+mod call;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
+mod network;
+mod outside;
+mod pause;
+mod quota;
+mod reach;
+mod redirect;
+mod resolver;
+mod secrets;
+mod standing;
+mod witness;
+mod words;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_core::ConnectorName;
+use gatehouse_core::account::AddressedBy;
+use http::{HeaderMap, Method, StatusCode};
+use parking_lot::Mutex;
+use reqwest::Url;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tracing::{Instrument, Span};
+use zeroize::Zeroizing;
+
+use self::allowance::Allowances;
+use self::bucket::Bucket;
+use self::call::{Call, Mishap, exchange};
+use self::pause::{Jitter, reset_after};
+use self::secrets::Secrets;
+use self::standing::Standing;
+use crate::connector::{Ask, CallKind, Limits};
+use crate::failure::{Failure, FailureKind};
+use crate::meter::{AccountMeter, Outcome};
+
+pub use self::address::{AddressRules, BadUrl, BaseUrl};
+pub use self::answer::Answer;
+pub use self::network::{BadNetwork, Network};
+pub use self::outside::Outside;
+pub(crate) use self::secrets::forms;
+pub use self::witness::{Exchange, Seen, Witness};
+
+/// Most bytes of an answer's body.
+pub const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// How often one question is asked in all, where it may be asked again.
+const TRIES_MAX: u32 = 3;
+
+/// How long at most a call waits because the platform wants to be left alone; who would have to wait longer is told so.
+const WAITED_OUT_MAX: Duration = Duration::from_secs(5);
+
+/// Most bytes of what others say in a failure's detail.
+const DETAIL_BYTES_MAX: usize = 512;
+
+/// Most bytes of a host's name, as names go.
+const HOST_BYTES_MAX: usize = 255;
+
+/// The way out to one account's platform.
+pub struct PlatformClient {
+    outside: Arc<Outside>,
+    base: BaseUrl,
+    also: Vec<BaseUrl>,
+    limits: Limits,
+    secrets: Secrets,
+    meter: AccountMeter,
+    permits: Semaphore,
+    /// Whoever waits for a token holds it, and the others stand in line behind.
+    bucket: Option<tokio::sync::Mutex<Bucket>>,
+    allowances: Allowances,
+    standing: Mutex<Standing>,
+    jitter: Jitter,
+    judge: Option<Judge>,
+    /// Whether failures include the raw text of a platform's answer: only where an operator set the address.
+    tells_text: bool,
+}
+
+/// Whether an answer tells that the platform fails, whatever its status says.
+pub(crate) type Judge = Box<dyn Fn(&Answer) -> bool + Send + Sync>;
+
+/// What is asked of a platform.
+pub struct Request {
+    /// What it is asked for.
+    pub kind: CallKind,
+    /// What to do with what is there.
+    pub method: Method,
+    /// Where: a path and perhaps a query behind the base URL, or a whole address that the line may go to.
+    pub target: String,
+    /// What is said about the request. Credentials are among them.
+    pub headers: HeaderMap,
+    /// What is sent along.
+    pub body: Bytes,
+    /// Whether asking twice is the same as asking once. Methods that only look are so in any case.
+    pub is_repeatable: bool,
+}
+
+impl PlatformClient {
+    /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves
+    /// with who it is: they are left out of everything that is told about the platform.
+    pub fn new(
+        outside: Arc<Outside>,
+        connector: &ConnectorName,
+        base: BaseUrl,
+        limits: Limits,
+        meter: AccountMeter,
+        secrets: Vec<Zeroizing<String>>,
+    ) -> Self {
+        let n_permits = (limits.calls_at_once.max(1) as usize).min(Semaphore::MAX_PERMITS);
+        let bucket = limits.calls_per_second.map(|rate| {
+            // What has become this server's a moment ago may just have been used by others.
+            let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
+            let (filled_within, now) = (filled_within.unwrap_or(Duration::MAX), Instant::now());
+            let slice = outside.slice().narrowest_for(filled_within, now.into_std());
+            Bucket::new(rate, limits.burst, slice, now)
+        });
+        let host = base.host_and_port();
+        let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);
+        Self {
+            outside,
+            base,
+            also: Vec::new(),
+            limits,
+            secrets: Secrets::new(secrets),
+            meter,
+            permits: Semaphore::new(n_permits),
+            bucket: bucket.map(tokio::sync::Mutex::new),
+            allowances,
+            standing: Mutex::default(),
+            jitter: Jitter::new(),
+            judge: None,
+            tells_text: true,
+        }
+    }
+
+    /// The same, which may also go to whole addresses there: to an issuer of tokens, say.
+    pub fn and_to(mut self, other: BaseUrl) -> Self {
+        self.also.push(other);
+        self
+    }
+
+    /// Sets who chose the platform's address: an operator, or an admin of the tenant.
+    pub fn addressed_by(mut self, addressed_by: AddressedBy) -> Self {
+        self.tells_text = addressed_by == AddressedBy::Operator;
+        self
+    }
+
+    /// The same, to a platform whose failures are told by more than their status.
+    pub(crate) fn judged_by(mut self, judge: Judge) -> Self {
+        self.judge = Some(judge);
+        self
+    }
+
+    /// Asks for what is at `target` of a list: a path and perhaps a query, behind the base URL.
+    pub async fn get(&self, ask: Ask, target: &str, headers: HeaderMap) -> Result<Answer, Failure> {
+        let (kind, method, target) = (CallKind::List, Method::GET, target.to_owned());
+        let (body, is_repeatable) = (Bytes::new(), true);
+        self.send(ask, Request { kind, method, target, headers, body, is_repeatable }).await
+    }
+
+    /// Asks, and asks again where that may help. An answer is given back with whatever status it has.
+    pub async fn send(&self, ask: Ask, request: Request) -> Result<Answer, Failure> {
+        self.send_hiding(ask, Vec::new(), request).await
+    }
+
+    /// The same, where the request holds further secrets anywhere in it: what a log-in gave, say.
+    pub(crate) async fn send_hiding(
+        &self,
+        ask: Ask,
+        further: Vec<Zeroizing<String>>,
+        request: Request,
+    ) -> Result<Answer, Failure> {
+        let url = self.locate(&request.target)?;
+        let secrets = self.secrets.and(further).and_of(&request.headers);
+        let is_repeatable = request.is_repeatable || request.method.is_safe();
+        let mut tried = self.attempt(ask, &request, &url, &secrets).await;
+        for retry in 0..TRIES_MAX - 1 {
+            let at_least = match &tried {
+                Ok(answer) if is_passing(answer.status) => answer.retry_after(),
+                Err(mishap) if mishap.is_passing => None,
+                _ => break,
+            };
+            let pause = self.jitter.pause(retry).max(at_least.unwrap_or_default());
+            let Some(resume) = Instant::now().checked_add(pause) else { break };
+            // What can't help any more is not waited for.
+            let is_worth_it = is_repeatable && resume < ask.deadline && self.look(resume).is_ok();
+            if !is_worth_it {
+                break;
+            }
+            sleep_until(resume).await;
+            match self.attempt(ask, &request, &url, &secrets).await {
+                // What the platform did tells more than that it wasn't asked again.
+                Err(mishap) if !mishap.is_made => break,
+                other => tried = other,
+            }
+            self.meter.count_retry();
+        }
+        tried.map_err(|mishap| mishap.failure)
+    }
+
+    /// The whole address of a link that an answer gave: as it stands, or as seen from the target that was asked.
+    /// It may be asked in its turn; one that leads away from the platform is refused.
+    pub fn follow(&self, from: &str, link: &str) -> Result<String, Failure> {
+        let bad = |words: String| Failure::new(FailureKind::Error, words);
+        let Ok(mut next) = self.locate(from)?.join(link) else {
+            return Err(bad("the platform gives a link that is no address".into()));
+        };
+        if !self.base.is_origin_of(&next) {
+            // The host alone: the rest may hold what nobody is to read.
+            let Some(host) = next.host_str() else {
+                return Err(bad("the platform gives a link that leads to no host".into()));
+            };
+            let host = self.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
+            return Err(bad(format!(
+                "the platform leads to `{host}`, where the account's credentials must not go"
+            )));
+        }
+        if !next.username().is_empty() || next.password().is_some() {
+            let words = "the platform gives a link with a user name or password in it, and who asks is \
+                         for the account to say";
+            return Err(bad(words.into()));
+        }
+        next.set_fragment(None);
+        Ok(next.into())
+    }
+
+    /// The address of a target, where this line may go to.
+    fn locate(&self, target: &str) -> Result<Url, Failure> {
+        let also = || {
+            let url = address::whole(target)?;
+            self.also.iter().any(|it| it.is_origin_of(&url)).then_some(url)
+        };
+        self.base.join(target).or_else(also).ok_or_else(|| {
+            // The rest of it may hold what nobody is to read.
+            let host = address::whole(target).and_then(|it| it.host_str().map(str::to_owned));
+            let told = host.map(|host| {
+                format!(" (`{}`)", self.secrets.clean(host.as_bytes(), HOST_BYTES_MAX))
+            });
+            let told = told.unwrap_or_default();
+            Failure::new(
+                FailureKind::Error,
+                format!("what was to be asked is not at the account's platform{told}"),
+            )
+        })
+    }
+
+    /// Asks once, redirects included.
+    async fn attempt(
+        &self,
+        ask: Ask,
+        request: &Request,
+        url: &Url,
+        secrets: &Secrets,
+    ) -> Result<Answer, Mishap> {
+        self.wait_out(ask).await;
+        self.look(Instant::now()).map_err(|failure| self.not_made(failure))?;
+        let _permit = self.turn(ask).await.map_err(|failure| self.not_made(failure))?;
+        let (mut url, mut n_redirects) = (url.clone(), 0);
+        loop {
+            if Instant::now() >= ask.deadline {
+                let words = "there was no time left to ask the platform";
+                return Err(Mishap::before(Failure::new(FailureKind::Timeout, words)));
+            }
+            let client = self.outside.client(&url).map_err(|why| {
+                let why = format!("the platform is not asked: {why}");
+                Mishap::before(Failure::new(FailureKind::Error, why))
+            })?;
+            self.token(ask).await.map_err(|failure| self.not_made(failure))?;
+            let room = self.allowances.room(ask, request.kind).await;
+            let room = room.map_err(|failure| self.not_made(failure))?;
+            let turn = self.outside.turn(ask, self.meter.tenant()).await;
+            let _turn = turn.map_err(|failure| self.not_made(failure))?;
+            // Only now, so that it is counted when it is made.
+            room.take(Instant::now());
+            let call = Call::begin(ask, &self.standing, &self.meter);
+            let call = call.map_err(|failure| self.not_made(failure))?;
+            let exchange =
+                exchange(ask, (&self.outside, self.meter.tenant()), client, request, &url, secrets);
+            let began = Instant::now();
+            let mut result = exchange.instrument(span()).await;
+            if let Ok(answer) = &mut result {
+                answer.tells_text = self.tells_text;
+                let wait = self.limits.wait.as_ref();
+                answer.reset_after =
+                    wait.and_then(|wait| reset_after(answer.status, &answer.headers, wait));
+            }
+            let result = call.end(result, self.judge.as_ref());
+            self.show(request, &url, secrets, &result, began.elapsed());
+            let answer = result?;
+            match redirect::next(request, &url, &answer, n_redirects) {
+                Ok(None) => return Ok(answer),
+                Ok(Some(next)) => url = next,
+                Err(why) => return Err(Mishap::lasting(answer.error(why))),
+            }
+            n_redirects += 1;
+        }
+    }
+
+    /// Shows a call to whoever looks on, if it was made.
+    fn show(
+        &self,
+        request: &Request,
+        url: &Url,
+        secrets: &Secrets,
+        result: &Result<Answer, Mishap>,
+        took: Duration,
+    ) {
+        let Some(witness) = &self.outside.witness else { return };
+        let result = match result {
+            Ok(answer) => Ok(answer),
+            Err(mishap) if mishap.is_made => Err(&mishap.failure),
+            Err(_) => return,
+        };
+        let account = self.meter.account();
+        witness.saw(&Exchange::new(account, request, url, secrets, result, took));
+    }
+
+    /// Waits until the platform no longer wants to be left alone, where that is soon.
+    async fn wait_out(&self, ask: Ask) {
+        loop {
+            let until = self.standing.lock().quiet_until();
+            let now = Instant::now();
+            let soon = ask.deadline.min(now + WAITED_OUT_MAX);
+            match until.filter(|it| (now..soon).contains(it)) {
+                Some(until) => sleep_until(until).await,
+                None => return,
+            }
+        }
+    }
+
+    /// Whether the platform may be asked at a time, as far as can be foreseen.
+    fn look(&self, now: Instant) -> Result<(), Failure> {
+        self.standing.lock().look(now)
+    }
+
+    /// Waits for one of the calls that may run at once.
+    async fn turn(&self, ask: Ask) -> Result<SemaphorePermit<'_>, Failure> {
+        let permit = timeout_at(ask.deadline, self.permits.acquire()).await;
+        // It is never closed, so it is only ever too late.
+        permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let n_calls = self.limits.calls_at_once.max(1);
+            let words = format!(
+                "there was no time left when it was this call's turn: {n_calls} may run at once"
+            );
+            Failure::new(FailureKind::Timeout, words)
+        })
+    }
+
+    /// Waits for a token of the bucket.
+    async fn token(&self, ask: Ask) -> Result<(), Failure> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        let take = async {
+            let mut bucket = bucket.lock().await;
+            loop {
+                let now = Instant::now();
+                let slice = self.outside.slice().get();
+                let Err(wait) = bucket.take(slice, now) else { return true };
+                match now.checked_add(wait) {
+                    Some(then) if then < ask.deadline => sleep_until(then).await,
+                    _ => return false,
+                }
+            }
+        };
+        if timeout_at(ask.deadline, take).await.unwrap_or(false) {
+            return Ok(());
+        }
+        let rate = self.limits.calls_per_second.unwrap_or_default();
+        let share = allowance::share(self.outside.slice().get());
+        let words = format!("the account's own budget of {rate} calls a second is spent{share}");
+        Err(Failure::new(FailureKind::Throttled, words))
+    }
+
+    /// Counts a call that is not made, where that is the platform's wish or for the sake of a budget.
+    fn not_made(&self, failure: Failure) -> Mishap {
+        match failure.kind {
+            FailureKind::Open => self.meter.count(Outcome::Refused),
+            FailureKind::Throttled => self.meter.count_throttled(),
+            // Its turn did not come in time, which is nobody's wish.
+            _ => {}
+        }
+        Mishap::before(failure)
+    }
+}
+
+fn span() -> Span {
+    // Work that no request waits for is part of no trace.
+    if Span::current().is_none() { Span::none() } else { tracing::info_span!("platform call") }
+}
+
+impl fmt::Debug for PlatformClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlatformClient").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Everything else may hold secrets, its query too.
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// Whether an answer with this status may be another one soon.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502 | 503 | 504)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,180 @@
+//! What a platform allows over time: quotas of the account's own, and those that it shares with others there.
+//!
+//! Whoever waits for room in a quota holds its turn, and the others stand in line behind. Turns are taken in one
+//! order: the account's own first, since only calls of the same account wait for those, then the shared ones as
+//! they compare. A call is counted in all of its quotas or in none. Each quota is this server's slice of what the
+//! platform gives, as that slice is now.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::{ConnectorName, CurrentSlice, Slice};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::quota::Tally;
+use crate::connector::{Ask, CallKind, Quota, QuotaScope};
+use crate::failure::{Failure, FailureKind};
+
+/// All quotas that concern a line, in the order that turns are taken in.
+pub(in crate::client) struct Allowances(Vec<Arc<Allowance>>);
+
+/// One quota, and what counts against it.
+pub(in crate::client) struct Allowance {
+    quota: Quota,
+    slice: CurrentSlice,
+    turn: tokio::sync::Mutex<()>,
+    tally: Mutex<Tally>,
+}
+
+/// The quotas that lines share, and this server's slice of every quota.
+#[derive(Default)]
+pub(in crate::client) struct SharedQuotas {
+    pub(in crate::client) slice: CurrentSlice,
+    all: Mutex<HashMap<Shared, Arc<Allowance>>>,
+}
+
+/// Who shares a quota.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Shared {
+    connector: ConnectorName,
+    /// With its port.
+    host: String,
+    quota: Quota,
+}
+
+/// Room for a call in every quota that concerns it. While it is held, nobody else gets any.
+pub(in crate::client) struct Room<'a>(Vec<(tokio::sync::MutexGuard<'a, ()>, &'a Allowance)>);
+
+impl Room<'_> {
+    /// Counts the call, which is made now.
+    pub(in crate::client) fn take(self, now: Instant) {
+        for (_turn, allowance) in self.0 {
+            // There was room. If the slice has become a smaller one since, the next calls wait for longer.
+            allowance.tally.lock().count(now);
+        }
+    }
+}
+
+impl Allowances {
+    /// The quotas of an account whose platform is at a host.
+    pub(in crate::client) fn new(
+        quotas: &[Quota],
+        connector: &ConnectorName,
+        host: &str,
+        shared: &SharedQuotas,
+    ) -> Self {
+        let of_scope = |scope| quotas.iter().filter(move |it| it.scope == scope).map(tidy);
+        let own = of_scope(QuotaScope::Account);
+        let own = own.map(|quota| Arc::new(Allowance::new(quota, shared.slice.clone())));
+        let mut theirs: Vec<Quota> = of_scope(QuotaScope::Host).collect();
+        theirs.sort();
+        // Who took the turn of one twice would wait for itself.
+        theirs.dedup();
+        let theirs = theirs.into_iter().map(|quota| {
+            shared.get(Shared { connector: connector.clone(), host: host.to_owned(), quota })
+        });
+        Self(own.chain(theirs).collect())
+    }
+
+    /// Waits until there is room for a call in every quota that concerns it; or tells which one is spent.
+    pub(in crate::client) async fn room(
+        &self,
+        ask: Ask,
+        kind: CallKind,
+    ) -> Result<Room<'_>, Failure> {
+        let concerned = || self.0.iter().filter(|it| it.concerns(kind));
+        // Nobody stands in line for what won't be there in time.
+        for allowance in concerned() {
+            allowance.look(ask)?;
+        }
+        let mut room = Room(Vec::new());
+        for allowance in concerned() {
+            let Ok(turn) = timeout_at(ask.deadline, allowance.turn.lock()).await else {
+                return Err(allowance.spent(allowance.room_now().err()));
+            };
+            while let Some(then) = allowance.look(ask)? {
+                sleep_until(then).await;
+            }
+            room.0.push((turn, allowance));
+        }
+        Ok(room)
+    }
+}
+
+impl Allowance {
+    fn new(quota: Quota, slice: CurrentSlice) -> Self {
+        let past = slice.past().into_iter().map(|(began, it)| (Instant::from_std(began), it));
+        let tally = Mutex::new(Tally::after(&quota, &past.collect::<Vec<_>>(), Instant::now()));
+        Self { quota, slice, turn: tokio::sync::Mutex::default(), tally }
+    }
+
+    fn concerns(&self, kind: CallKind) -> bool {
+        self.quota.of.is_empty() || self.quota.of.contains(&kind)
+    }
+
+    /// When there is room for a call, where there is none now; or that there is none in time.
+    fn look(&self, ask: Ask) -> Result<Option<Instant>, Failure> {
+        let Err(wait) = self.room_now() else { return Ok(None) };
+        match Instant::now().checked_add(wait) {
+            Some(then) if then < ask.deadline => Ok(Some(then)),
+            _ => Err(self.spent(Some(wait))),
+        }
+    }
+
+    /// Whether there is room for a call, or how long it takes until there is.
+    fn room_now(&self) -> Result<(), Duration> {
+        self.tally.lock().look(self.slice.get(), Instant::now())
+    }
+
+    fn spent(&self, wait: Option<Duration>) -> Failure {
+        let Quota { calls, per, of, scope } = &self.quota;
+        let per = per.as_secs_f64();
+        let s = if *calls == 1 { "" } else { "s" };
+        let kinds: Vec<&str> = of.iter().map(|it| it.as_str()).collect();
+        let kinds =
+            if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+        let whom = match scope {
+            QuotaScope::Account => "the account",
+            QuotaScope::Host => "all accounts here",
+        };
+        let share = share(self.slice.get());
+        let words = format!(
+            "the budget of {calls} call{s}{kinds} in {per} s that the platform gives {whom} is spent{share}"
+        );
+        Failure::new(FailureKind::Throttled, words).with_retry_after(wait)
+    }
+}
+
+impl SharedQuotas {
+    /// The one that those share. It is kept while calls count against it, even if nobody has it just then: who
+    /// comes back must not find it unspent.
+    fn get(&self, key: Shared) -> Arc<Allowance> {
+        let now = Instant::now();
+        let mut all = self.all.lock();
+        all.retain(|_, it| Arc::strong_count(it) > 1 || !it.tally.lock().is_empty(now));
+        let quota = key.quota.clone();
+        let new = || Arc::new(Allowance::new(quota, self.slice.clone()));
+        Arc::clone(all.entry(key).or_insert_with(new))
+    }
+}
+
+/// Words for what of a budget is this server's, where it isn't all of it.
+pub(in crate::client) fn share(slice: Slice) -> String {
+    match slice.of() {
+        1 => String::new(),
+        of => format!(", as far as it is this server's: one of {of} shares"),
+    }
+}
+
+/// A quota whose kinds are in order, each once: two that mean the same are the same.
+fn tidy(quota: &Quota) -> Quota {
+    let mut quota = quota.clone();
+    quota.of.sort();
+    quota.of.dedup();
+    quota
+}
+
+#[cfg(test)]
+mod tests;

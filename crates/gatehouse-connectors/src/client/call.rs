@@ -1,0 +1,260 @@
+//! One call: a request that is sent once, and what it shows of the platform.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::BytesMut;
+use gatehouse_core::TenantName;
+use http::StatusCode;
+use parking_lot::Mutex;
+use reqwest::{Client, Url};
+use tokio::time::{Instant, timeout_at};
+
+use super::breaker::{Pass, Verdict};
+use super::outside::LARGE_BYTES;
+use super::secrets::Secrets;
+use super::standing::Standing;
+use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Judge, Outside, Request, words};
+use crate::connector::Ask;
+use crate::failure::{Failure, FailureKind};
+use crate::meter::{AccountMeter, InFlight, Outcome};
+
+const NO_ANSWER: &str = "the platform did not answer in time";
+
+/// A call under way. One that nobody waits for any more is given up, and holds up no other.
+pub(in crate::client) struct Call<'a> {
+    standing: &'a Mutex<Standing>,
+    meter: &'a AccountMeter,
+    pass: Option<Pass>,
+    began: Instant,
+    deadline: Instant,
+    _in_flight: InFlight,
+}
+
+impl<'a> Call<'a> {
+    /// Begins one, if the platform may be asked.
+    pub(in crate::client) fn begin(
+        ask: Ask,
+        standing: &'a Mutex<Standing>,
+        meter: &'a AccountMeter,
+    ) -> Result<Self, Failure> {
+        let began = Instant::now();
+        let mut locked = standing.lock();
+        let pass = Some(locked.admit(began)?);
+        meter.show(locked.circuit());
+        let (deadline, in_flight) = (ask.deadline, meter.in_flight());
+        Ok(Self { standing, meter, pass, began, deadline, _in_flight: in_flight })
+    }
+
+    /// Takes what came of it.
+    pub(in crate::client) fn end(
+        mut self,
+        result: Result<Answer, Mishap>,
+        judge: Option<&Judge>,
+    ) -> Result<Answer, Mishap> {
+        match &result {
+            Ok(answer) => self.answered(answer, judge.is_some_and(|judge| judge(answer))),
+            Err(mishap) => {
+                let is_timeout = mishap.failure.kind == FailureKind::Timeout;
+                let outcome = if is_timeout { Outcome::Timeout } else { Outcome::Error };
+                let is_late = is_timeout && mishap.verdict == Verdict::Fails;
+                let verdict = if is_late { self.blame() } else { mishap.verdict };
+                self.settle(outcome, verdict, &mishap.failure.detail);
+                return result.map_err(|mishap| mishap.with(verdict));
+            }
+        }
+        result
+    }
+
+    /// What it says about the platform that it has not answered until now.
+    fn blame(&self) -> Verdict {
+        let had_a_chance = self.began.elapsed() >= self.standing.lock().chance();
+        if had_a_chance { Verdict::Fails } else { Verdict::Unknown }
+    }
+
+    /// Takes an answer, and whether it tells that the platform fails, whatever its status.
+    fn answered(&mut self, answer: &Answer, is_failure: bool) {
+        let status = answer.status;
+        let (outcome, verdict) = match status {
+            _ if is_failure => (Outcome::Error, Verdict::Fails),
+            StatusCode::TOO_MANY_REQUESTS => (Outcome::Throttled, Verdict::Works),
+            // There is no such thing: an answer like any other.
+            StatusCode::NOT_FOUND => (Outcome::Ok, Verdict::Works),
+            _ if status.is_server_error() => (Outcome::Error, Verdict::Fails),
+            _ if status.is_client_error() => (Outcome::Error, Verdict::Works),
+            _ => (Outcome::Ok, Verdict::Works),
+        };
+        let wants_quiet = status == StatusCode::TOO_MANY_REQUESTS || answer.reset_after.is_some();
+        if wants_quiet && let Some(quiet) = answer.retry_after() {
+            self.standing.lock().keep_quiet(quiet, Instant::now());
+        }
+        let what = if is_failure { " with a failure" } else { "" };
+        self.settle(outcome, verdict, &format!("it answered {}{what}", status.as_u16()));
+    }
+
+    fn settle(&mut self, outcome: Outcome, verdict: Verdict, why: &str) {
+        let now = self.let_go(verdict, why);
+        let took = now - self.began;
+        match (outcome, verdict) {
+            (Outcome::Ok, _) => {
+                self.standing.lock().took(took);
+                self.meter.latency().take(took);
+            }
+            // It takes at least so long.
+            (Outcome::Timeout, Verdict::Fails) => self.meter.latency().take(took),
+            // What is refused at once tells nothing about what is done.
+            _ => {}
+        }
+        self.meter.observe(outcome, took);
+    }
+
+    /// Gives the pass back.
+    fn let_go(&mut self, verdict: Verdict, why: &str) -> Instant {
+        let now = Instant::now();
+        if let Some(pass) = self.pass.take() {
+            let mut standing = self.standing.lock();
+            standing.settle(pass, verdict, why, now);
+            self.meter.show(standing.circuit());
+        }
+        now
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if self.pass.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        // Whoever waited may have looked at the clock before this line did.
+        if now >= self.deadline {
+            self.settle(Outcome::Timeout, self.blame(), NO_ANSWER);
+        } else {
+            self.let_go(Verdict::Unknown, NO_ANSWER);
+        }
+    }
+}
+
+/// A try that came to nothing.
+pub(in crate::client) struct Mishap {
+    pub(in crate::client) failure: Failure,
+    /// Whether the platform was asked at all.
+    pub(in crate::client) is_made: bool,
+    /// Whether another try may come to something.
+    pub(in crate::client) is_passing: bool,
+    /// What it says about the platform.
+    verdict: Verdict,
+}
+
+impl Mishap {
+    /// The platform was not asked.
+    pub(in crate::client) fn before(failure: Failure) -> Self {
+        Self { failure, is_made: false, is_passing: false, verdict: Verdict::Unknown }
+            .with(Verdict::Unknown)
+    }
+
+    /// The same, with what it says about the platform: where that is nothing, it is our own affair. That a
+    /// platform is left alone is the platform's.
+    fn with(mut self, verdict: Verdict) -> Self {
+        self.verdict = verdict;
+        self.failure.is_ours =
+            verdict == Verdict::Unknown && self.failure.kind != FailureKind::Open;
+        self
+    }
+
+    /// The platform is there, and would do the same again.
+    pub(in crate::client) fn lasting(failure: Failure) -> Self {
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Works }
+    }
+
+    /// The platform answers, and this server has no room for it.
+    fn crowded(failure: Failure) -> Self {
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Unknown }
+            .with(Verdict::Unknown)
+    }
+
+    /// The platform took longer than there was time. Whether that was enough is for the call to say.
+    fn late(words: impl Into<String>) -> Self {
+        let failure = Failure::new(FailureKind::Timeout, words);
+        Self { failure, is_made: true, is_passing: false, verdict: Verdict::Fails }
+    }
+
+    /// The platform could not be reached, or broke off; or this server has no room for a connection.
+    fn broken(error: reqwest::Error, outside: &Outside, secrets: &Secrets) -> Self {
+        let trouble = words::trouble(error);
+        let verdict = match &trouble.lack {
+            Some(lack) => {
+                outside.tell_of_lack(lack);
+                Verdict::Unknown
+            }
+            None => Verdict::Fails,
+        };
+        let kind = if trouble.is_timeout { FailureKind::Timeout } else { FailureKind::Error };
+        // The words may repeat what the platform sent.
+        let words = secrets.clean(trouble.words.as_bytes(), DETAIL_BYTES_MAX);
+        let failure = Failure::new(kind, words);
+        Self { failure, is_made: true, is_passing: trouble.is_passing, verdict }.with(verdict)
+    }
+}
+
+/// Sends a request and reads all of its answer.
+pub(in crate::client) async fn exchange(
+    ask: Ask,
+    (outside, tenant): (&Outside, &TenantName),
+    client: &Client,
+    request: &Request,
+    url: &Url,
+    secrets: &Secrets,
+) -> Result<Answer, Mishap> {
+    let too_large = || {
+        let mib = ANSWER_BYTES_MAX >> 20;
+        let words = format!("the platform answered with more than {mib} MiB");
+        Mishap::lasting(Failure::new(FailureKind::Error, words))
+    };
+    let mut sent = client.request(request.method.clone(), url.clone());
+    sent = sent.headers(request.headers.clone());
+    if !request.body.is_empty() || !request.method.is_safe() {
+        sent = sent.body(request.body.clone());
+    }
+    let sent = sent.build().map_err(|_| {
+        let words = "the request can't be written as HTTP";
+        Mishap::before(Failure::new(FailureKind::Error, words))
+    })?;
+    let response = timeout_at(ask.deadline, client.execute(sent)).await;
+    let response = response.map_err(|_| Mishap::late(NO_ANSWER))?;
+    let mut response = response.map_err(|error| Mishap::broken(error, outside, secrets))?;
+    let announced = response.content_length().unwrap_or_default();
+    if announced > ANSWER_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
+    // What is announced has its room at once, as far as it is no large one.
+    let n_bytes = usize::try_from(announced).unwrap_or(LARGE_BYTES).min(LARGE_BYTES);
+    let (mut body, mut place) = (BytesMut::with_capacity(n_bytes), None);
+    loop {
+        let chunk = timeout_at(ask.deadline, response.chunk()).await.map_err(|_| {
+            let n_bytes = body.len();
+            let words =
+                format!("the platform did not finish its answer in time: {n_bytes} bytes came");
+            Mishap::late(words)
+        })?;
+        let Some(chunk) = chunk.map_err(|error| Mishap::broken(error, outside, secrets))? else {
+            break;
+        };
+        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(too_large());
+        }
+        if place.is_none() && body.len() + chunk.len() > LARGE_BYTES {
+            place = Some(outside.place(ask, tenant).await.map_err(Mishap::crowded)?);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer {
+        status: response.status(),
+        headers: std::mem::take(response.headers_mut()),
+        body: body.freeze(),
+        document: OnceLock::new(),
+        reset_after: None,
+        tells_text: false,
+        secrets: secrets.clone(),
+        _place: place.map(Arc::new),
+    })
+}

@@ -1,0 +1,134 @@
+//! Where an IP address leads, in whichever form it is written: to the world, inside, or to no platform.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::network::Network;
+
+/// Where an IP address leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::client) enum Reach {
+    /// To what is no platform, whatever an operator allows; which it is.
+    Refused(&'static str),
+    /// To this machine or the networks around it: only where an operator allows it; which it is.
+    Inside(&'static str),
+    /// To a machine that all the world can reach.
+    World,
+}
+
+const METADATA: &str = "a cloud's metadata";
+const UNSPECIFIED: &str = "the unspecified address";
+const MANY: &str = "an address of many machines";
+const DISGUISED: &str = "this machine in another form";
+
+/// What this machine is called where an address leads to it.
+pub(in crate::client) const THIS_MACHINE: &str = "this machine";
+
+/// Addresses under which clouds tell a machine about itself, credentials included: Amazon's, Google's and others', that
+/// of Amazon's containers, Alibaba's, Azure's and Oracle's.
+const METADATA_V4: [Ipv4Addr; 5] = [
+    Ipv4Addr::new(169, 254, 169, 254),
+    Ipv4Addr::new(169, 254, 170, 2),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+
+/// Google's.
+const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+
+/// Amazon's, which has several services there.
+const METADATA_V6_NETWORK: Network = Network::v6([0xfd00, 0xec2], 32);
+
+/// The networks that not all the world can reach.
+const INSIDE: [(Network, &str); 14] = [
+    (Network::v4([127, 0, 0, 0], 8), THIS_MACHINE),
+    (Network::v4([10, 0, 0, 0], 8), PRIVATE),
+    (Network::v4([172, 16, 0, 0], 12), PRIVATE),
+    (Network::v4([192, 168, 0, 0], 16), PRIVATE),
+    (Network::v4([169, 254, 0, 0], 16), "a link-local address"),
+    (Network::v4([100, 64, 0, 0], 10), "a shared network"),
+    (Network::v4([192, 0, 0, 0], 24), RESERVED),
+    (Network::v4([198, 18, 0, 0], 15), RESERVED),
+    (Network::v4([240, 0, 0, 0], 4), RESERVED),
+    (Network::v6([0xfc00, 0], 7), PRIVATE),
+    (Network::v6([0xfec0, 0], 10), PRIVATE),
+    (Network::v6([0xfe80, 0], 10), "a link-local address"),
+    (Network::v6([0x100, 0], 64), RESERVED),
+    // Teredo: what a gateway makes of it is hidden in the address.
+    (Network::v6([0x2001, 0], 32), RESERVED),
+];
+
+const PRIVATE: &str = "a private network";
+const RESERVED: &str = "a reserved network";
+
+/// Where an IP address leads.
+pub(in crate::client) fn reach(address: IpAddr) -> Reach {
+    match address {
+        IpAddr::V4(address) => reach_v4(address),
+        IpAddr::V6(address) => reach_v6(address),
+    }
+}
+
+/// The networks that a user of this machine can reach anyway.
+pub(in crate::client) fn inside() -> impl Iterator<Item = Network> {
+    INSIDE.iter().map(|(network, _)| *network).chain([Network::single(Ipv6Addr::LOCALHOST)])
+}
+
+fn reach_v4(address: Ipv4Addr) -> Reach {
+    if METADATA_V4.contains(&address) {
+        Reach::Refused(METADATA)
+    } else if address.octets()[0] == 0 {
+        Reach::Refused(UNSPECIFIED)
+    } else if address.is_multicast() || address.is_broadcast() {
+        Reach::Refused(MANY)
+    } else {
+        inside_or_world(address.into())
+    }
+}
+
+fn reach_v6(address: Ipv6Addr) -> Reach {
+    if METADATA_V6.contains(&address) || METADATA_V6_NETWORK.contains(address.into()) {
+        Reach::Refused(METADATA)
+    } else if address.is_unspecified() {
+        Reach::Refused(UNSPECIFIED)
+    } else if address.is_multicast() {
+        Reach::Refused(MANY)
+    } else if address.is_loopback() {
+        Reach::Inside(THIS_MACHINE)
+    } else if let Some(mapped) = address.to_ipv4_mapped() {
+        // The system connects to the IPv4 address itself.
+        reach_v4(mapped)
+    } else if let [0x64, 0xff9b, 1, ..] = address.segments() {
+        // A network's own NAT64 (RFC 8215): only its operator knows where in it the IPv4 address stands.
+        Reach::Inside(RESERVED)
+    } else if let Some(embedded) = embedded(address) {
+        match reach_v4(embedded) {
+            // The gateway that translates it is another machine, so it is that one's loopback.
+            Reach::Inside(THIS_MACHINE) => Reach::Refused(DISGUISED),
+            reach => reach,
+        }
+    } else {
+        inside_or_world(address.into())
+    }
+}
+
+fn inside_or_world(address: IpAddr) -> Reach {
+    let network = INSIDE.iter().find(|(network, _)| network.contains(address));
+    network.map_or(Reach::World, |(_, what)| Reach::Inside(what))
+}
+
+/// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765),
+/// NAT64 with the well-known prefix (RFC 6052), 6to4.
+pub(in crate::client) fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let of = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        Ipv4Addr::new(a, b, c, d)
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => Some(of(high, low)),
+        _ => None,
+    }
+}

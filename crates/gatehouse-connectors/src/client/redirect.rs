@@ -1,0 +1,46 @@
+//! Redirects: followed as far as the account's credentials may go.
+
+use http::Method;
+use http::header::LOCATION;
+use reqwest::Url;
+
+use super::{Answer, HOST_BYTES_MAX, Request};
+
+/// How many redirects of one question are followed.
+pub(in crate::client) const REDIRECTS_MAX: usize = 3;
+
+/// Where an answer leads to instead, or why that is not followed.
+pub(in crate::client) fn next(
+    request: &Request,
+    from: &Url,
+    answer: &Answer,
+    n_before: usize,
+) -> Result<Option<Url>, String> {
+    let status = answer.status.as_u16();
+    if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let told = format!("the platform answered {status}");
+    if request.method != Method::GET {
+        return Err(format!("{told}: a redirect is only followed where something is read"));
+    }
+    let location = answer.headers.get(LOCATION).and_then(|it| it.to_str().ok());
+    let Some(mut next) = location.and_then(|it| from.join(it).ok()) else {
+        return Err(format!("{told} without saying where to go"));
+    };
+    if next.origin() != from.origin() {
+        // The host alone: the rest may hold what nobody is to read.
+        let host = next.host_str().unwrap_or_default();
+        let host = answer.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
+        return Err(format!(
+            "{told} and leads to `{host}`, where the account's credentials must not go"
+        ));
+    }
+    if n_before >= REDIRECTS_MAX {
+        return Err(format!("{told} and redirects more than {REDIRECTS_MAX} times"));
+    }
+    // Who asks is said by the headers, whatever the platform writes here.
+    let is_plain = next.set_username("").is_ok() && next.set_password(None).is_ok();
+    next.set_fragment(None);
+    if is_plain { Ok(Some(next)) } else { Err(format!("{told} without saying where to go")) }
+}

@@ -1,0 +1,75 @@
+use super::*;
+use crate::client::tests::here;
+
+fn resolved(rules: &AddressRules, is_plain: bool, found: &[&str]) -> Result<Vec<String>, String> {
+    let found = found.iter().map(|it| it.parse().unwrap()).collect();
+    let allowed = allowed(rules, is_plain, found).map_err(|it| it.to_string())?;
+    Ok(allowed.iter().map(ToString::to_string).collect())
+}
+
+const MIXED: [&str; 7] =
+    ["10.0.0.7", "169.254.169.254", "127.0.0.1", "::1", "2001:db8::7", "fe80::1", "203.0.113.9"];
+
+#[test]
+fn a_name_leads_only_to_where_a_platform_may_be() {
+    let none = AddressRules::default();
+    assert_eq!(resolved(&none, false, &MIXED).unwrap(), ["2001:db8::7", "203.0.113.9"]);
+    let expected = ["127.0.0.1", "::1", "2001:db8::7", "203.0.113.9"];
+    assert_eq!(resolved(&here(), false, &MIXED).unwrap(), expected);
+}
+
+#[test]
+fn without_encryption_a_name_leads_only_into_allowed_networks() {
+    assert_eq!(resolved(&here(), true, &MIXED).unwrap(), ["127.0.0.1", "::1"]);
+    let told = resolved(&here(), true, &["203.0.113.9"]).unwrap_err();
+    let expected = "its name leads to a network that platforms.allowed_networks doesn't name, where nothing is asked";
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_name_that_leads_nowhere_else_is_refused_with_the_reason() {
+    #[rustfmt::skip]
+    let cases = [
+        ("127.0.0.1",              "this machine"),
+        ("::1",                    "this machine"),
+        ("::ffff:127.0.0.1",       "this machine"),
+        ("10.0.0.7",               "a private network"),
+        ("169.254.0.1",            "a link-local address"),
+        ("::ffff:169.254.169.254", "a cloud's metadata"),
+        ("fd00:ec2::254",          "a cloud's metadata"),
+        ("0.0.0.0",                "the unspecified address"),
+    ];
+    for (address, place) in cases {
+        let expected = format!("its name leads to {place}, where nothing is asked");
+        let told = resolved(&AddressRules::default(), false, &[address]);
+        assert_eq!(told, Err(expected), "{address}");
+    }
+}
+
+#[test]
+fn a_name_without_addresses_is_not_refused_for_them() {
+    assert_eq!(resolved(&here(), true, &[]), Ok(Vec::new()));
+}
+
+#[test]
+fn a_proxy_is_known_by_its_host() {
+    let cases = [
+        ("http://proxy.corp:3128", Some("proxy.corp")),
+        ("proxy.corp:3128", Some("proxy.corp")),
+        ("https://ann:secret@Proxy.corp/", Some("proxy.corp")),
+        ("", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(host_of_proxy(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_may_be_inside_and_nothing_else_may() {
+    let names: Names = |_| Box::pin(async { Ok(vec![[10, 0, 0, 7].into()]) });
+    let (rules, proxies) = (Arc::default(), ["proxy.corp".to_owned()].into());
+    let resolver = Resolver { names, rules, is_plain: false, proxies };
+    let resolve = async |name: &str| resolver.resolve(name.parse().unwrap()).await.is_ok();
+    assert!(resolve("proxy.corp").await);
+    assert!(!resolve("inside.corp").await);
+}

@@ -1,0 +1,274 @@
+//! What a line does, seen from both of its ends.
+
+mod answer;
+mod budget;
+mod circuit;
+mod follow;
+mod latency;
+mod patience;
+pub(crate) mod platform;
+mod redirect;
+mod trust;
+mod witness;
+
+use std::io;
+use std::time::Duration;
+
+use gatehouse_core::{Account, Slice};
+use http::header::AUTHORIZATION;
+use prometheus::{Registry, TextEncoder};
+use rcgen::{CertificateParams, KeyPair};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+
+use rustix::io::Errno;
+
+use self::platform::{Platform, Play, reply};
+use super::outside::{LARGE_ANSWERS_OF_TENANT_MAX, LARGE_BYTES};
+use super::resolver::{Names, names_of_machine};
+use super::standing::CHANCE_MIN;
+use super::standing::QUIET_MAX;
+use super::*;
+use crate::connector::{Quota, QuotaScope, ResetUnit, Wait};
+use crate::failure::{SAID_BYTES_MAX, Said};
+use crate::meter::Meter;
+
+const SECRET: &str = "hunter22-hunter22";
+
+const CALLS_AT_ONCE: usize = 64;
+
+pub(crate) const UNLIMITED: Limits =
+    Limits { calls_at_once: 8, calls_per_second: None, burst: 1, quotas: Vec::new(), wait: None };
+
+/// Time enough for everything that comes to an end.
+pub(crate) fn patient() -> Ask {
+    Ask::until(Instant::now() + Duration::from_secs(60))
+}
+
+/// Less than that, for what never does.
+fn short() -> Ask {
+    Ask::until(Instant::now() + Duration::from_millis(100))
+}
+
+fn line_with(outside: Outside, url: &str, limits: Limits) -> PlatformClient {
+    let base = BaseUrl::parse(url, &plain()).unwrap();
+    let (_, meter) = metered();
+    let (outside, secrets) = (Arc::new(outside), vec![Zeroizing::new(SECRET.to_owned())]);
+    PlatformClient::new(outside, &"simulator".parse().unwrap(), base, limits, meter, secrets)
+}
+
+/// Platforms may be on this machine.
+pub(crate) fn here() -> AddressRules {
+    let allowed_networks = ["127.0.0.0/8", "::1"].map(|it| it.parse().unwrap()).into();
+    AddressRules { allowed_networks, ..AddressRules::default() }
+}
+
+/// Platforms may be on this machine, and anywhere without encryption.
+fn plain() -> AddressRules {
+    AddressRules { allow_insecure_urls: true, ..here() }
+}
+
+/// The outside of a server that may make as many calls as a test wants.
+pub(crate) fn outside() -> Outside {
+    Outside::new(here(), CALLS_AT_ONCE).unwrap()
+}
+
+/// What was written to the log.
+#[derive(Clone, Default)]
+pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Written {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        String::from_utf8(self.0.lock().clone()).unwrap().lines().map(Into::into).collect()
+    }
+}
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A log that can be read, and what writes it.
+pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
+    let written = Written::default();
+    let writer = written.clone();
+    let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
+    (written, log.finish())
+}
+
+/// The figures of an account, and where they are shown.
+pub(crate) fn metered() -> (Registry, AccountMeter) {
+    let (meter, registry) = (Meter::new(), Registry::new());
+    meter.register(&registry).unwrap();
+    (registry, meter.account(&"demo".parse().unwrap(), &metered_account()))
+}
+
+/// The account that is measured.
+fn metered_account() -> Account {
+    Account {
+        platform: "ALPHA".parse().unwrap(),
+        name: "acme-eu".parse().unwrap(),
+        connector: "simulator".parse().unwrap(),
+        platform_account: "100234".parse().unwrap(),
+    }
+}
+
+/// A figure of the only account: with this name behind `gatehouse_platform_`, and this in its labels.
+fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
+    let shown = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    let name = format!("gatehouse_platform_{name}{{");
+    let line = shown.lines().find(|it| it.starts_with(&name) && it.contains(label));
+    let value = line.and_then(|it| it.rsplit(' ').next()?.parse().ok());
+    value.unwrap_or_else(|| panic!("no {name} {label} in {shown}"))
+}
+
+fn line(url: &str) -> PlatformClient {
+    line_with(outside(), url, UNLIMITED)
+}
+
+async fn get(line: &PlatformClient, ask: Ask) -> Result<Answer, Failure> {
+    line.get(ask, "/sims?size=2", HeaderMap::new()).await
+}
+
+fn post(is_repeatable: bool) -> Request {
+    Request {
+        kind: CallKind::LookUp,
+        method: Method::POST,
+        target: "/find".to_owned(),
+        headers: HeaderMap::new(),
+        body: Bytes::from_static(b"{}"),
+        is_repeatable,
+    }
+}
+
+/// Lets time pass for everyone, without anybody waiting for it.
+pub(crate) async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn a_question_goes_behind_the_base_url_and_its_answer_comes_back_whole() {
+    let mut platform = Platform::new(|_, _| reply(404, "X-Kind: a\r\n", "none")).await;
+    let line = line(&format!("{}/v1/", platform.url()));
+    let mut headers = HeaderMap::new();
+    headers.insert(AUTHORIZATION, "Bearer t".parse().unwrap());
+    let answer = line.get(patient(), "/sims/1?a=b%20c", headers).await.unwrap();
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (404, &b"none"[..]));
+    assert_eq!(answer.headers["x-kind"], "a");
+    let request = platform.request().await;
+    assert!(request.starts_with("GET /v1/sims/1?a=b%20c HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("authorization: Bearer t\r\n"), "{request}");
+    assert!(!request.contains("accept-encoding"), "{request}");
+    assert!(!request.contains("content-length"), "{request}");
+}
+
+#[tokio::test]
+async fn a_request_sends_its_body() {
+    let mut platform = Platform::new(|_, _| reply(200, "", "{}")).await;
+    line(&platform.url()).send(patient(), post(false)).await.unwrap();
+    let request = platform.request().await;
+    assert!(request.starts_with("POST /find HTTP/1.1\r\n"), "{request}");
+    assert!(request.ends_with("\r\n\r\n{}"), "{request}");
+}
+
+#[tokio::test]
+async fn localhost_is_reached_by_its_name() {
+    let platform = Platform::new(|_, _| reply(200, "", "{}")).await;
+    let line = line(&format!("http://localhost:{}", platform.address.port()));
+    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_line_goes_nowhere_but_to_its_platform() {
+    let platform = Platform::new(|_, _| reply(200, "", "{}")).await;
+    let other = Platform::new(|_, _| reply(200, "", "{}")).await;
+    let line = line(&format!("{}/v1", platform.url()));
+    let token = format!("{}/token?key={SECRET}", other.url());
+    for target in ["/../admin", "sims", &token] {
+        let failure = line.get(patient(), target, HeaderMap::new()).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Error);
+        assert!(
+            failure.detail.starts_with("what was to be asked is not at the account's platform")
+        );
+        assert!(!failure.detail.contains(SECRET), "{failure:?}");
+    }
+    assert_eq!((platform.n_requests(), other.n_requests()), (0, 0));
+
+    let line = line.and_to(BaseUrl::parse(&other.url(), &here()).unwrap());
+    assert!(line.get(patient(), &token, HeaderMap::new()).await.is_ok());
+    assert_eq!(other.n_requests(), 1);
+}
+
+#[tokio::test]
+async fn what_became_forbidden_is_not_asked() {
+    let mut line = line("http://127.0.0.1:9");
+    let cases = [
+        (
+            "http://203.0.113.9",
+            "http is for the networks that platforms.allowed_networks names, unless \
+             platforms.allow_insecure_urls is set",
+        ),
+        (
+            "https://10.0.0.7",
+            "its address is a private network, where nothing is asked unless platforms.allowed_networks \
+             names its network",
+        ),
+    ];
+    for (url, why) in cases {
+        line.base = BaseUrl::parse(url, &AddressRules::anywhere()).unwrap();
+        let failure = get(&line, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform is not asked: {why}"));
+    }
+}
+
+#[tokio::test]
+async fn calls_are_counted_by_what_came_of_them() {
+    let platform = Platform::new(|nth, _| match nth {
+        0 => reply(429, "", ""),
+        1 => reply(503, "", ""),
+        2 => reply(404, "", ""),
+        3 => reply(429, "Retry-After: 3600\r\n", ""),
+        _ => Play::Hang(Vec::new()),
+    })
+    .await;
+    let mut line = line(&platform.url());
+    let (registry, meter) = metered();
+    line.meter = meter;
+    for _ in 0..3 {
+        let _ = get(&line, patient()).await;
+    }
+    pass(QUIET_MAX).await;
+    let _ = get(&line, short()).await;
+    let calls = ["ok", "error", "timeout", "throttled", "refused"];
+    let calls = calls.map(|it| figure(&registry, "calls_total", &format!("outcome=\"{it}\"")));
+    assert_eq!(calls, [1, 1, 1, 2, 0]);
+    #[rustfmt::skip]
+    let others = [
+        ("retries_total",               2),
+        ("throttled_total",             1),
+        ("call_duration_seconds_count", 5),
+        ("calls_in_flight",             0),
+        ("circuit",                     0),
+    ];
+    for (name, expected) in others {
+        assert_eq!(figure(&registry, name, ""), expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_is_shown_of_a_line_is_a_secret() {
+    let line = line("http://127.0.0.1:9700/v1");
+    assert_eq!(
+        format!("{line:?}"),
+        "PlatformClient { base: BaseUrl(http://127.0.0.1:9700/v1), .. }"
+    );
+    assert_eq!(format!("{:?}", post(true)), "Request { method: POST, .. }");
+}

@@ -1,0 +1,182 @@
+//! When a platform is left alone, and what it is blamed for.
+
+use super::*;
+
+/// Has a platform fail until it is left alone.
+async fn open_circuit(line: &PlatformClient) {
+    for _ in 0..breaker::FAILURES_MAX {
+        assert_eq!(get(line, patient()).await.unwrap().status.as_u16(), 500);
+    }
+}
+
+#[tokio::test]
+async fn a_platform_that_keeps_failing_is_left_alone_and_then_tried_again() {
+    let platform = Platform::new(|nth, _| reply(if nth < 6 { 500 } else { 200 }, "", "")).await;
+    let line = line(&platform.url());
+    open_circuit(&line).await;
+    let failure = get(&line, patient()).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Open);
+    assert!(failure.detail.starts_with("the platform is left alone for another "), "{failure:?}");
+    assert!(failure.detail.ends_with("in a row, last because it answered 500"), "{failure:?}");
+    assert!(failure.retry_after.unwrap() <= breaker::OPEN_TIME);
+    assert_eq!(platform.n_requests(), 5);
+
+    pass(breaker::OPEN_TIME).await;
+    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 500);
+    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+    pass(breaker::OPEN_TIME).await;
+    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 200);
+    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 200);
+    assert_eq!(platform.n_requests(), 8);
+}
+
+#[tokio::test]
+async fn a_platform_that_complains_is_there() {
+    for status in [400, 401, 404, 429] {
+        let platform = Platform::new(move |_, _| reply(status, "", "")).await;
+        let line = line(&platform.url());
+        for _ in 0..2 * breaker::FAILURES_MAX {
+            assert_eq!(line.send(patient(), post(false)).await.unwrap().status.as_u16(), status);
+        }
+    }
+}
+
+#[tokio::test]
+async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
+    let platform = Platform::new(|_, _| reply(503, "", "")).await;
+    let mut line = line(&platform.url());
+    let (registry, meter) = metered();
+    line.meter = meter;
+    for _ in 0..2 {
+        assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 503);
+    }
+    assert_eq!(platform.n_requests(), 5);
+    assert_eq!(figure(&registry, "circuit", ""), 2);
+    // Nobody waited for a try that was not to be.
+    assert_eq!(figure(&registry, "calls_total", "refused"), 0);
+    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(figure(&registry, "calls_total", "refused"), 1);
+}
+
+#[tokio::test]
+async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
+    let platform = Platform::new(|_, _| reply(503, "", "")).await;
+    let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
+    let line = line_with(outside(), &platform.url(), limits);
+    let answer = get(&line, patient()).await.unwrap();
+    assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, 2));
+}
+
+#[tokio::test]
+async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
+    let allowed = Arc::new(Semaphore::new(0));
+    let Play::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
+    let hold = Play::Hold(busy, Arc::clone(&allowed));
+    let mut platform = Platform::new(move |_, _| hold.clone()).await;
+    let limits = Limits { calls_at_once: 1, ..UNLIMITED };
+    let line = line_with(outside(), &platform.url(), limits);
+    let (mut first, mut second) =
+        (Box::pin(get(&line, patient())), Box::pin(get(&line, patient())));
+    tokio::select! {
+        biased;
+        _ = &mut first => panic!("the platform holds its answer"),
+        _ = &mut second => panic!("there is one turn"),
+        _ = platform.request() => allowed.add_permits(1),
+    }
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.unwrap().status.as_u16(), 429);
+    assert_eq!(second.unwrap_err().kind, FailureKind::Throttled);
+    assert_eq!(platform.n_requests(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_platform_that_keeps_hanging_is_left_alone_too() {
+    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
+    let line = line(&platform.url());
+    let ask = || Ask::until(Instant::now() + CHANCE_MIN);
+    for _ in 0..breaker::FAILURES_MAX {
+        assert_eq!(get(&line, ask()).await.unwrap_err().kind, FailureKind::Timeout);
+    }
+    assert_eq!(get(&line, ask()).await.unwrap_err().kind, FailureKind::Open);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_leaves_at_the_deadline_has_seen_the_platform_hang() {
+    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
+    let line = line(&platform.url());
+    for _ in 0..breaker::FAILURES_MAX {
+        let deadline = Instant::now() + CHANCE_MIN;
+        let mut asked = Box::pin(get(&line, Ask::until(deadline)));
+        tokio::select! {
+            biased;
+            _ = &mut asked => panic!("the platform hangs"),
+            () = std::future::ready(()) => {}
+        }
+        tokio::time::advance(CHANCE_MIN).await;
+        drop(asked);
+    }
+    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_a_chance_says_nothing_about_the_platform() {
+    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
+    let line = line(&platform.url());
+    for _ in 0..2 * breaker::FAILURES_MAX {
+        let failure = get(&line, Ask::until(Instant::now() + CHANCE_MIN / 2)).await;
+        assert_eq!(failure.unwrap_err().kind, FailureKind::Timeout);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_takes() {
+    let slow = Duration::from_millis(800);
+    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
+    let line = line(&platform.url());
+    line.standing.lock().took(slow);
+    for _ in 0..2 * breaker::FAILURES_MAX {
+        let failure = get(&line, Ask::until(Instant::now() + slow)).await.unwrap_err();
+        assert!(failure.is_ours && failure.kind == FailureKind::Timeout, "{failure:?}");
+    }
+    for _ in 0..breaker::FAILURES_MAX {
+        let failure = get(&line, Ask::until(Instant::now() + 2 * slow)).await.unwrap_err();
+        assert!(!failure.is_ours, "{failure:?}");
+    }
+    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+}
+
+#[tokio::test]
+async fn without_time_a_platform_is_not_asked() {
+    let platform = Platform::new(|_, _| reply(200, "", "")).await;
+    let failure = get(&line(&platform.url()), Ask::until(Instant::now())).await.unwrap_err();
+    let expected = "there was no time left to ask the platform";
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Timeout, expected));
+    assert_eq!(platform.n_requests(), 0);
+}
+
+#[tokio::test]
+async fn a_try_that_nobody_waits_for_makes_room_for_the_next() {
+    let mut platform = Platform::new(|nth, _| match nth {
+        0..5 => reply(500, "", ""),
+        5 => Play::Hang(Vec::new()),
+        _ => reply(200, "", ""),
+    })
+    .await;
+    let line = line(&platform.url());
+    open_circuit(&line).await;
+    for _ in 0..breaker::FAILURES_MAX {
+        platform.request().await;
+    }
+    pass(breaker::OPEN_TIME).await;
+
+    let mut left = Box::pin(get(&line, patient()));
+    tokio::select! {
+        _ = &mut left => panic!("the platform hangs"),
+        _ = platform.request() => {}
+    }
+    let failure = get(&line, patient()).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Open);
+    assert!(failure.detail.contains("just being tried again"), "{failure:?}");
+    drop(left);
+    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+}

@@ -1,0 +1,69 @@
+//! What is told without secrets, and whom a line believes to be its platform.
+
+use super::*;
+
+#[tokio::test]
+async fn what_a_platform_said_is_told_without_secrets() {
+    let platform = Platform::new(|_, head| {
+        let body = format!("no such token {SECRET} in\n{head}{}", "x".repeat(SAID_BYTES_MAX));
+        reply(401, "", &body)
+    })
+    .await;
+    let mut headers = HeaderMap::new();
+    headers.insert(AUTHORIZATION, "Bearer drawn-for-this-hour".parse().unwrap());
+    let answer = line(&platform.url()).get(patient(), "/x", headers).await.unwrap();
+    let failure = answer.failure("the platform refuses the credentials");
+    let told = format!("{failure:?} {answer:?}");
+    assert!(!told.contains("hunter22") && !told.contains("drawn-for-this-hour"), "{told}");
+    let said = failure.said.unwrap();
+    assert!(said.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{said:?}");
+    assert!(said.body.contains("authorization: ***"), "{said:?}");
+    assert_eq!((said.status, said.body.len()), (401, SAID_BYTES_MAX));
+}
+
+/// A line that trusts one certificate, which is valid in these years, and a platform that shows it.
+async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, PlatformClient) {
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+    params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let provider = Arc::new(tokio_rustls::rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let platform = Platform::with_tls(acceptor, |_, _| reply(200, "", "{}")).await;
+    let trusted = reqwest::Certificate::from_der(certificate.der()).unwrap();
+    let outside = Outside::build(here(), CALLS_AT_ONCE, names_of_machine, |builder| {
+        if is_trusted { builder.tls_certs_only([trusted.clone()]) } else { builder }
+    });
+    let url = format!("https://{}", platform.address);
+    let line = line_with(outside.unwrap(), &url, UNLIMITED);
+    (platform, line)
+}
+
+#[tokio::test]
+async fn a_certificate_must_be_valid_and_trusted() {
+    let (platform, line) = encrypted((2020, 4096), true).await;
+    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    assert_eq!(platform.n_requests(), 1);
+
+    let cases = [
+        ((2020, 2021), true, "the certificate has expired"),
+        ((4095, 4096), true, "the certificate is not valid yet"),
+        ((2020, 4096), false, "the certificate is not trusted: its issuer is unknown"),
+    ];
+    for (years, is_trusted, words) in cases {
+        let (platform, line) = encrypted(years, is_trusted).await;
+        let failure = get(&line, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
+        assert_eq!((failure.kind, platform.n_requests()), (FailureKind::Error, 0));
+    }
+}

@@ -1,0 +1,110 @@
+//! What went wrong on the way to a platform, in words for people and without its address.
+
+use std::error::Error;
+use std::io;
+
+use rustix::io::Errno;
+
+use super::resolver::NowhereToGo;
+
+/// What this machine says when it is the one that has no room for a connection: for files, for memory, for
+/// ports to go out by.
+const OF_THIS_MACHINE: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::ADDRNOTAVAIL];
+
+/// How the system's own errors end.
+const NUMBERED: &str = " (os error ";
+
+/// What an HTTP client's error means.
+pub(in crate::client) struct Trouble {
+    /// The words: a sentence without its full stop, which begins with `the platform` or the like.
+    pub(in crate::client) words: String,
+    /// Whether another try may find it gone.
+    pub(in crate::client) is_passing: bool,
+    /// Whether it took too long.
+    pub(in crate::client) is_timeout: bool,
+    /// What this machine lacked, where it isn't the platform's fault: for the log, not for those who ask.
+    pub(in crate::client) lack: Option<String>,
+}
+
+/// Tells what an HTTP client's error means.
+pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
+    // The address may have secrets in its query.
+    let error = error.without_url();
+    let passing =
+        |words: String| Trouble { words, is_passing: true, is_timeout: false, lack: None };
+    let lasting = |words: String| Trouble { is_passing: false, ..passing(words) };
+    if let Some(nowhere) = causes(&error).find_map(|it| it.downcast_ref::<NowhereToGo>()) {
+        return lasting(format!("the platform can't be reached: {nowhere}"));
+    }
+    let told: Vec<String> = causes(&error).map(ToString::to_string).collect();
+    if let Some(why) = told.iter().find_map(|it| it.strip_prefix(BAD_CERTIFICATE)) {
+        return lasting(certificate(why));
+    }
+    if error.is_connect() && error.is_timeout() {
+        let words = "the platform can't be reached: connecting took too long".into();
+        return Trouble { is_timeout: true, ..passing(words) };
+    }
+    // Also while a name is resolved, which takes files too.
+    if let Some(lack) = of_system(&error).find(|it| is_of_this_machine(it)) {
+        let words = "the server could not open a connection just now".into();
+        return Trouble { lack: Some(lack.to_string()), ..passing(words) };
+    }
+    if error.is_dns() {
+        return passing("the platform can't be reached: its name can't be resolved".into());
+    }
+    let how = match of_system(&error).next().map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => "the connection was refused".into(),
+        Some(io::ErrorKind::ConnectionReset) => "the connection was reset".into(),
+        Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+            "there is no way to its network".into()
+        }
+        Some(io::ErrorKind::UnexpectedEof) => "the connection ended".into(),
+        // The innermost cause says most; the others say that there is one.
+        _ => told.last().map(|it| unnumbered(it).to_owned()).unwrap_or_default(),
+    };
+    passing(if error.is_connect() {
+        format!("the platform can't be reached: {how}")
+    } else {
+        format!("the platform's answer is broken: {how}")
+    })
+}
+
+/// How rustls begins what it says about a certificate.
+const BAD_CERTIFICATE: &str = "invalid peer certificate: ";
+
+fn certificate(why: &str) -> String {
+    let why = if why.starts_with("certificate expired") {
+        "the certificate has expired".into()
+    } else if why.starts_with("certificate not valid yet") {
+        "the certificate is not valid yet".into()
+    } else if why.starts_with("certificate not valid for name") {
+        "the certificate is another host's".into()
+    } else if why.starts_with("UnknownIssuer") {
+        "the certificate is not trusted: its issuer is unknown".into()
+    } else {
+        format!("the certificate is not trusted: {why}")
+    };
+    format!("the platform can't be reached: {why}")
+}
+
+/// What the system, or who stands for it, has to do with an error.
+fn of_system<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
+    causes(error).filter_map(|it| it.downcast_ref::<io::Error>())
+}
+
+fn is_of_this_machine(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|it| OF_THIS_MACHINE.contains(&Errno::from_raw_os_error(it)))
+}
+
+/// What the system says, without the number that it has for it.
+fn unnumbered(words: &str) -> &str {
+    words.split_once(NUMBERED).map_or(words, |(words, _)| words)
+}
+
+/// An error and all that is behind it.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&it| it.source())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! An account that can be asked, and what is known about it while the server runs.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use gatehouse_core::window::Window;
+use gatehouse_core::{Account, Connection, TenantName};
+use parking_lot::Mutex;
+use smol_str::SmolStr;
+use tokio::time::{Instant, timeout_at};
+
+use crate::connector::{
+    Ask, Asking, By, Capabilities, Completed, Connector, Parts, PlatformPage, Position,
+};
+use crate::engine::latency::Latency;
+use crate::engine::marks::Marks;
+use crate::engine::page_coalescing::{self, Neighbours};
+use crate::engine::single_flight::Flights;
+use crate::failure::{Failure, FailureKind};
+
+/// An account that can be asked.
+pub struct LiveAccount {
+    tenant: TenantName,
+    account: Arc<Account>,
+    version: i64,
+    /// What speaks to it, or why nothing can.
+    connector: Result<Box<dyn Connector>, Failure>,
+    health: AtomicU8,
+    latency: Latency,
+    pub(crate) known: Mutex<Known>,
+    pages: Flights<Position, PlatformPage>,
+    pub(crate) neighbours: Neighbours,
+    look_ups: Flights<(By, Parts, Vec<String>), Vec<Arc<Connection>>>,
+    /// When it was last asked for, as the roster counts.
+    pub(crate) last_used: AtomicU64,
+}
+
+/// What earlier answers have told about an account's list.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) marks: Marks,
+    /// What its list begins with, where it is paged through by marks.
+    pub(crate) first: Option<SmolStr>,
+    /// How many connections it has, as it said last, and when.
+    total: Option<(u64, Instant)>,
+    /// Where it ended last, where it doesn't say how many it has.
+    end: Option<u64>,
+    /// How far it has been seen to go.
+    reach: u64,
+    /// When it was found to be too long to be looked through.
+    pub(crate) too_long: Option<Instant>,
+}
+
+impl Known {
+    /// How many connections it has, as it said last.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.total.map(|(total, _)| total)
+    }
+
+    /// Up to where connections are taken to be.
+    pub(crate) fn extent(&self) -> u64 {
+        self.total().or(self.end).unwrap_or(self.reach)
+    }
+
+    /// Whether it said just now that nothing is there.
+    pub(crate) fn ends_before(&self, position: u64) -> bool {
+        self.total.is_some_and(|(total, told)| position >= total && told.elapsed() < JUST_NOW)
+    }
+
+    /// Takes what a page showed that has so many connections before it.
+    pub(crate) fn learn_extent(&mut self, before: u64, n_connections: usize, is_last: bool) {
+        let end = before + n_connections as u64;
+        if is_last {
+            (self.end, self.reach) = (Some(end), end);
+        } else if n_connections > 0 {
+            self.reach = self.reach.max(end);
+            // It has grown.
+            self.end = self.end.filter(|known| *known > end);
+        }
+    }
+}
+
+/// What an account's last calls showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It answered.
+    Up,
+    /// It failed.
+    Down,
+    /// It was not asked yet.
+    Unknown,
+}
+
+impl Health {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Up => "UP",
+            Self::Down => "DOWN",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// How long what an account said about the length of its list is still what it just said: who reads a list to its
+/// end doesn't ask for what comes behind.
+const JUST_NOW: Duration = Duration::from_secs(3);
+
+const UNKNOWN: u8 = 0;
+const UP: u8 = 1;
+const DOWN: u8 = 2;
+
+impl LiveAccount {
+    pub(crate) fn new(
+        tenant: TenantName,
+        account: Arc<Account>,
+        version: i64,
+        connector: Result<Box<dyn Connector>, Failure>,
+        latency: Latency,
+    ) -> Self {
+        let health = if connector.is_ok() { UNKNOWN } else { DOWN };
+        Self {
+            tenant,
+            account,
+            version,
+            connector,
+            health: AtomicU8::new(health),
+            latency,
+            known: Mutex::default(),
+            pages: Flights::default(),
+            neighbours: Neighbours::default(),
+            look_ups: Flights::default(),
+            last_used: AtomicU64::default(),
+        }
+    }
+
+    /// An account that can't even be opened: asked, it tells why. Nothing of it is kept in mind.
+    pub fn closed(
+        tenant: &TenantName,
+        account: Account,
+        version: i64,
+        failure: Failure,
+    ) -> Arc<Self> {
+        let (account, latency) = (Arc::new(account), Latency::default());
+        Arc::new(Self::new(tenant.clone(), account, version, Err(failure), latency))
+    }
+
+    /// Which account it is.
+    pub fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
+    /// Whose it is.
+    pub(crate) fn tenant(&self) -> &TenantName {
+        &self.tenant
+    }
+
+    /// Which state of the account it was opened in.
+    pub(crate) fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// What its last calls showed.
+    pub fn health(&self) -> Health {
+        match self.health.load(Ordering::Relaxed) {
+            UP => Health::Up,
+            DOWN => Health::Down,
+            _ => Health::Unknown,
+        }
+    }
+
+    /// How long its answers take of late, once there was one; a call in vain counts with the time that it had.
+    pub fn latency(&self) -> Option<Duration> {
+        self.latency.median()
+    }
+
+    pub(crate) fn capabilities(&self) -> Result<&Capabilities, Failure> {
+        Ok(self.connector()?.capabilities())
+    }
+
+    /// Asks for a page, perhaps together with those next to it.
+    pub(crate) async fn page(
+        self: &Arc<Self>,
+        ask: Ask,
+        at: &Position,
+    ) -> Result<PlatformPage, Failure> {
+        let size_max = self.capabilities()?.paging.size_max;
+        let Some((around, part)) = page_coalescing::around(at, size_max) else {
+            return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
+        };
+        let (_waiting, has_company) = self.neighbours.join(&around, part).await;
+        if has_company && !self.pages.is_under_way(at) {
+            match self.page_within(ask, &around, part).await {
+                Ok(Some(page)) => return Ok(page),
+                Ok(None) => {}
+                // Perhaps it only takes the larger page for too large.
+                Err(failure) if failure.is_refusal() => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        self.one_page(ask, at).await.map(Arc::unwrap_or_clone)
+    }
+
+    /// Asks for a part of a larger page, as others do; nothing where the page doesn't tell.
+    pub(crate) async fn page_within(
+        self: &Arc<Self>,
+        ask: Ask,
+        around: &Position,
+        part: Window,
+    ) -> Result<Option<PlatformPage>, Failure> {
+        let page = self.one_page(ask, around).await?;
+        let is_behind_a_mark = matches!(around, Position::Cursor { after: Some(_), .. });
+        if is_behind_a_mark && self.begins_with(&page) {
+            return Ok(None);
+        }
+        Ok(page_coalescing::part_of(&page, around, part))
+    }
+
+    /// Whether a page begins with what the account's list begins with.
+    pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
+        let first = page.connections.first().map(|it| it.local_id.as_str());
+        first.is_some() && first == self.known.lock().first.as_deref()
+    }
+
+    /// Asks for exactly this page.
+    async fn one_page(
+        self: &Arc<Self>,
+        ask: Ask,
+        at: &Position,
+    ) -> Result<Arc<PlatformPage>, Failure> {
+        let set_off = || {
+            let (account, at) = (Arc::clone(self), at.clone());
+            async move { account.observed(ask, |connector| connector.page(ask, &at)).await }
+        };
+        let page = self.pages.join(ask, at, set_off).await?;
+        if let Some(total) = page.total {
+            self.known.lock().total = Some((total, Instant::now()));
+        }
+        Ok(page)
+    }
+
+    pub(crate) async fn look_up(
+        self: &Arc<Self>,
+        ask: Ask,
+        by: By,
+        values: Vec<String>,
+    ) -> Result<Vec<Arc<Connection>>, Failure> {
+        let question = (by, ask.parts, values);
+        let set_off = || {
+            let (account, (by, _, values)) = (Arc::clone(self), question.clone());
+            async move { account.observed(ask, |connector| connector.look_up(ask, by, &values)).await }
+        };
+        self.look_ups.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)
+    }
+
+    /// Asks for what pages leave out of these connections, where it is to be known.
+    pub(crate) async fn complete(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+        let is_needed = self
+            .capabilities()
+            .is_ok_and(|it| it.detail.as_ref().is_some_and(|detail| detail.parts.meets(ask.parts)));
+        if connections.is_empty() || !is_needed {
+            return Completed { connections, failures: Vec::new() };
+        }
+        let completed = self.observed(ask, |connector| connector.complete(ask, connections)).await;
+        completed.unwrap_or_else(|failure| Completed {
+            connections: Vec::new(),
+            failures: vec![failure],
+        })
+    }
+
+    fn connector(&self) -> Result<&dyn Connector, Failure> {
+        self.connector.as_deref().map_err(Clone::clone)
+    }
+
+    /// Asks the connector, within the time there is, and keeps in mind how it went.
+    async fn observed<'a, T>(
+        &'a self,
+        ask: Ask,
+        question: impl FnOnce(&'a dyn Connector) -> Asking<'a, T>,
+    ) -> Result<T, Failure> {
+        let answer = match self.connector() {
+            // Who isn't asked any more shows nothing.
+            Ok(_) if Instant::now() >= ask.deadline => return Err(Failure::late()),
+            Ok(connector) => {
+                // A defect in one connector is that account's failure, not everybody's.
+                let asking = AssertUnwindSafe(question(connector)).catch_unwind();
+                match timeout_at(ask.end(), asking).await {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_panic)) => {
+                        tracing::error!(account = %self.account.name, "a connector panicked");
+                        Err(Failure::new(FailureKind::Error, "its connector failed"))
+                    }
+                    Err(_) => Err(Failure::late()),
+                }
+            }
+            Err(failure) => Err(failure),
+        };
+        match &answer {
+            Ok(_) => self.health.store(UP, Ordering::Relaxed),
+            // It is there, and wants to be asked less often; or it was not asked.
+            Err(failure) if failure.is_ours || failure.kind == FailureKind::Throttled => {}
+            Err(_) => self.health.store(DOWN, Ordering::Relaxed),
+        }
+        answer
+    }
+}

@@ -1,0 +1,151 @@
+//! The accounts that are open: asked before, and perhaps to be asked again.
+//!
+//! An open account holds credentials and has its figures shown, so it is closed when it is gone. Whoever
+//! deletes one says so; what another server deletes is found out when the tenant lists its products, and at the
+//! latest when the account has not been asked for a while.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use gatehouse_core::{AccountName, TenantName};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::engine::live::LiveAccount;
+
+/// Most accounts that are open at once, over all tenants.
+const OPEN_MAX: usize = 10_000;
+
+/// Part of them that make room when there is none, those that were asked longest ago.
+const LEAVING: usize = OPEN_MAX / 10;
+
+/// How long an account stays open that nobody asks.
+const UNUSED_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// How often all are looked at for that.
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
+
+/// All open accounts.
+#[derive(Default)]
+pub(crate) struct OpenAccounts {
+    by_tenant: Mutex<ByTenant>,
+    uses: AtomicU64,
+}
+
+#[derive(Default)]
+struct ByTenant {
+    accounts: HashMap<TenantName, HashMap<AccountName, Open>>,
+    n_accounts: usize,
+    /// When all were last looked at.
+    looked: Option<Instant>,
+}
+
+struct Open {
+    account: Arc<LiveAccount>,
+    /// When it was last wanted.
+    used: Instant,
+}
+
+impl OpenAccounts {
+    /// The account, as it was opened last.
+    pub(crate) fn get(&self, tenant: &TenantName, name: &AccountName) -> Option<Arc<LiveAccount>> {
+        let mut by_tenant = self.by_tenant.lock();
+        let open = by_tenant.accounts.get_mut(tenant)?.get_mut(name)?;
+        open.used = Instant::now();
+        self.use_now(&open.account);
+        Some(Arc::clone(&open.account))
+    }
+
+    /// Takes an account in, in place of any other version of it.
+    pub(crate) fn insert(&self, account: LiveAccount) -> Arc<LiveAccount> {
+        let (account, now) = (Arc::new(account), Instant::now());
+        self.use_now(&account);
+        let mut by_tenant = self.by_tenant.lock();
+        by_tenant.close_unused(now);
+        let of_tenant = by_tenant.accounts.entry(account.tenant().clone()).or_default();
+        let name = account.account().name.clone();
+        match of_tenant.get(&name) {
+            // Two requests that opened it at once share one.
+            Some(open) if open.account.version() == account.version() => {
+                return Arc::clone(&open.account);
+            }
+            // Which is newer can't be told by their order: a tenant may be made anew where the clock is behind.
+            Some(_) => {
+                of_tenant.insert(name, Open { account: Arc::clone(&account), used: now });
+            }
+            None => {
+                of_tenant.insert(name, Open { account: Arc::clone(&account), used: now });
+                by_tenant.n_accounts += 1;
+            }
+        }
+        if by_tenant.n_accounts > OPEN_MAX {
+            by_tenant.make_room();
+        }
+        account
+    }
+
+    /// Closes an account, if it is open.
+    pub(crate) fn close(&self, tenant: &TenantName, name: &AccountName) {
+        self.by_tenant.lock().retain_of(tenant, |it| it != name);
+    }
+
+    /// Closes the accounts of a tenant that are not among these.
+    pub(crate) fn keep_only(&self, tenant: &TenantName, kept: &[&AccountName]) {
+        let mut by_tenant = self.by_tenant.lock();
+        by_tenant.close_unused(Instant::now());
+        let Some(of_tenant) = by_tenant.accounts.get(tenant) else { return };
+        let n_kept = kept.iter().filter(|it| of_tenant.contains_key(**it)).count();
+        if n_kept < of_tenant.len() {
+            let kept: HashSet<&AccountName> = kept.iter().copied().collect();
+            by_tenant.retain_of(tenant, |it| kept.contains(it));
+        }
+    }
+
+    fn use_now(&self, account: &LiveAccount) {
+        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        account.last_used.store(now, Ordering::Relaxed);
+    }
+}
+
+impl ByTenant {
+    /// Closes what nobody has wanted for long.
+    fn close_unused(&mut self, now: Instant) {
+        if self.looked.is_some_and(|looked| now - looked < LOOKED_AT_EVERY) {
+            return;
+        }
+        self.looked = Some(now);
+        self.retain(|it| now - it.used < UNUSED_MAX);
+    }
+
+    fn make_room(&mut self) {
+        let used = |it: &Open| it.account.last_used.load(Ordering::Relaxed);
+        let mut all: Vec<u64> =
+            self.accounts.values().flat_map(HashMap::values).map(used).collect();
+        all.sort_unstable();
+        let oldest_kept = all.get(LEAVING).copied().unwrap_or_default();
+        self.retain(|it| used(it) >= oldest_kept);
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(&Open) -> bool) {
+        for of_tenant in self.accounts.values_mut() {
+            of_tenant.retain(|_, it| is_kept(it));
+        }
+        self.accounts.retain(|_, of_tenant| !of_tenant.is_empty());
+        self.n_accounts = self.accounts.values().map(HashMap::len).sum();
+    }
+
+    fn retain_of(&mut self, tenant: &TenantName, is_kept: impl Fn(&AccountName) -> bool) {
+        let Some(of_tenant) = self.accounts.get_mut(tenant) else { return };
+        let n_before = of_tenant.len();
+        of_tenant.retain(|name, _| is_kept(name));
+        self.n_accounts -= n_before - of_tenant.len();
+        if of_tenant.is_empty() {
+            self.accounts.remove(tenant);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Looking through an account's whole list, where that is bounded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::window::Window;
+use tokio::time::Instant;
+
+use crate::connector::{Ask, Paging, Position, Steps};
+use crate::engine::live::LiveAccount;
+use crate::engine::window::{Gathered, Got, gather};
+
+/// Most pages that a list may have to be looked through.
+pub(crate) const SCAN_PAGES_MAX: u64 = 50;
+
+/// Most calls for what a list leaves out, where it is looked through.
+pub(crate) const SCAN_DETAILS_MAX: u64 = 1000;
+
+/// How long a list that was found to be too long is taken to be so.
+const TOO_LONG_LIFE: Duration = Duration::from_secs(5 * 60);
+
+/// How much looking through a list may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// There is no other way: all that is ever done.
+    Needed,
+    /// There is another way: so many pages, and only where the first one tells how many there are.
+    Cheaper {
+        /// Most pages.
+        n_pages_max: u64,
+    },
+}
+
+/// What was seen of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    pub(crate) got: Got,
+    /// Whether nothing of it can have been missed: what isn't there is nowhere in it.
+    pub(crate) is_whole: bool,
+}
+
+/// Why a list was not looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// How many pages it takes to look through an account's list, as far as that is known.
+pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
+    let size = u64::from(account.capabilities().ok()?.paging.size_max);
+    account.known.lock().total().map(|total| total.div_ceil(size).max(1))
+}
+
+/// Whether a page of the account's list may tell how long it is.
+pub(crate) fn tells_its_length(account: &LiveAccount) -> bool {
+    account.capabilities().is_ok_and(|it| it.paging.tells_total)
+}
+
+/// Whether an account's list is known to be too long to be looked through.
+pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
+    let was_so = account.known.lock().too_long;
+    n_pages(account).is_some_and(|n_pages| n_pages > SCAN_PAGES_MAX)
+        || was_so.is_some_and(|at| at.elapsed() < TOO_LONG_LIFE)
+}
+
+/// Looks through an account's whole list, unless that takes more than it may.
+pub(crate) async fn scan(
+    account: &Arc<LiveAccount>,
+    ask: Ask,
+    effort: Effort,
+) -> Result<Scanned, TooLong> {
+    let paging = match account.capabilities() {
+        Ok(capabilities) => capabilities.paging,
+        Err(failure) => return Ok(Scanned { got: Got::failed(failure), is_whole: false }),
+    };
+    let whole = match paging.steps {
+        Steps::Cursor => by_marks(account, ask, paging.size_max).await,
+        Steps::Numbered | Steps::Offset => by_position(account, ask, paging, effort).await,
+    };
+    if whole.is_err() {
+        account.known.lock().too_long = Some(Instant::now());
+    }
+    whole
+}
+
+/// The first page tells how many there are, or else pages are asked for until one is empty.
+async fn by_position(
+    account: &Arc<LiveAccount>,
+    ask: Ask,
+    paging: Paging,
+    effort: Effort,
+) -> Result<Scanned, TooLong> {
+    let size = u64::from(paging.size_max);
+    let mut window = Window { start: 0, len: size };
+    let Gathered { mut got, mut total, mut is_last } = gather(account, ask, paging, window).await;
+    let n_pages_max = match (effort, total) {
+        (Effort::Needed, _) => SCAN_PAGES_MAX,
+        (Effort::Cheaper { n_pages_max }, Some(_)) => n_pages_max,
+        (Effort::Cheaper { .. }, None) => return Err(TooLong),
+    };
+    let total_before = total;
+    let mut n_new = got.connections.len();
+    let mut n_pages = 1;
+    while got.failures.is_empty() && !is_last {
+        window.start = window.end();
+        window.len = match total {
+            Some(total) if total > size * n_pages_max => return Err(TooLong),
+            Some(total) if total <= window.start => break,
+            Some(total) => total - window.start,
+            None if n_new == 0 => break,
+            None if n_pages >= n_pages_max => return Err(TooLong),
+            None => size,
+        };
+        let more = gather(account, ask, paging, window).await;
+        n_pages += window.len.div_ceil(size);
+        n_new = more.got.connections.len();
+        (total, is_last) = (more.total.or(total), more.is_last);
+        got.connections.extend(more.got.connections);
+        more.got.failures.into_iter().for_each(|failure| got.fail(failure));
+    }
+    got.once_each();
+    // A list that changes meanwhile moves things from pages to come to pages that were.
+    let n_seen = got.connections.len() as u64;
+    let is_counted = total == total_before && total.is_none_or(|total| total == n_seen);
+    Ok(Scanned { is_whole: is_counted && got.failures.is_empty(), got })
+}
+
+async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Scanned, TooLong> {
+    let mut got = Got::default();
+    let mut after = None;
+    for _ in 0..SCAN_PAGES_MAX {
+        let page = match account.page(ask, &Position::Cursor { after, size }).await {
+            Ok(page) => page,
+            Err(failure) => {
+                got.fail(failure);
+                return Ok(Scanned { got, is_whole: false });
+            }
+        };
+        got.connections.extend(page.connections);
+        after = page.next.filter(|_| !page.is_last);
+        if after.is_none() {
+            got.once_each();
+            return Ok(Scanned { got, is_whole: true });
+        }
+    }
+    Err(TooLong)
+}

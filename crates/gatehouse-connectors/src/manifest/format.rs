@@ -1,0 +1,24 @@
+//! The format of a manifest, one part a file: how each part is read, and what it says.
+
+pub(crate) mod account;
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod condition;
+pub(crate) mod detail;
+pub(crate) mod errors;
+pub(super) mod limits;
+pub(crate) mod look_up;
+pub(crate) mod paging;
+pub(crate) mod parameter;
+pub(crate) mod path;
+pub(crate) mod pattern;
+pub(super) mod place;
+pub(crate) mod product;
+pub(crate) mod property;
+pub(crate) mod selection;
+pub(crate) mod session;
+pub(crate) mod source;
+pub(super) mod span;
+pub(crate) mod status;
+pub(crate) mod template;
+pub(super) mod transform;

@@ -1,0 +1,198 @@
+//! What a connector asks of an account: settings and credentials, beside those that all have.
+
+use gatehouse_core::account::Credentials;
+use indexmap::IndexMap;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::path::text_of;
+use super::pattern::Pattern;
+use super::template::{Named, What};
+use crate::account_settings::{Fault, Settings, kind};
+use crate::client::{AddressRules, BaseUrl};
+
+/// What an account has to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccountForm {
+    /// Where the platform is, for accounts that don't say it themselves. Without one, they must.
+    #[serde(default)]
+    pub(crate) base_url: Option<String>,
+    /// Settings beside `baseUrl`, `callsAtOnce` and `callsPerSecond`, by name.
+    #[serde(default)]
+    pub(crate) settings: IndexMap<String, Setting>,
+    /// Credentials, by name.
+    #[serde(default)]
+    pub(crate) credentials: IndexMap<String, Credential>,
+}
+
+/// A setting of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setting {
+    /// What it is for.
+    pub(crate) description: String,
+    /// Whether it is an address that calls may go to: then it has the same guards as the base URL.
+    #[serde(default)]
+    pub(crate) is_url: bool,
+    /// What it is where the account doesn't say. Without one, the account must, unless it is optional.
+    #[serde(default)]
+    pub(crate) default: Option<String>,
+    /// Whether it may be left out; what mentions it is then left out as well.
+    #[serde(default)]
+    pub(crate) optional: bool,
+    /// What it must be like, from its beginning to its end.
+    #[serde(default)]
+    pub(crate) matches: Option<Pattern>,
+}
+
+/// A secret of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Credential {
+    /// What it is, and where one gets it.
+    pub(crate) description: String,
+    /// Whether it may be left out.
+    #[serde(default)]
+    pub(crate) optional: bool,
+}
+
+/// Most characters of a credential or a setting.
+const CHARS_MAX: usize = 8192;
+
+/// What an account says, as a connector needs it.
+#[derive(Clone)]
+pub(crate) struct AccountValues {
+    settings: IndexMap<String, String>,
+    credentials: Credentials,
+    /// The addresses among the settings.
+    pub(crate) addresses: Vec<BaseUrl>,
+}
+
+impl AccountForm {
+    /// What an account says, or all that is wrong with it. `settings` are those that are not common to all.
+    pub(crate) fn read(
+        &self,
+        settings: &Settings,
+        credentials: &Credentials,
+        rules: &AddressRules,
+    ) -> Result<AccountValues, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
+        for name in settings.keys().filter(|name| !self.settings.contains_key(*name)) {
+            let others: String = self.settings.keys().map(|it| format!(", {it}")).collect();
+            fault(
+                format!("settings.{name}"),
+                format!(
+                    "is not a setting of this connector; it may have baseUrl, callsAtOnce, \
+                     callsPerSecond{others}"
+                ),
+            );
+        }
+        let (mut values, mut addresses) = (IndexMap::new(), Vec::new());
+        for (name, setting) in &self.settings {
+            match setting.read(settings.get(name), rules) {
+                Ok(Some((text, address))) => {
+                    values.insert(name.clone(), text);
+                    addresses.extend(address);
+                }
+                Ok(None) => {}
+                Err(reason) => fault(format!("settings.{name}"), reason),
+            }
+        }
+        for name in credentials.names().filter(|name| !self.credentials.contains_key(*name)) {
+            let known: Vec<&str> = self.credentials.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            fault(
+                format!("credentials.{name}"),
+                format!("is not a credential of this connector; it has {known}"),
+            );
+        }
+        for (name, credential) in &self.credentials {
+            let is_printable = |it: &str| !it.is_empty() && !it.chars().any(char::is_control);
+            match credentials.reveal(name) {
+                Some(secret) if is_printable(secret) && secret.len() <= CHARS_MAX => {}
+                Some(_) => fault(
+                    format!("credentials.{name}"),
+                    format!(
+                        "must have 1 to {CHARS_MAX} characters, none of them a control character"
+                    ),
+                ),
+                None if credential.optional => {}
+                None => fault(format!("credentials.{name}"), "is missing".into()),
+            }
+        }
+        if faults.is_empty() {
+            Ok(AccountValues { settings: values, credentials: credentials.clone(), addresses })
+        } else {
+            Err(faults)
+        }
+    }
+}
+
+impl AccountForm {
+    /// The addresses among an account's settings; `None` where one can't be read.
+    pub(crate) fn addresses(
+        &self,
+        settings: &Settings,
+        rules: &AddressRules,
+    ) -> Option<Vec<BaseUrl>> {
+        let of_urls = self.settings.iter().filter(|(_, setting)| setting.is_url);
+        let read = of_urls.map(|(name, setting)| setting.read(settings.get(name), rules).ok());
+        let read: Option<Vec<_>> = read.collect();
+        Some(read?.into_iter().flatten().filter_map(|(_, address)| address).collect())
+    }
+}
+
+impl Setting {
+    fn read(
+        &self,
+        given: Option<&Value>,
+        rules: &AddressRules,
+    ) -> Result<Option<(String, Option<BaseUrl>)>, String> {
+        let text = match given {
+            Some(value) => text_of(value).ok_or_else(|| {
+                format!("must be a text, a number or a truth value, not {}", kind(value))
+            })?,
+            None => match (&self.default, self.optional) {
+                (Some(default), _) => default.clone(),
+                (None, true) => return Ok(None),
+                (None, false) => return Err("is missing".into()),
+            },
+        };
+        if text.is_empty() || text.len() > CHARS_MAX || text.chars().any(char::is_control) {
+            return Err(format!(
+                "must have 1 to {CHARS_MAX} characters, none of them a control character"
+            ));
+        }
+        if let Some(pattern) = self.matches.as_ref().filter(|it| !it.matches(&text)) {
+            return Err(format!("must be like `{pattern}`"));
+        }
+        if !self.is_url {
+            return Ok(Some((text, None)));
+        }
+        let address = BaseUrl::parse(&text, rules).map_err(|bad| bad.to_string())?;
+        Ok(Some((text, Some(address))))
+    }
+}
+
+impl Named for AccountValues {
+    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
+        match what {
+            What::Credential(name) => {
+                self.credentials.reveal(name).map(|it| Zeroizing::new(it.to_owned()))
+            }
+            What::Setting(name) => self.settings.get(name).cloned().map(Zeroizing::new),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! How a platform's lists are paged through, and what its pages tell.
+
+use http::HeaderMap;
+use http::header::LINK;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::condition::Condition;
+use super::path::{Path, text_of};
+use super::source::Source;
+use crate::connector::{self, Steps};
+
+/// How lists are paged through. Everything that mentions `{page.…}` is: the list, look-ups, details.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Paging {
+    /// How one gets from page to page.
+    pub(crate) by: PagingBy,
+    /// The number of the first page, where pages have numbers: 1 unless it says so.
+    #[serde(default)]
+    pub(crate) first: Option<u64>,
+    /// How large pages are.
+    pub(crate) size: PageSize,
+    /// Where a page tells how many connections there are in all.
+    #[serde(default)]
+    pub(crate) total: Option<Source>,
+    /// What is so of the last page, in its body.
+    #[serde(default)]
+    pub(crate) last: Option<Condition>,
+    /// What leads to the next page, where pages are found by marks.
+    #[serde(default)]
+    pub(crate) next: Option<Next>,
+    /// What `{page.cursor}` is on the first page, where it must not be left out.
+    #[serde(default)]
+    pub(crate) first_mark: Option<String>,
+    /// Whether a page with fewer connections than were asked for is surely the last one.
+    #[serde(default)]
+    pub(crate) ends_short: bool,
+}
+
+/// How one gets from page to page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PagingBy {
+    /// By its number: `{page.number}`.
+    Number,
+    /// By how many connections lie before it: `{page.offset}`.
+    Offset,
+    /// By a mark that the page before gave: `{page.cursor}`, or a link that is followed.
+    Cursor,
+}
+
+/// How large pages are: `fixed`, or up to `max`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageSize {
+    /// The most that can be asked for.
+    #[serde(default)]
+    pub(crate) max: Option<u32>,
+    /// The least that can be asked for.
+    #[serde(default)]
+    pub(crate) min: Option<u32>,
+    /// The only size there is.
+    #[serde(default)]
+    pub(crate) fixed: Option<u32>,
+}
+
+/// What leads to the next page. Where it isn't there, is null or empty, there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Next {
+    /// A mark in the body, for `{page.cursor}`.
+    Body(Path),
+    /// A mark in a header, for `{page.cursor}`.
+    Header(String),
+    /// An address in the body, which is followed. It must lead to where the list is.
+    Url(Path),
+    /// An address in the header `Link` with this relation (RFC 8288), which is followed.
+    Link(String),
+    /// A mark in the last connection of the page, for `{page.cursor}`.
+    LastItem(Path),
+}
+
+/// Largest page of a platform.
+pub(in crate::manifest) const SIZE_MAX: u32 = 10_000;
+
+impl Paging {
+    /// The number of the first page.
+    pub(crate) fn first(&self) -> u64 {
+        self.first.unwrap_or(1)
+    }
+
+    /// The same, as the engine knows it.
+    pub(crate) fn capabilities(&self) -> connector::Paging {
+        let (size_min, size_max) = self.size.bounds();
+        connector::Paging {
+            steps: match self.by {
+                PagingBy::Number => Steps::Numbered,
+                PagingBy::Offset => Steps::Offset,
+                PagingBy::Cursor => Steps::Cursor,
+            },
+            size_min,
+            size_max,
+            tells_total: self.total.is_some() && self.by != PagingBy::Cursor,
+            ends_short: self.ends_short,
+        }
+    }
+
+    /// How many connections a page says there are.
+    pub(crate) fn total(&self, headers: &HeaderMap, body: &Value) -> Option<u64> {
+        self.total.as_ref()?.text(headers, body)?.trim().parse().ok()
+    }
+
+    /// Whether a page says that it is the last.
+    pub(crate) fn is_last(&self, body: &Value) -> bool {
+        self.last.as_ref().is_some_and(|it| it.holds(None, body))
+    }
+}
+
+impl PageSize {
+    /// The smallest and the largest page.
+    pub(crate) fn bounds(self) -> (u32, u32) {
+        match self.fixed {
+            Some(fixed) => (fixed, fixed),
+            None => (self.min.unwrap_or(1), self.max.unwrap_or(1)),
+        }
+    }
+
+    pub(in crate::manifest) fn fault(self) -> Option<String> {
+        let is_size = |it: Option<u32>| it.is_none_or(|it| (1..=SIZE_MAX).contains(&it));
+        if !is_size(self.max) || !is_size(self.min) || !is_size(self.fixed) {
+            return Some(format!("must be sizes from 1 to {SIZE_MAX}"));
+        }
+        match (self.fixed, self.max, self.min) {
+            (Some(_), None, None) => None,
+            (Some(_), _, _) => Some("has `fixed`, and then neither `max` nor `min`".into()),
+            (None, None, _) => Some("must have `max`, or `fixed`".into()),
+            (None, Some(max), Some(min)) if min > max => {
+                Some(format!("has `min` {min}, which is more than `max` {max}"))
+            }
+            (None, Some(_), _) => None,
+        }
+    }
+}
+
+/// What leads to the next page, as an answer has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leads {
+    /// A mark.
+    Mark(String),
+    /// An address.
+    Link(String),
+}
+
+impl Next {
+    /// What of an answer leads to the next page.
+    pub(crate) fn leads(
+        &self,
+        headers: &HeaderMap,
+        body: &Value,
+        last_item: Option<&Value>,
+    ) -> Option<Leads> {
+        let text = |value: Option<&Value>| value.and_then(text_of).filter(|it| !it.is_empty());
+        match self {
+            Self::Body(path) => text(path.first(body)).map(Leads::Mark),
+            Self::Header(name) => {
+                let value = headers.get(name)?.to_str().ok()?;
+                (!value.is_empty()).then(|| Leads::Mark(value.to_owned()))
+            }
+            Self::Url(path) => text(path.first(body)).map(Leads::Link),
+            Self::Link(relation) => link(headers, relation).map(Leads::Link),
+            Self::LastItem(path) => text(last_item.and_then(|it| path.first(it))).map(Leads::Mark),
+        }
+    }
+
+    /// Whether it is an address, which is followed.
+    pub(crate) fn is_link(&self) -> bool {
+        matches!(self, Self::Url(_) | Self::Link(_))
+    }
+}
+
+/// The address that a `Link` header has for a relation (RFC 8288).
+pub(in crate::manifest) fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
+    let texts = headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
+    texts
+        .flat_map(links)
+        .find(|(_, it)| it.iter().any(|it| it.eq_ignore_ascii_case(relation)))
+        .map(|(url, _)| url)
+}
+
+/// The addresses of a `Link` header, each with its relations.
+pub(in crate::manifest) fn links(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once('<') {
+        let Some((url, parameters)) = behind.split_once('>') else { break };
+        // The next address begins behind a comma.
+        let (own, others) = split_unquoted(parameters, ',');
+        let (mut own, mut relations) = (own, None);
+        while !own.is_empty() {
+            let (parameter, more) = split_unquoted(own, ';');
+            own = more;
+            // Of several, the first counts.
+            if let (Some((name, value)), None) = (parameter.split_once('='), &relations)
+                && name.trim().eq_ignore_ascii_case("rel")
+            {
+                let all = value.trim().trim_matches('"').split_whitespace();
+                relations = Some(all.map(str::to_owned).collect());
+            }
+        }
+        found.push((url.trim().to_owned(), relations.unwrap_or_default()));
+        rest = others;
+    }
+    found
+}
+
+/// What stands before a sign and what stands behind it; one in quotes is not meant.
+fn split_unquoted(text: &str, at: char) -> (&str, &str) {
+    let (mut in_quotes, mut is_escaped) = (false, false);
+    let end = text.find(|it: char| {
+        let is_plain = !std::mem::take(&mut is_escaped);
+        is_escaped = is_plain && in_quotes && it == '\\';
+        in_quotes ^= is_plain && it == '"';
+        it == at && !in_quotes
+    });
+    end.map_or((text, ""), |end| (&text[..end], &text[end + at.len_utf8()..]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,594 @@
+//! Speaks to one account as a manifest says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use gatehouse_core::{Connection, identifier};
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::client::{Answer, PlatformClient, Request};
+use crate::clock::machine_time;
+use crate::connector::{
+    Ask, Asking, By, CallKind, Capabilities, Completed, Connector, PlatformPage, Position,
+};
+use crate::failure::{Failure, FailureKind};
+use crate::manifest::Manifest;
+use crate::manifest::format::account::AccountValues;
+use crate::manifest::format::call::Call;
+use crate::manifest::format::detail::Detail;
+use crate::manifest::format::errors::Meaning;
+use crate::manifest::format::look_up::{LookUp, Search};
+use crate::manifest::format::paging::{Leads, PagingBy};
+use crate::manifest::format::path::{Path, text_of};
+use crate::manifest::format::product::with_additions;
+use crate::manifest::format::template::{Named, PageScope, Scope, What};
+use crate::manifest::run::session_cache::SessionCache;
+
+/// Most pages of what one look-up finds.
+const FOUND_PAGES_MAX: u64 = 20;
+
+/// Most connections of what one look-up finds.
+const FOUND_ITEMS_MAX: usize = 20_000;
+
+/// Calls for what lists leave out that one request makes at the same time; the others wait, and cost nothing yet.
+const DETAILS_AT_ONCE: usize = 128;
+
+/// Most bytes of an address behind the base URL: gateways refuse longer ones than 8 KiB with it.
+const TARGET_BYTES_MAX: usize = 7000;
+
+/// Speaks to one account as a manifest says.
+pub(crate) struct ManifestConnector {
+    manifest: Arc<Manifest>,
+    account: AccountValues,
+    line: PlatformClient,
+    keeper: SessionCache,
+    capabilities: Capabilities,
+}
+
+/// An answer that is what was asked for.
+struct Spoken {
+    answer: Answer,
+    /// What was asked.
+    target: String,
+}
+
+/// What is asked, and for what.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    kind: CallKind,
+    call: &'q Call,
+    page: PageScope<'q>,
+    values: &'q [String],
+    /// An address that an answer gave, which is asked instead of the call's own.
+    followed: Option<&'q str>,
+}
+
+/// What comes behind a page of what was found.
+enum Behind {
+    Nothing,
+    Page,
+    Mark(String),
+}
+
+impl ManifestConnector {
+    /// Speaks for an account over its line.
+    pub(crate) fn new(
+        manifest: Arc<Manifest>,
+        account: AccountValues,
+        line: PlatformClient,
+    ) -> Self {
+        let capabilities = manifest.capabilities();
+        let errors = manifest.errors.clone();
+        let is_failure =
+            move |answer: &Answer| errors.is_told_failure(answer.status, answer.document());
+        let line = if manifest.errors.rules.is_empty() {
+            line
+        } else {
+            line.judged_by(Box::new(is_failure))
+        };
+        Self { manifest, account, line, keeper: SessionCache::default(), capabilities }
+    }
+
+    /// Asks, and asks once more with another session where this one has ended. Nothing where the platform says that
+    /// there is no such thing.
+    async fn ask(&self, ask: Ask, question: Question<'_>) -> Result<Option<Spoken>, Failure> {
+        let mut is_again = false;
+        loop {
+            let session =
+                self.keeper.session(ask, &self.manifest, &self.account, &self.line).await?;
+            let Some(request) =
+                self.request(question, session.as_deref().map(|it| it as &dyn Named))
+            else {
+                // An address can't be written with what nobody is called.
+                return Ok(None);
+            };
+            let target = request.target.clone();
+            let secrets = session.as_ref().map(|it| it.secrets()).unwrap_or_default();
+            let answer = self.line.send_hiding(ask, secrets, request).await?;
+            let meaning = self.manifest.errors.meaning(answer.status, answer.document());
+            if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
+                session.works(question.kind);
+            }
+            match (meaning, session) {
+                (Meaning::Fine, _) => {
+                    if answer.document().is_null() {
+                        // What is no JSON is told as such, in whichever part of it that is.
+                        answer.json::<Value>()?;
+                    }
+                    return Ok(Some(Spoken { answer, target }));
+                }
+                // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
+                (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
+                (Meaning::Expired, Some(session))
+                    if !is_again && session.is_worth_another(question.kind) =>
+                {
+                    self.keeper.end(ask, &session, question.kind).await;
+                    is_again = true;
+                }
+                (meaning, _) => return Err(self.failure(&answer, meaning)),
+            }
+        }
+    }
+
+    fn request(&self, question: Question<'_>, session: Option<&dyn Named>) -> Option<Request> {
+        let scope = self.scope(question, session);
+        let filled = question.call.fill(&self.manifest.every_call, &scope)?;
+        let target = match question.followed {
+            Some(followed) => self.renewed(followed, question, &scope),
+            None => filled.target,
+        };
+        Some(Request {
+            kind: question.kind,
+            method: filled.method,
+            target,
+            headers: filled.headers,
+            body: filled.body,
+            is_repeatable: true,
+        })
+    }
+
+    fn scope<'a>(&'a self, question: Question<'a>, session: Option<&'a dyn Named>) -> Scope<'a> {
+        Scope {
+            account: &self.account,
+            session,
+            page: Some(PageScope {
+                cursor: question.page.cursor.or(self.manifest.paging.first_mark.as_deref()),
+                ..question.page
+            }),
+            values: question.values,
+            now: machine_time(),
+        }
+    }
+
+    /// An address that an answer gave, with the size that is wanted now, where it has the one that was wanted then, and
+    /// with what goes along with every call. All else in it stays as it is: it may be a mark.
+    fn renewed(&self, followed: &str, question: Question<'_>, scope: &Scope<'_>) -> String {
+        let (place, query) = followed.split_once('?').unwrap_or((followed, ""));
+        let mut pairs: Vec<String> =
+            query.split('&').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+        let is_size = |what: &What| *what == What::PageSize;
+        let (mut sized, mut every) = (Vec::new(), Vec::new());
+        for (name, parameter) in &question.call.query {
+            parameter.write_those(&is_size, name, scope, &mut sized);
+        }
+        for (name, parameter) in &self.manifest.every_call.query {
+            parameter.write(name, scope, &mut every);
+        }
+        for (pair, is_needed) in
+            sized.iter().map(|it| (it, false)).chain(every.iter().map(|it| (it, true)))
+        {
+            let mut is_there = false;
+            for old in pairs.iter_mut().filter(|it| name_of(it) == name_of(pair)) {
+                pair.clone_into(old);
+                is_there = true;
+            }
+            if is_needed && !is_there {
+                pairs.push(pair.clone());
+            }
+        }
+        if pairs.is_empty() { place.to_owned() } else { format!("{place}?{}", pairs.join("&")) }
+    }
+
+    fn failure(&self, answer: &Answer, meaning: Meaning) -> Failure {
+        let status = answer.status.as_u16();
+        let code = self.manifest.errors.code(answer.document());
+        let message = self.manifest.errors.message(answer.document());
+        let words = match (&message, meaning) {
+            (Some(message), _) => format!("the platform answered {status}: {message}"),
+            (None, Meaning::Expired) => {
+                format!("the platform answered {status}: it doesn't take the account's credentials")
+            }
+            (None, _) => format!("the platform answered {status}"),
+        };
+        let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
+        if meaning == Meaning::Throttled {
+            failure.kind = FailureKind::Throttled;
+        }
+        failure
+    }
+
+    /// The documents of an answer.
+    fn items<'s>(&self, spoken: &'s Spoken, path: &Path) -> Result<Vec<&'s Value>, Failure> {
+        match path.all(spoken.answer.document()).as_slice() {
+            [] => {
+                let words = format!("the platform's answer has no connections at `{path}`");
+                Err(spoken.answer.failure(words))
+            }
+            [Value::Array(members)] => Ok(members.iter().collect()),
+            [Value::Null] => Ok(Vec::new()),
+            nodes => Ok(nodes.to_vec()),
+        }
+    }
+
+    fn connection(&self, document: &Value) -> Result<Connection, Failure> {
+        self.manifest.product.connection(document, self.manifest.connectivity())
+    }
+
+    /// The mark for the page behind one.
+    fn next(&self, spoken: &Spoken, items: &[&Value]) -> Result<Option<String>, Failure> {
+        let Some(next) = &self.manifest.paging.next else { return Ok(None) };
+        let leads =
+            next.leads(&spoken.answer.headers, spoken.answer.document(), items.last().copied());
+        match leads {
+            None => Ok(None),
+            Some(Leads::Mark(mark)) => Ok(Some(mark)),
+            // Wherever else it led, the account's credentials would go along.
+            Some(Leads::Link(link)) => self.line.follow(&spoken.target, &link).map(Some),
+        }
+    }
+
+    /// A page of the list.
+    async fn list(&self, ask: Ask, at: &Position) -> Result<PlatformPage, Failure> {
+        let Manifest { list, paging, .. } = &*self.manifest;
+        let page = page_scope(at, paging.first());
+        let is_link =
+            paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+        let question = Question {
+            kind: CallKind::List,
+            call: &list.call,
+            page,
+            values: &[],
+            followed: page.cursor.filter(|_| is_link),
+        };
+        let Some(spoken) = self.ask(ask, question).await? else {
+            let detail = "the platform has no list where it should be; is its base URL right?";
+            return Err(Failure::new(FailureKind::Error, detail));
+        };
+        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
+        let mut is_last = paging.is_last(spoken.answer.document());
+        let is_by_mark = paging.by == PagingBy::Cursor;
+        // Some platforms give their last page again where there is none.
+        let is_past =
+            !is_by_mark && page.offset > 0 && total.is_some_and(|total| page.offset >= total);
+        if is_past {
+            return Ok(PlatformPage { total, is_last: true, ..PlatformPage::default() });
+        }
+        let items = self.items(&spoken, &list.items)?;
+        is_last |= is_by_mark && paging.ends_short && items.len() < page.size as usize;
+        // A page may be empty and yet lead on.
+        let next = if is_last { None } else { self.next(&spoken, &items)? };
+        if is_by_mark && paging.last.is_some() && !is_last && next.is_none() {
+            let words =
+                "the platform says that more comes behind its page, and not how to get there";
+            return Err(spoken.answer.failure(words));
+        }
+        let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
+        Ok(PlatformPage {
+            connections: connections.collect::<Result<_, _>>()?,
+            next,
+            total,
+            is_last,
+        })
+    }
+
+    /// What a look-up finds, page by page.
+    async fn found(
+        &self,
+        ask: Ask,
+        kind: CallKind,
+        call: &Call,
+        items: &Path,
+        values: &[String],
+    ) -> Result<Option<Vec<Value>>, Failure> {
+        let paging = &self.manifest.paging;
+        let (_, size) = paging.size.bounds();
+        let mut found: Vec<Value> = Vec::new();
+        let (mut index, mut mark) = (0, None);
+        for _ in 0..FOUND_PAGES_MAX {
+            let is_link =
+                paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+            let at = match paging.by {
+                // Pages may be shorter than was asked for.
+                PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
+                PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
+            };
+            let page = PageScope { cursor: mark.as_deref(), ..page_scope(&at, paging.first()) };
+            let followed = page.cursor.filter(|_| is_link);
+            let question = Question { kind, call, page, values, followed };
+            let Some(spoken) = self.ask(ask, question).await? else {
+                let is_first = index == 0 && mark.is_none();
+                return Ok((!is_first).then_some(found));
+            };
+            let items = self.items(&spoken, items)?;
+            let n_found = found.len() + items.len();
+            if n_found > FOUND_ITEMS_MAX {
+                let words = format!(
+                    "a look-up found more than {FOUND_ITEMS_MAX} of what is alike: what is meant can't be told"
+                );
+                return Err(spoken.answer.failure(words));
+            }
+            let behind = self.behind(&spoken, call, &items, n_found as u64)?;
+            found.extend(items.into_iter().cloned());
+            match behind {
+                Behind::Nothing => return Ok(Some(found)),
+                Behind::Page => index += 1,
+                Behind::Mark(next) => mark = Some(next),
+            }
+        }
+        let detail = format!(
+            "a look-up found more than {FOUND_PAGES_MAX} pages of what is alike: what is meant can't be told"
+        );
+        Err(Failure::new(FailureKind::Error, detail))
+    }
+
+    /// What comes behind a page of what was found. What is left out would seem not to be there.
+    fn behind(
+        &self,
+        spoken: &Spoken,
+        call: &Call,
+        items: &[&Value],
+        n_found: u64,
+    ) -> Result<Behind, Failure> {
+        let paging = &self.manifest.paging;
+        let mentions = |what: What| {
+            call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
+        };
+        let is_by_mark = paging.by == PagingBy::Cursor;
+        // A page that leads on by a mark may be empty.
+        if (items.is_empty() && !is_by_mark) || paging.is_last(spoken.answer.document()) {
+            return Ok(Behind::Nothing);
+        }
+        let part =
+            || spoken.answer.failure("the platform gave only a part of what a look-up found");
+        if is_by_mark {
+            let is_followed =
+                paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+            let can_go = is_followed || mentions(What::PageCursor);
+            return match self.next(spoken, items)? {
+                None => Ok(Behind::Nothing),
+                Some(mark) if can_go => Ok(Behind::Mark(mark)),
+                Some(_) => Err(part()),
+            };
+        }
+        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
+        let (_, size) = paging.size.bounds();
+        let is_short = paging.ends_short && items.len() < size as usize;
+        let can_go = mentions(What::PageNumber) || mentions(What::PageOffset);
+        match total {
+            Some(total) if total <= n_found => Ok(Behind::Nothing),
+            Some(_) if !can_go => Err(part()),
+            None if is_short || !can_go => Ok(Behind::Nothing),
+            _ => Ok(Behind::Page),
+        }
+    }
+
+    /// Values in groups, each of which fits into an address. One that can't stand in an address is alone: it says
+    /// nothing about the others.
+    fn groups<'v>(&self, kind: CallKind, call: &Call, values: &'v [String]) -> Vec<&'v [String]> {
+        let page = page_scope(&Position::Page { index: 0, size: 1 }, 1);
+        let question = Question { kind, call, page, values, followed: None };
+        let scope = self.scope(question, Some(&AnySession));
+        let filled = call.fill(&self.manifest.every_call, &scope);
+        if values.len() < 2 || filled.is_some_and(|it| it.target.len() <= TARGET_BYTES_MAX) {
+            return vec![values];
+        }
+        let (one, other) = values.split_at(values.len() / 2);
+        let mut groups = self.groups(kind, call, one);
+        groups.extend(self.groups(kind, call, other));
+        groups
+    }
+
+    /// The connections that a platform finds for some values.
+    async fn search(
+        &self,
+        ask: Ask,
+        by: By,
+        search: &Search,
+        values: &[String],
+    ) -> Result<Vec<Arc<Connection>>, Failure> {
+        let mut connections = Vec::new();
+        for group in self.groups(CallKind::LookUp, &search.call, values) {
+            let found =
+                self.found(ask, CallKind::LookUp, &search.call, &search.items, group).await?;
+            for document in found.unwrap_or_default() {
+                let mut connection = self.connection(&document)?;
+                if let Some(detail) = self.manifest.detail.as_ref().filter(|_| search.is_detailed) {
+                    detail.adds.add(&document, &mut connection);
+                }
+                connections.push(Arc::new(connection));
+            }
+        }
+        if search.is_detailed || !self.needs_detail(ask) {
+            return Ok(connections);
+        }
+        if !self.capabilities.is_hidden(by) {
+            // Nobody needs to know more of what is only alike.
+            connections.retain(|it| is_meant(it, by, values));
+        }
+        let Completed { connections, failures } = self.details(ask, connections).await;
+        failures.into_iter().next().map_or(Ok(connections), Err)
+    }
+
+    fn needs_detail(&self, ask: Ask) -> bool {
+        self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(ask.parts))
+    }
+
+    /// Connections with what their list leaves out.
+    async fn details(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+        let Some(detail) = &self.manifest.detail else {
+            return Completed { connections, failures: Vec::new() };
+        };
+        let keys: Vec<String> = connections.iter().filter_map(|it| key(it, detail)).collect();
+        let at_once = usize::try_from(detail.at_once).unwrap_or(usize::MAX).max(1);
+        let groups =
+            keys.chunks(at_once).flat_map(|it| self.groups(CallKind::Detail, &detail.call, it));
+        let asking =
+            groups.map(|group| async move { (group, self.detail(ask, detail, group).await) });
+        let asking: Vec<_> = asking.collect();
+        let mut answers = stream::iter(asking).buffer_unordered(DETAILS_AT_ONCE);
+        let (mut known, mut failures, mut n_failed) = (HashMap::new(), Vec::new(), 0);
+        while let Some((group, answer)) = answers.next().await {
+            match answer {
+                Ok(documents) => known.extend(documents),
+                Err(failure) => {
+                    known.extend(group.iter().map(|key| (key.clone(), None)));
+                    n_failed += group.len();
+                    failures.push(failure);
+                }
+            }
+        }
+        // Those of a group that failed are told by its failure.
+        let n_gone = known.values().filter(|it| it.is_none()).count() - n_failed;
+        let complete = |connection: Arc<Connection>| match key(&connection, detail) {
+            // What it could be asked for by, it doesn't have.
+            None => Some(connection),
+            Some(key) => {
+                let documents = known.get(&key)?.as_deref()?;
+                Some(with_additions(&connection, &detail.adds, documents))
+            }
+        };
+        let connections = connections.into_iter().filter_map(complete).collect();
+        if n_gone > 0 {
+            let detail = format!(
+                "{n_gone} of the connections in its list are not known where it is asked for more of them"
+            );
+            failures.push(Failure::new(FailureKind::Error, detail));
+        }
+        Completed { connections, failures }
+    }
+
+    /// What is known of some connections besides, by what they were asked for by. Of whom the platform no longer
+    /// knows, nothing.
+    async fn detail(
+        &self,
+        ask: Ask,
+        detail: &Detail,
+        keys: &[String],
+    ) -> Result<HashMap<String, Option<Vec<Value>>>, Failure> {
+        let found = self.found(ask, CallKind::Detail, &detail.call, &detail.items, keys).await?;
+        let Some(belongs_to) = &detail.belongs_to else {
+            return Ok(keys.iter().map(|key| (key.clone(), found.clone())).collect());
+        };
+        let mut known: HashMap<String, Option<Vec<Value>>> =
+            keys.iter().map(|key| (key.clone(), Some(Vec::new()))).collect();
+        for document in found.unwrap_or_default() {
+            let owner = belongs_to.first(&document).and_then(text_of);
+            if let Some(Some(documents)) = owner.and_then(|it| known.get_mut(&it))
+                && !documents.contains(&document)
+            {
+                documents.push(document);
+            }
+        }
+        Ok(known)
+    }
+}
+
+impl Connector for ManifestConnector {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+        Box::pin(self.list(ask, at))
+    }
+
+    fn look_up<'a>(
+        &'a self,
+        ask: Ask,
+        by: By,
+        values: &'a [String],
+    ) -> Asking<'a, Vec<Arc<Connection>>> {
+        Box::pin(async move {
+            let LookUp::Searched(search) = self.manifest.look_up.by(by) else {
+                return Ok(Vec::new());
+            };
+            let could_be = |it: &&String| search.only.as_ref().is_none_or(|only| only.matches(it));
+            let values: Vec<String> = values.iter().filter(could_be).cloned().collect();
+            if values.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.search(ask, by, search, &values).await
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        ask: Ask,
+        connections: Vec<Arc<Connection>>,
+    ) -> Asking<'a, Completed> {
+        Box::pin(async move { Ok(self.details(ask, connections).await) })
+    }
+}
+
+/// A session before it is begun, for addresses that are only measured.
+struct AnySession;
+
+impl Named for AnySession {
+    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
+        matches!(what, What::Session(_)).then(|| Zeroizing::new("session".to_owned()))
+    }
+}
+
+/// The name in a part of a query.
+fn name_of(pair: &str) -> Vec<u8> {
+    percent_decode_str(pair.split('=').next().unwrap_or_default()).collect()
+}
+
+/// A position as templates know it.
+fn page_scope(at: &Position, first: u64) -> PageScope<'_> {
+    match at {
+        Position::Page { index, size } => PageScope {
+            number: first.saturating_add(*index),
+            offset: index.saturating_mul(u64::from(*size)),
+            size: *size,
+            cursor: None,
+        },
+        Position::Offset { offset, size } => PageScope {
+            number: first.saturating_add(offset / u64::from((*size).max(1))),
+            offset: *offset,
+            size: *size,
+            cursor: None,
+        },
+        Position::Cursor { after, size } => {
+            PageScope { number: first, offset: 0, size: *size, cursor: after.as_deref() }
+        }
+    }
+}
+
+/// What the details of a connection are asked for by.
+fn key(connection: &Connection, detail: &Detail) -> Option<String> {
+    match By::from(detail.by) {
+        By::Id => Some(connection.local_id.to_string()),
+        By::Number(kind) => {
+            let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
+            numbers.next().map(|(_, number)| number.to_string())
+        }
+    }
+}
+
+/// Whether a connection is one of those that are looked up.
+fn is_meant(connection: &Connection, by: By, values: &[String]) -> bool {
+    match by {
+        By::Id => values.iter().any(|value| connection.local_id == *value),
+        By::Number(kind) => connection.identifiers.iter().any(|(carried, number)| {
+            let number = identifier::key(kind, number);
+            *carried == kind && values.iter().any(|it| identifier::key(kind, it) == number)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

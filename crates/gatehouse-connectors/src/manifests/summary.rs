@@ -1,0 +1,192 @@
+//! What a platform can do, in a few words each: a row of the table that people choose by.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::manifest::Manifest;
+use crate::manifest::format::detail::Detail;
+use crate::manifest::format::look_up::LookUp;
+use crate::manifest::format::paging::{Next, PageSize, Paging, PagingBy};
+use crate::manifest::format::session::Session;
+use crate::manifests::Manifests;
+
+/// What a connector's platform can do, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// What accounts name it by.
+    pub connector: String,
+    /// What people call the platform.
+    pub title: String,
+    /// What its connections are connected over.
+    pub connectivity: &'static str,
+    /// How one gets from page to page.
+    pub paging: String,
+    /// How large its pages are.
+    pub page_size: String,
+    /// Whether its pages tell how many connections there are.
+    pub total: &'static str,
+    /// How connections are looked up by what the platform calls them: `one` at a time, a `batch`, a `scan` of the
+    /// whole list, or `never`, since they carry none.
+    pub id: String,
+    /// How ICCIDs are looked up.
+    pub iccid: String,
+    /// How IMSIs are looked up.
+    pub imsi: String,
+    /// How MSISDNs are looked up.
+    pub msisdn: String,
+    /// How serial numbers are looked up.
+    pub serial_number: String,
+    /// Which calls it takes beside the list, and for what.
+    pub detail: String,
+    /// How long a session lasts, where there is one.
+    pub session: String,
+}
+
+impl Summary {
+    /// What stands over the columns.
+    pub const HEADINGS: [&str; 13] = [
+        "Connector",
+        "Platform",
+        "Connected over",
+        "Paging",
+        "Page size",
+        "Total",
+        "ID",
+        "ICCID",
+        "IMSI",
+        "MSISDN",
+        "Serial number",
+        "Detail calls",
+        "Session",
+    ];
+
+    /// What stands in them.
+    pub fn cells(&self) -> [&str; 13] {
+        [
+            &self.connector,
+            &self.title,
+            self.connectivity,
+            &self.paging,
+            &self.page_size,
+            self.total,
+            &self.id,
+            &self.iccid,
+            &self.imsi,
+            &self.msisdn,
+            &self.serial_number,
+            &self.detail,
+            &self.session,
+        ]
+    }
+}
+
+impl Manifest {
+    /// What its platform can do, in words.
+    pub fn summary(&self) -> Summary {
+        let [id, iccid, imsi, msisdn, serial_number] =
+            self.look_up.all().map(|(_, look_up)| look_up_words(look_up));
+        Summary {
+            connector: self.name().to_string(),
+            title: self.title.clone(),
+            connectivity: self.connectivity().as_str(),
+            paging: paging_words(&self.paging),
+            page_size: size_words(&self.paging.size),
+            total: if self.paging.capabilities().tells_total { "known" } else { "not known" },
+            id,
+            iccid,
+            imsi,
+            msisdn,
+            serial_number,
+            detail: self.detail.as_ref().map_or("none".into(), detail_words),
+            session: self.session.as_ref().map_or("none".into(), session_words),
+        }
+    }
+}
+
+impl Manifests {
+    /// What all of them can do, as a table of Markdown's.
+    pub fn markdown(&self) -> String {
+        // A bar would end the cell.
+        let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|");
+        let row = |cells: &[&str]| {
+            let cells: Vec<String> = cells.iter().map(|it| cell(it)).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut table = row(&Summary::HEADINGS);
+        table += &row(&Summary::HEADINGS.map(|_| "---"));
+        for manifest in self.all() {
+            table += &row(&manifest.summary().cells());
+        }
+        table
+    }
+}
+
+fn paging_words(paging: &Paging) -> String {
+    match (paging.by, &paging.next) {
+        (PagingBy::Number, _) => format!("number, from {}", paging.first()),
+        (PagingBy::Offset, _) => "offset".into(),
+        (PagingBy::Cursor, Some(Next::Body(_))) => "mark in the body".into(),
+        (PagingBy::Cursor, Some(Next::Header(_))) => "mark in a header".into(),
+        (PagingBy::Cursor, Some(Next::LastItem(_))) => "mark in the last item".into(),
+        (PagingBy::Cursor, Some(Next::Url(_))) => "link in the body".into(),
+        (PagingBy::Cursor, Some(Next::Link(_))) => "link in a header".into(),
+        (PagingBy::Cursor, None) => "mark".into(),
+    }
+}
+
+fn size_words(size: &PageSize) -> String {
+    match size.bounds() {
+        (min, max) if min == max => format!("always {max}"),
+        (1, max) => format!("up to {max}"),
+        (min, max) => format!("{min} to {max}"),
+    }
+}
+
+fn look_up_words(look_up: &LookUp) -> String {
+    match look_up {
+        LookUp::NeverCarried => "never".into(),
+        LookUp::NotSearchable => "scan".into(),
+        LookUp::Searched(search) if search.at_once == 1 => "one".into(),
+        LookUp::Searched(search) => format!("batch of {}", search.at_once),
+    }
+}
+
+fn detail_words(detail: &Detail) -> String {
+    let adds = &detail.adds;
+    let numbers = adds.identifiers.kinds().into_iter();
+    let numbers = numbers.filter(|(_, selection)| !selection.picks().is_empty());
+    let mut what: Vec<&str> = numbers.map(|(kind, _)| kind.as_str()).collect();
+    what.extend((!adds.imei.picks().is_empty()).then_some("IMEI"));
+    what.extend(adds.status.is_some().then_some("status"));
+    what.extend((!adds.properties.is_empty()).then_some("properties"));
+    let what = what.join(", ");
+    match detail.at_once {
+        1 => format!("one each: {what}"),
+        n => format!("one for {n}: {what}"),
+    }
+}
+
+fn session_words(session: &Session) -> String {
+    let calls = match session.calls.len() {
+        1 => String::new(),
+        n => format!("{n} calls, "),
+    };
+    if session.calls.iter().any(|it| it.expires_in.is_some()) {
+        return format!("{calls}as long as it says");
+    }
+    format!("{calls}{}", span_words(session.lifetime.0))
+}
+
+/// A length of time in the largest unit that it is a whole number of.
+fn span_words(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let units = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
+    let fits = |(unit, _): &(u64, &str)| seconds >= *unit && seconds.is_multiple_of(*unit);
+    let (unit, letter) = units.into_iter().find(fits).unwrap_or((1, "s"));
+    format!("{}{letter}", seconds / unit)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! Whether a manifest does what connectors do: checks for any of them, over a recording or a live account.
+//!
+//! Over a recording, a stand-in plays the platform, and fails on demand. A live account is only asked what does no
+//! harm; what needs a platform that fails is said not to apply.
+
+mod failing;
+mod finding;
+mod paging;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gatehouse_core::account::Credentials;
+
+use crate::account_settings::Settings;
+use crate::manifest::Manifest;
+use crate::testing::one_account::{Access, OneAccount, Outcome};
+use crate::testing::recording::Recording;
+use crate::testing::replay::replay;
+use crate::testing::replay_platform::ReplayPlatform;
+
+/// How long one question may take: of a stand-in, and of a platform.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_LIVE: Duration = Duration::from_secs(60);
+
+/// Whose manifest is tested, and with what.
+pub struct Suite {
+    manifest: Arc<Manifest>,
+    subject: Subject,
+}
+
+enum Subject {
+    Recording(Recording),
+    Account(Access),
+}
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What should be so.
+    pub name: String,
+    /// Whether it is.
+    pub verdict: Verdict,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is so.
+    Passed,
+    /// It isn't: what was expected, and what came.
+    Failed(String),
+    /// It can't be asked here, and why.
+    DoesNotApply(String),
+}
+
+impl Suite {
+    /// Tests a manifest with a recording.
+    pub fn with_recording(manifest: Arc<Manifest>, recording: Recording) -> Self {
+        Self { manifest, subject: Subject::Recording(recording) }
+    }
+
+    /// Tests a manifest with a live account.
+    pub fn with_account(
+        manifest: Arc<Manifest>,
+        settings: Settings,
+        credentials: Credentials,
+        allow_insecure_urls: bool,
+    ) -> Self {
+        let access = Access { settings, credentials, allow_insecure_urls };
+        Self { manifest, subject: Subject::Account(access) }
+    }
+
+    /// Makes all checks, or says why none can be made.
+    pub fn run<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Check>, String>> {
+        Box::pin(async move {
+            let mut checks = Checks::default();
+            match &self.subject {
+                Subject::Recording(recording) => {
+                    let wrong = replay(&self.manifest, recording).await;
+                    checks.add("the recorded answers give the recorded products", verdict(wrong));
+                    checks.add(
+                        "look-ups that are said to be exact were exact",
+                        finding::exactness(&self.manifest, recording),
+                    );
+                    match Bench::start(&self.manifest, recording).await {
+                        Ok(bench) => {
+                            paging::check(&mut checks, &bench, recording).await;
+                            finding::check(&mut checks, &bench).await;
+                            failing::check(&mut checks, &bench, recording).await;
+                            let refused = bench.stand_in.refused();
+                            let told = refused.first().map(|it| format!("refused: {it}"));
+                            checks.add(
+                                "nothing is asked otherwise than the manifest says",
+                                verdict(told.into_iter().collect()),
+                            );
+                        }
+                        Err(why) => {
+                            checks.add("a stand-in can play the platform", Verdict::Failed(why))
+                        }
+                    }
+                }
+                Subject::Account(access) => {
+                    let account = OneAccount::open(&self.manifest, access, PATIENCE_LIVE, None)?;
+                    paging::check_live(&mut checks, &self.manifest, &account).await;
+                    finding::check_live(&mut checks, &self.manifest, &account).await;
+                    let why = "needs a platform that fails on demand: test with a recording";
+                    checks.add(
+                        "throttling, ended sessions and errors",
+                        Verdict::DoesNotApply(why.into()),
+                    );
+                }
+            }
+            Ok(checks.0)
+        })
+    }
+}
+
+/// A manifest, and a stand-in for its platform.
+struct Bench {
+    manifest: Arc<Manifest>,
+    stand_in: ReplayPlatform,
+}
+
+impl Bench {
+    async fn start(manifest: &Arc<Manifest>, recording: &Recording) -> Result<Self, String> {
+        let stand_in = ReplayPlatform::start(Arc::clone(manifest), recording).await?;
+        Ok(Self { manifest: Arc::clone(manifest), stand_in })
+    }
+
+    /// The account, as if it had never been asked.
+    fn account(&self) -> Result<OneAccount, String> {
+        OneAccount::open(&self.manifest, self.stand_in.access(), PATIENCE, None)
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.stand_in.fleet().records.iter().map(|it| it.id.clone()).collect()
+    }
+}
+
+#[derive(Default)]
+struct Checks(Vec<Check>);
+
+impl Checks {
+    fn add(&mut self, name: impl Into<String>, verdict: Verdict) {
+        self.0.push(Check { name: name.into(), verdict });
+    }
+
+    fn take(&mut self, name: impl Into<String>, result: Result<(), String>) {
+        self.add(name, result.map_or_else(Verdict::Failed, |()| Verdict::Passed));
+    }
+}
+
+fn verdict(wrong: Vec<String>) -> Verdict {
+    if wrong.is_empty() { Verdict::Passed } else { Verdict::Failed(wrong.join("; ")) }
+}
+
+/// What came, where nothing failed.
+fn fine(outcome: Outcome) -> Result<Vec<String>, String> {
+    match outcome.failures.first() {
+        Some(failure) => Err(format!("it failed: {}", failure.detail)),
+        None => Ok(outcome.connections.iter().map(|it| it.local_id.to_string()).collect()),
+    }
+}
+
+fn same<T: PartialEq + fmt::Debug>(what: &str, expected: &T, came: &T) -> Result<(), String> {
+    if expected == came {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected:?}, {came:?} came"))
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.verdict {
+            Verdict::Passed => write!(f, "ok    {name}"),
+            Verdict::Failed(why) => write!(f, "FAIL  {name}\n        {why}"),
+            Verdict::DoesNotApply(why) => write!(f, "-     {name} ({why})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! What becomes of a platform's failures: throttling, ended sessions, errors in every shape.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use gatehouse_core::account::Credentials;
+
+use super::{Bench, Checks, Verdict, fine, same};
+use crate::connector::{By, CallKind};
+use crate::failure::{Failure, FailureKind};
+use crate::manifest::format::errors::Meaning;
+use crate::testing::one_account::{Access, OneAccount, Outcome};
+use crate::testing::recording::Recording;
+use crate::testing::replay_platform::server::Given;
+use crate::testing::replay_platform::{Trouble, error_body, make_hold};
+
+/// How many ask at once when a session has ended.
+const AT_ONCE: u64 = 20;
+
+/// How long an answer is waited for that doesn't come.
+const SHORT: Duration = Duration::from_millis(400);
+
+/// What is said in place of a credential.
+const WRONG: &str = "wrong-credential";
+
+pub(in crate::testing::conformance) async fn check(
+    checks: &mut Checks,
+    bench: &Bench,
+    recording: &Recording,
+) {
+    sessions(checks, bench).await;
+    checks.take("throttling is told as such, and is over when it is over", throttled(bench).await);
+    let words = "the stand-in fails";
+    let error = Given::json(500, &error_body(&bench.manifest, words));
+    let shapes = [
+        ("an error 500 is a failure", error, ""),
+        ("a gateway's page is a failure", page(503), ""),
+        ("a web page under 200 is a failure", page(200), "web page"),
+        ("an empty body is a failure", Given { status: 200, ..Given::default() }, "empty body"),
+        ("what is not JSON is a failure", garbage(), ""),
+    ];
+    for (name, given, said) in shapes {
+        checks.take(name, fails(bench, given, FailureKind::Error, said).await);
+    }
+    let message = bench.manifest.errors.message.picks();
+    let name = "what the platform says of an error is told";
+    if message.is_empty() {
+        checks.add(name, Verdict::DoesNotApply("errors.message names no place".into()));
+    } else {
+        let error = Given::json(400, &error_body(&bench.manifest, words));
+        checks.take(name, fails(bench, error, FailureKind::Error, words).await);
+    }
+    checks.take("a gateway's 404 is no answer to a look-up", page_is_no_miss(bench).await);
+    rules(checks, bench, recording).await;
+    bench.stand_in.fail(Trouble::Silence);
+    let access = bench.stand_in.access();
+    let silent = match OneAccount::open(&bench.manifest, access, SHORT, None) {
+        Ok(account) => failed(&account.page(1, 10).await, FailureKind::Timeout, "").map(drop),
+        Err(why) => Err(why),
+    };
+    checks.take("a platform that doesn't answer is a timeout", silent);
+    bench.stand_in.fail(Trouble::None);
+}
+
+async fn sessions(checks: &mut Checks, bench: &Bench) {
+    let wrong = "wrong credentials are a failure that doesn't repeat them";
+    if bench.manifest.account.credentials.is_empty() {
+        checks.add(wrong, Verdict::DoesNotApply("accounts have none".into()));
+    } else {
+        checks.take(wrong, wrong_credentials(bench).await);
+    }
+    let name = "a session that has ended is begun anew, once for all who ask";
+    let Some(session) = &bench.manifest.session else {
+        checks.add(name, Verdict::DoesNotApply("the platform has no sessions".into()));
+        return;
+    };
+    let result = async {
+        let account = bench.account()?;
+        fine(account.page(1, 1).await)?;
+        bench.stand_in.end_sessions();
+        let ids = bench.ids();
+        let asking = (1..=AT_ONCE).map(|n| account.page(n, 1));
+        for (n, outcome) in join_all(asking).await.into_iter().enumerate() {
+            let expected: Vec<String> = ids.get(n).cloned().into_iter().collect();
+            same("a page of one", &expected, &fine(outcome)?)?;
+        }
+        let n_calls = 2 * session.calls.len();
+        same("calls for two sessions", &n_calls, &account.n_calls(CallKind::Session))
+    };
+    checks.take(name, result.await);
+}
+
+async fn wrong_credentials(bench: &Bench) -> Result<(), String> {
+    let mut credentials = Credentials::default();
+    for name in bench.manifest.account.credentials.keys() {
+        credentials.insert(name.clone(), format!("{WRONG}-{name}"));
+    }
+    let access = Access { credentials, ..bench.stand_in.access().clone() };
+    let account = OneAccount::open(&bench.manifest, &access, super::PATIENCE, None)?;
+    let outcome = account.page(1, 10).await;
+    let failure = failed(&outcome, FailureKind::Error, "")?;
+    if format!("{failure:?}").contains(WRONG) {
+        return Err("the failure repeats a credential".into());
+    }
+    let n_log_ins = account.n_calls(CallKind::Session);
+    if n_log_ins > 1 {
+        return Err(format!("expected one try to log in, {n_log_ins} were made"));
+    }
+    Ok(())
+}
+
+async fn throttled(bench: &Bench) -> Result<(), String> {
+    let body = error_body(&bench.manifest, "too many requests");
+    let account = bench.account()?;
+    bench.stand_in.fail(Trouble::Answer(Given::json(429, &body)));
+    let first = account.page(1, 10).await;
+    bench.stand_in.fail(Trouble::None);
+    failed(&first, FailureKind::Throttled, "")?;
+    fine(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    // With a time, it is not asked again before.
+    let mut given = Given::json(429, &body);
+    given.headers.push(("retry-after".into(), "3600".into()));
+    let account = bench.account()?;
+    bench.stand_in.fail(Trouble::Answer(given));
+    let outcome = account.page(1, 10).await;
+    bench.stand_in.fail(Trouble::None);
+    let failure = failed(&outcome, FailureKind::Throttled, "")?;
+    if failure.retry_after.is_none() {
+        return Err("expected the failure to tell how long to wait, it doesn't".into());
+    }
+    same("calls", &1, &account.n_calls(CallKind::List))
+}
+
+async fn fails(bench: &Bench, given: Given, kind: FailureKind, said: &str) -> Result<(), String> {
+    let account = bench.account()?;
+    bench.stand_in.fail(Trouble::Answer(given));
+    let outcome = account.page(1, 10).await;
+    bench.stand_in.fail(Trouble::None);
+    failed(&outcome, kind, said)?;
+    fine(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    Ok(())
+}
+
+async fn page_is_no_miss(bench: &Bench) -> Result<(), String> {
+    let Some(id) = bench.ids().into_iter().next() else { return Ok(()) };
+    bench.stand_in.fail(Trouble::Answer(page(404)));
+    let outcome = bench.account()?.look_up(By::Id, &[id]).await;
+    bench.stand_in.fail(Trouble::None);
+    failed(&outcome, FailureKind::Error, "").map(drop)
+}
+
+/// What the manifest says that answers mean.
+async fn rules(checks: &mut Checks, bench: &Bench, recording: &Recording) {
+    let list = recording.exchanges().find(|it| it.kind == CallKind::List);
+    for (n, rule) in bench.manifest.errors.rules.iter().enumerate() {
+        let name = format!("errors.rules[{n}] means {:?}", rule.means);
+        let mut body = list.map(|it| it.body.clone()).unwrap_or_default();
+        let status =
+            rule.when.status.as_ref().map_or(Some(http::StatusCode::OK), |it| it.example());
+        let (Some(status), Some(())) = (status, make_hold(&rule.when, &mut body)) else {
+            let why = "an answer that it holds of can't be written";
+            checks.add(name, Verdict::DoesNotApply(why.into()));
+            continue;
+        };
+        let given = Given::json(status.as_u16(), &body);
+        let result = match rule.means {
+            Meaning::Fine => {
+                let why = "is what was asked for";
+                checks.add(name, Verdict::DoesNotApply(why.into()));
+                continue;
+            }
+            Meaning::Throttled => fails(bench, given, FailureKind::Throttled, "").await,
+            Meaning::NotFound | Meaning::Failed | Meaning::Expired => {
+                fails(bench, given, FailureKind::Error, "").await
+            }
+        };
+        checks.take(name, result);
+    }
+}
+
+fn failed<'o>(outcome: &'o Outcome, kind: FailureKind, said: &str) -> Result<&'o Failure, String> {
+    let Some(failure) = outcome.failures.first() else {
+        let n = outcome.connections.len();
+        return Err(format!("expected a failure, {n} connections came"));
+    };
+    same("the failure's kind", &kind, &failure.kind)?;
+    if !failure.detail.contains(said) {
+        return Err(format!("expected a failure that says {said:?}, {:?} came", failure.detail));
+    }
+    Ok(failure)
+}
+
+fn page(status: u16) -> Given {
+    let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
+    Given { status, headers, body: "<html><body>Service Unavailable</body></html>".into() }
+}
+
+fn garbage() -> Given {
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    Given { status: 200, headers, body: "{\"data\": [tru".into() }
+}

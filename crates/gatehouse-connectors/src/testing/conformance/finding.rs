@@ -1,0 +1,247 @@
+//! Look-ups: hits, misses, both ways to write a card's number, and as many at once as can be.
+
+use std::collections::BTreeSet;
+
+use gatehouse_core::identifier::{self, luhn_digit};
+use gatehouse_core::{Identifier, IdentifierKind};
+
+use super::{Bench, Checks, Verdict, fine, same, verdict};
+use crate::connector::{By, CallKind, LookUp};
+use crate::manifest::Manifest;
+use crate::manifest::format::look_up::{self, Match};
+use crate::testing::one_account::OneAccount;
+use crate::testing::recording::{Recording, miss, value_of};
+
+/// Most misses that a batch is filled up with.
+const FILLERS_MAX: usize = 1000;
+
+/// Digits of a card's number without its check digit.
+const CARD_DIGITS: usize = 19;
+
+pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &Bench) {
+    for by in By::ALL {
+        let (name, look_up) = (name(by), bench.manifest.capabilities().look_up(by));
+        let carriers = carriers(bench, by);
+        if look_up == LookUp::NeverCarried {
+            let result = never_carried(bench, by).await;
+            checks.take(format!("{name}: nobody is asked for what is never carried"), result);
+            continue;
+        }
+        let Some((_, value)) = carriers.first() else {
+            let why = "no recorded connection has one";
+            checks.add(format!("{name}: look-ups"), Verdict::DoesNotApply(why.into()));
+            continue;
+        };
+        let result = hits(bench, by, &carriers, look_up).await;
+        checks.take(format!("{name}: everything is found that is there"), result);
+        let result = misses(bench, by, value).await;
+        checks.take(format!("{name}: what is only alike is not found"), result);
+        if let LookUp::Searched { values_max } = look_up {
+            let result = batch(bench, by, &carriers, values_max as usize).await;
+            checks.take(
+                format!("{name}: one more than {values_max} at once can be asked for"),
+                result,
+            );
+        }
+        if by == By::Number(IdentifierKind::Iccid) {
+            let result = both_ways(bench, &carriers).await;
+            checks.take(format!("{name}: with and without check digit is the same"), result);
+        }
+    }
+}
+
+pub(in crate::testing::conformance) async fn check_live(
+    checks: &mut Checks,
+    manifest: &Manifest,
+    account: &OneAccount,
+) {
+    let listed = account.page(1, 100).await;
+    for by in By::ALL {
+        if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
+            let why = "the platform can't be asked for it";
+            checks.add(format!("{}: look-ups", name(by)), Verdict::DoesNotApply(why.into()));
+            continue;
+        }
+        let found = listed.connections.iter().find_map(|it| Some((it, value_of(it, by)?)));
+        let Some((connection, value)) = found else {
+            let why = "no connection on the first page has one";
+            checks.add(format!("{}: look-ups", name(by)), Verdict::DoesNotApply(why.into()));
+            continue;
+        };
+        let id = connection.local_id.to_string();
+        let came = fine(account.look_up(by, std::slice::from_ref(&value)).await);
+        let result = came.and_then(|came| {
+            if came.contains(&id) { Ok(()) } else { Err(format!("expected {id:?}, {came:?} came")) }
+        });
+        checks.take(format!("{}: what is there is found", name(by)), result);
+        let came = fine(account.look_up(by, &[miss(by, &value)]).await);
+        let result = came.and_then(|came| same("connections", &Vec::new(), &came));
+        checks.take(format!("{}: what is only alike is not found", name(by)), result);
+    }
+}
+
+/// Whether look-ups that are said to be exact gave only what was meant.
+pub(in crate::testing::conformance) fn exactness(
+    manifest: &Manifest,
+    recording: &Recording,
+) -> Verdict {
+    let mut wrong = Vec::new();
+    for scene in &recording.conversation {
+        let Some((by, value)) = scene.asked.look_up() else { continue };
+        let look_up::LookUp::Searched(search) = manifest.look_up.by(by) else { continue };
+        if search.matching == Match::Partial {
+            continue;
+        }
+        let answers = scene.exchanges.iter().filter(|it| it.kind == CallKind::LookUp);
+        let given =
+            answers.filter(|it| it.status == 200).filter_map(|it| search.items.first(&it.body));
+        let n_given: usize = given
+            .map(|it| match it {
+                serde_json::Value::Array(members) => members.len(),
+                serde_json::Value::Null => 0,
+                _ => 1,
+            })
+            .sum();
+        let n_meant = scene.products.len();
+        if n_given > n_meant {
+            wrong.push(format!(
+                "{} {value}: the platform answered with {n_given}, of which {n_meant} are meant: say \
+                 `match: partial`",
+                name(by)
+            ));
+        }
+    }
+    verdict(wrong)
+}
+
+/// Who carries what, as far as it can be asked for.
+fn carriers(bench: &Bench, by: By) -> Vec<(String, String)> {
+    let records = &bench.stand_in.fleet().records;
+    let mut seen = BTreeSet::new();
+    let all = records.iter().flat_map(|record| {
+        let values: Vec<String> = match by {
+            By::Id => vec![record.id.clone()],
+            By::Number(kind) => {
+                let numbers = record.numbers.iter().filter(|(it, _)| *it == kind);
+                let fit = numbers.filter(|(_, it)| Identifier::parse(kind, it).is_ok());
+                fit.map(|(_, it)| it.clone()).collect()
+            }
+        };
+        values.into_iter().map(|it| (record.id.clone(), it))
+    });
+    all.filter(|(_, value)| seen.insert(value.clone())).collect()
+}
+
+async fn hits(
+    bench: &Bench,
+    by: By,
+    carriers: &[(String, String)],
+    look_up: LookUp,
+) -> Result<(), String> {
+    let account = bench.account()?;
+    let values: Vec<String> = carriers.iter().map(|(_, it)| it.clone()).collect();
+    let came: BTreeSet<String> = fine(account.look_up(by, &values).await)?.into_iter().collect();
+    let expected: BTreeSet<String> = carriers.iter().map(|(id, _)| id.clone()).collect();
+    same("connections", &expected, &came)?;
+    if let LookUp::Searched { .. } = look_up {
+        // By itself, so that nothing is looked through instead.
+        let (id, value) = &carriers[0];
+        let account = bench.account()?;
+        let came = fine(account.look_up(by, std::slice::from_ref(value)).await)?;
+        if !came.contains(id) {
+            return Err(format!("asked for {value}: expected {id:?}, {came:?} came"));
+        }
+        same("pages of the list for one look-up", &0, &account.n_calls(CallKind::List))?;
+    }
+    Ok(())
+}
+
+async fn misses(bench: &Bench, by: By, value: &str) -> Result<(), String> {
+    let miss = miss(by, value);
+    let outcome = bench.account()?.look_up(by, std::slice::from_ref(&miss)).await;
+    let n_missing = outcome.n_missing;
+    let came = fine(outcome)?;
+    let carried = bench.stand_in.fleet().records.iter().any(|it| it.id == miss);
+    if carried {
+        return Ok(());
+    }
+    same(&format!("connections for {miss}"), &Vec::new(), &came)?;
+    same("values that are surely missing", &1, &n_missing)
+}
+
+async fn batch(
+    bench: &Bench,
+    by: By,
+    carriers: &[(String, String)],
+    values_max: usize,
+) -> Result<(), String> {
+    let mut values: Vec<String> = carriers.iter().map(|(_, it)| it.clone()).collect();
+    values.truncate(values_max + 1);
+    let expected: BTreeSet<String> =
+        carriers.iter().take(values.len()).map(|(id, _)| id.clone()).collect();
+    let known: BTreeSet<&String> = carriers.iter().map(|(_, it)| it).collect();
+    let mut fillers = Vec::new();
+    for n in 0..FILLERS_MAX {
+        if values.len() + fillers.len() > values_max {
+            break;
+        }
+        let filler = filler(&values[0], n);
+        if !known.contains(&filler) {
+            fillers.push(filler);
+        }
+    }
+    let n_fillers = fillers.len();
+    values.extend(fillers);
+    let outcome = bench.account()?.look_up(by, &values).await;
+    let n_missing = outcome.n_missing;
+    let came: BTreeSet<String> = fine(outcome)?.into_iter().collect();
+    same("connections", &expected, &came)?;
+    same("values that are surely missing", &n_fillers, &n_missing)
+}
+
+/// A value like another, with another end.
+fn filler(value: &str, n: usize) -> String {
+    let end = format!("{:03}", 999 - n.min(999));
+    let kept = value.len().saturating_sub(end.len());
+    format!("{}{end}", value.get(..kept).unwrap_or_default())
+}
+
+async fn both_ways(bench: &Bench, carriers: &[(String, String)]) -> Result<(), String> {
+    let (kind, account) = (IdentifierKind::Iccid, bench.account()?);
+    for (id, value) in carriers {
+        let short = identifier::key(kind, value);
+        if short.len() != CARD_DIGITS {
+            continue;
+        }
+        let long = format!("{short}{}", luhn_digit(short).unwrap_or('0'));
+        for written in [short.to_owned(), long] {
+            let came =
+                fine(account.look_up(By::Number(kind), std::slice::from_ref(&written)).await)?;
+            if !came.contains(id) {
+                return Err(format!("asked for {written}: expected {id:?}, {came:?} came"));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn never_carried(bench: &Bench, by: By) -> Result<(), String> {
+    let value = match by {
+        By::Number(IdentifierKind::Iccid) => "8988000000000000000",
+        _ => "123456789",
+    };
+    let account = bench.account()?;
+    let came = fine(account.look_up(by, &[value.to_owned()]).await)?;
+    same("connections", &Vec::new(), &came)?;
+    same("calls", &0, &account.n_calls_all())
+}
+
+fn name(by: By) -> &'static str {
+    match by {
+        By::Id => "id",
+        By::Number(IdentifierKind::Iccid) => "iccid",
+        By::Number(IdentifierKind::Imsi) => "imsi",
+        By::Number(IdentifierKind::Msisdn) => "msisdn",
+        By::Number(IdentifierKind::SerialNumber) => "serial_number",
+    }
+}

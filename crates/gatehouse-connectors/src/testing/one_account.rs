@@ -1,0 +1,157 @@
+//! The engine around a single account, for whoever records, replays or tests a manifest.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::{Account, Connection, Identifier, PageRequest, ProductId, TenantName};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::account_settings::{Reached, Settings};
+use crate::client::{AddressRules, Exchange, Witness};
+use crate::connector::{Ask, By, CallKind, Parts};
+use crate::engine::live::LiveAccount;
+use crate::engine::platforms::{Options, Platforms, Wanted};
+use crate::failure::Failure;
+use crate::manifest::Manifest;
+use crate::manifests::Manifests;
+
+/// What the platform is called that a single account is at.
+const PLATFORM: &str = "PLATFORM";
+
+/// An account, and the engine that asks it.
+pub(crate) struct OneAccount {
+    platforms: Platforms,
+    accounts: [Arc<LiveAccount>; 1],
+    calls: Arc<Calls>,
+    patience: Duration,
+}
+
+/// How an account is reached.
+#[derive(Clone)]
+pub(crate) struct Access {
+    pub(crate) settings: Settings,
+    pub(crate) credentials: Credentials,
+    pub(crate) allow_insecure_urls: bool,
+}
+
+/// What came of a question.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) connections: Vec<Arc<Connection>>,
+    pub(crate) failures: Vec<Failure>,
+    /// What surely isn't there.
+    pub(crate) n_missing: usize,
+}
+
+/// The kinds of the calls that were made; whoever wants to know more looks on as well.
+#[derive(Default)]
+struct Calls {
+    kinds: Mutex<Vec<CallKind>>,
+    also: Option<Arc<dyn Witness>>,
+}
+
+impl Witness for Calls {
+    fn saw(&self, exchange: &Exchange<'_>) {
+        self.kinds.lock().push(exchange.kind);
+        if let Some(also) = &self.also {
+            also.saw(exchange);
+        }
+    }
+}
+
+impl OneAccount {
+    /// Opens an account. Nothing is asked yet.
+    pub(crate) fn open(
+        manifest: &Arc<Manifest>,
+        access: &Access,
+        patience: Duration,
+        also: Option<Arc<dyn Witness>>,
+    ) -> Result<Self, String> {
+        let calls = Arc::new(Calls { also, ..Calls::default() });
+        let options = Options {
+            addresses: AddressRules::of_a_person(access.allow_insecure_urls),
+            manifests: Manifests::only(Arc::clone(manifest)),
+            ..Options::default()
+        };
+        let witness: Arc<dyn Witness> = Arc::clone(&calls) as Arc<dyn Witness>;
+        let platforms = Platforms::witnessed(options, witness).map_err(|it| it.to_string())?;
+        let faults =
+            platforms.catalog().faults(manifest.name(), &access.settings, &access.credentials);
+        if !faults.is_empty() {
+            let told = faults.iter().map(|it| format!("{} {}", it.name, it.reason));
+            return Err(told.collect::<Vec<_>>().join("; "));
+        }
+        let account = Account {
+            platform: PLATFORM.parse().expect("it is a platform's name"),
+            name: "account".parse().expect("it is an account's name"),
+            connector: manifest.name().clone(),
+            platform_account: "account".parse().expect("it is what a platform calls an account"),
+        };
+        let tenant: TenantName = "tenant".parse().expect("it is a tenant's name");
+        let reached = Reached {
+            settings: &access.settings,
+            credentials: &access.credentials,
+            addressed_by: AddressedBy::Operator,
+        };
+        let live = platforms.open(&tenant, account, 1, reached);
+        Ok(Self { platforms, accounts: [live], calls, patience })
+    }
+
+    /// How many calls of a kind were made.
+    pub(crate) fn n_calls(&self, kind: CallKind) -> usize {
+        let kinds = self.calls.kinds.lock();
+        kinds.iter().filter(|it| **it == kind).count()
+    }
+
+    /// How many calls were made.
+    pub(crate) fn n_calls_all(&self) -> usize {
+        CallKind::ALL.iter().map(|kind| self.n_calls(*kind)).sum()
+    }
+
+    fn ask(&self) -> Ask {
+        Ask::until(Instant::now() + self.patience)
+    }
+
+    /// Asks for a page with all that is known.
+    pub(crate) async fn page(&self, number: u64, size: u64) -> Outcome {
+        self.page_with(number, size, Parts::ALL).await
+    }
+
+    /// Asks for a page with some of what is known.
+    pub(crate) async fn page_with(&self, number: u64, size: u64, parts: Parts) -> Outcome {
+        let everything = ProductFilter::read(&Expression::parse("", &VOCABULARY));
+        let everything = everything.expect("nothing is a filter that lets everything through");
+        let (page, ask) = (PageRequest { number, size }, Ask { parts, ..self.ask() });
+        let listing = self.platforms.list(&self.accounts, &everything, page, ask).await;
+        Outcome {
+            connections: listing.products.into_iter().map(|it| it.connection).collect(),
+            failures: listing.troubles.into_iter().map(|it| it.failure).collect(),
+            n_missing: 0,
+        }
+    }
+
+    /// Looks values up; those that can't be such are nowhere.
+    pub(crate) async fn look_up(&self, by: By, values: &[String]) -> Outcome {
+        let mut wanted = Wanted::default();
+        for value in values {
+            match by {
+                By::Id => wanted.ids.push(ProductId {
+                    platform: PLATFORM.parse().expect("it is a platform's name"),
+                    local_id: value.clone(),
+                }),
+                By::Number(kind) => wanted.identifiers.extend(Identifier::parse(kind, value).ok()),
+            }
+        }
+        let n_unfit = values.len() - wanted.ids.len() - wanted.identifiers.len();
+        let finding = self.platforms.find(&self.accounts, &wanted, self.ask()).await;
+        Outcome {
+            connections: finding.products.into_iter().map(|it| it.connection).collect(),
+            failures: finding.troubles.into_iter().map(|it| it.failure).collect(),
+            n_missing: finding.missing.ids.len() + finding.missing.identifiers.len() + n_unfit,
+        }
+    }
+}

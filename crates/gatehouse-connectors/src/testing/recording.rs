@@ -1,0 +1,221 @@
+//! Recordings: a conversation with a platform that was kept, and what a manifest made of it.
+//!
+//! It is a file that can be read, compared and shared: `cleaning.rs` leaves out what no path of the manifest names, and
+//! every secret; `disguise.rs` puts other numbers in the place of those of real cards. `taking.rs` asks and listens,
+//! `replay.rs` asks the same once more of what was kept.
+
+mod cleaning;
+mod disguise;
+pub(super) mod taking;
+
+use std::path::Path;
+
+use gatehouse_core::product::Property;
+use gatehouse_core::{Connection, IdentifierKind};
+use http::{HeaderMap, HeaderName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::account_settings::Settings;
+use crate::connector::{By, CallKind};
+use crate::manifests::shipped_recording;
+
+pub use self::taking::{RecordOptions, record};
+pub(crate) use self::taking::{miss, value_of};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// A conversation with a platform.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// The version of the format: 1.
+    recording: u32,
+    /// The connector that asked.
+    pub(crate) connector: String,
+    /// The account's settings, but for addresses.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub(crate) settings: Settings,
+    /// What was asked, in order.
+    pub(crate) conversation: Vec<Scene>,
+}
+
+/// A question, the calls that it took, and what came of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scene {
+    pub(crate) asked: Question,
+    pub(crate) exchanges: Vec<Kept>,
+    pub(crate) products: Vec<KeptProduct>,
+}
+
+/// What was asked of the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Question {
+    /// So many of the platform's largest pages, from the first on.
+    Pages(u32),
+    /// What the platform calls this.
+    Id(String),
+    /// What carries this.
+    Iccid(String),
+    /// What carries this.
+    Imsi(String),
+    /// What carries this.
+    Msisdn(String),
+    /// What carries this.
+    SerialNumber(String),
+}
+
+/// A call and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kept {
+    pub(crate) kind: CallKind,
+    /// The method, and where it went: behind the base URL, or behind a setting that is an address.
+    pub(crate) request: String,
+    /// What was sent along, but for what was sent to log in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sent: Option<Value>,
+    pub(crate) status: u16,
+    /// The headers that a manifest reads.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(crate) headers: serde_json::Map<String, Value>,
+    /// The body, as JSON; a text where it was none.
+    #[serde(default)]
+    pub(crate) body: Value,
+}
+
+/// A product as it came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeptProduct {
+    pub(crate) id: String,
+    pub(crate) status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) platform_status: Option<String>,
+    pub(crate) connectivity: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) iccid: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) imsi: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) msisdn: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) serial_number: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) imei: Vec<String>,
+    /// `name=value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) properties: Vec<String>,
+}
+
+impl Recording {
+    /// Reads one; `file` is what errors call it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
+        let recording: Self = serde_json::from_str(text)
+            .map_err(|error| format!("{file}: is not a recording that can be read: {error}"))?;
+        if recording.recording != VERSION {
+            let n = recording.recording;
+            return Err(format!("{file}: `recording` must be {VERSION}, not {n}"));
+        }
+        Ok(recording)
+    }
+
+    /// Reads one from a file.
+    pub fn load(path: &Path) -> Result<Self, String> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|cause| format!("{file}: {cause}"))?;
+        Self::parse(&file, &text)
+    }
+
+    /// The one of a shipped manifest.
+    pub fn shipped(connector: &str) -> Option<Self> {
+        let text = shipped_recording(connector)?;
+        Some(Self::parse(connector, text).expect("a test reads every shipped recording"))
+    }
+
+    /// The connector that asked.
+    pub fn connector(&self) -> &str {
+        &self.connector
+    }
+
+    /// How many calls it holds.
+    pub fn n_exchanges(&self) -> usize {
+        self.conversation.iter().map(|it| it.exchanges.len()).sum()
+    }
+
+    /// As it stands in a file.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// All calls.
+    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Kept> {
+        self.conversation.iter().flat_map(|it| &it.exchanges)
+    }
+}
+
+impl Kept {
+    /// The headers that were kept.
+    pub(crate) fn header_map(&self) -> HeaderMap {
+        let read = |(name, value): (&String, &Value)| {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            Some((name, value.as_str()?.parse().ok()?))
+        };
+        self.headers.iter().filter_map(read).collect()
+    }
+}
+
+impl Question {
+    /// What is looked up, where something is.
+    pub(crate) fn look_up(&self) -> Option<(By, &str)> {
+        Some(match self {
+            Self::Pages(_) => return None,
+            Self::Id(value) => (By::Id, value),
+            Self::Iccid(value) => (By::Number(IdentifierKind::Iccid), value),
+            Self::Imsi(value) => (By::Number(IdentifierKind::Imsi), value),
+            Self::Msisdn(value) => (By::Number(IdentifierKind::Msisdn), value),
+            Self::SerialNumber(value) => (By::Number(IdentifierKind::SerialNumber), value),
+        })
+    }
+
+    /// Asks for what carries a value.
+    pub(crate) fn of(by: By, value: String) -> Self {
+        match by {
+            By::Id => Self::Id(value),
+            By::Number(IdentifierKind::Iccid) => Self::Iccid(value),
+            By::Number(IdentifierKind::Imsi) => Self::Imsi(value),
+            By::Number(IdentifierKind::Msisdn) => Self::Msisdn(value),
+            By::Number(IdentifierKind::SerialNumber) => Self::SerialNumber(value),
+        }
+    }
+}
+
+impl From<&Connection> for KeptProduct {
+    fn from(connection: &Connection) -> Self {
+        let numbers = |kind: IdentifierKind| {
+            let carried = connection.identifiers.iter().filter(|(it, _)| *it == kind);
+            carried.map(|(_, number)| number.to_string()).collect()
+        };
+        let property = |Property { name, value }: &Property| format!("{name}={value}");
+        Self {
+            id: connection.local_id.to_string(),
+            status: connection.status.to_string(),
+            platform_status: connection.platform_status.as_ref().map(ToString::to_string),
+            connectivity: connection.connectivity.as_str().to_owned(),
+            iccid: numbers(IdentifierKind::Iccid),
+            imsi: numbers(IdentifierKind::Imsi),
+            msisdn: numbers(IdentifierKind::Msisdn),
+            serial_number: numbers(IdentifierKind::SerialNumber),
+            imei: connection.imeis.iter().map(ToString::to_string).collect(),
+            properties: connection.properties.iter().map(property).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

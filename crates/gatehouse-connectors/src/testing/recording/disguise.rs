@@ -1,0 +1,185 @@
+//! Other numbers in the place of those of a real fleet: the same for the same, as long as they were, with check digits
+//! that are right where they were.
+
+use std::collections::{HashMap, HashSet};
+
+use gatehouse_core::identifier::luhn_digit;
+use serde_json::Value;
+
+/// Fewest digits of a number that is disguised wherever it stands.
+const DIGITS_MIN: usize = 10;
+
+/// Digits of a card's number without its check digit.
+const CARD_DIGITS: usize = 19;
+
+/// Digits that a number keeps: a network's or a country's.
+const KEPT_DIGITS: usize = 5;
+
+/// What stands for what.
+#[derive(Default)]
+pub(in crate::testing::recording) struct Disguise {
+    table: HashMap<String, String>,
+    /// What stands for a number already.
+    used: HashSet<String>,
+    n_numbers: usize,
+    /// How many names of a shape there are.
+    shapes: HashMap<String, usize>,
+}
+
+impl Disguise {
+    /// Takes in what a platform calls a connection.
+    pub(in crate::testing::recording) fn learn_id(&mut self, id: &str) {
+        if id.is_empty() || self.table.contains_key(id) {
+            return;
+        }
+        if id.len() >= DIGITS_MIN && is_digits(id) {
+            self.number(id);
+            return;
+        }
+        let is_hidden = |it: char| it.is_ascii_digit() || it.is_ascii_lowercase();
+        if !id.chars().any(|it| it.is_ascii_digit()) {
+            return;
+        }
+        let shape: String = id.chars().map(|it| if is_hidden(it) { '0' } else { it }).collect();
+        let nth = self.shapes.entry(shape.clone()).or_default();
+        *nth += 1;
+        let mut digits: Vec<char> = nth.to_string().chars().collect();
+        let mut other: Vec<char> = shape.chars().collect();
+        for (at, original) in id.chars().enumerate().collect::<Vec<_>>().into_iter().rev() {
+            if is_hidden(original) {
+                other[at] = digits.pop().unwrap_or('0');
+            }
+        }
+        // A whole number doesn't begin with a zero.
+        if is_digits(id) && other[0] == '0' && other.len() > 1 {
+            other[0] = '1';
+        }
+        self.table.insert(id.to_owned(), other.into_iter().collect());
+    }
+
+    /// What stands for a number.
+    fn number(&mut self, digits: &str) -> String {
+        if let Some(known) = self.table.get(digits) {
+            return known.clone();
+        }
+        let checked = |all: &str| {
+            let (body, last) = all.split_at(all.len() - 1);
+            luhn_digit(body).is_some_and(|it| last.starts_with(it))
+        };
+        let other = if digits.len() == CARD_DIGITS + 1 && checked(digits) {
+            // The same card, with its check digit.
+            let card = self.number(&digits[..CARD_DIGITS]);
+            with_check_digit(card)
+        } else {
+            let has_check_digit = checked(digits);
+            self.unused(|it| {
+                if has_check_digit {
+                    with_check_digit(it.running(digits, digits.len() - 1))
+                } else {
+                    it.running(digits, digits.len())
+                }
+            })
+        };
+        self.table.insert(digits.to_owned(), other.clone());
+        other
+    }
+
+    /// The next that stands for nothing else: a number with its check digit may be one without.
+    fn unused(&mut self, next: impl Fn(&mut Self) -> String) -> String {
+        loop {
+            let other = next(self);
+            if self.used.insert(other.clone()) {
+                return other;
+            }
+        }
+    }
+
+    fn running(&mut self, digits: &str, len: usize) -> String {
+        self.n_numbers += 1;
+        let number = self.n_numbers.to_string();
+        let kept = KEPT_DIGITS.min(len.saturating_sub(number.len()));
+        format!("{}{number:0>width$}", &digits[..kept], width = len - kept)
+    }
+
+    /// A text in which other numbers and names stand.
+    pub(in crate::testing::recording) fn text(&mut self, text: &str) -> String {
+        if let Some(known) = self.table.get(text) {
+            return known.clone();
+        }
+        let mut names: Vec<String> =
+            self.table.keys().filter(|it| text.contains(it.as_str())).cloned().collect();
+        names.sort_unstable_by_key(|it| std::cmp::Reverse(it.len()));
+        let mut written = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut before: Option<char> = None;
+        while let Some(first) = rest.chars().next() {
+            if let Some(encoded) = encoded_byte(rest) {
+                written.push_str(encoded);
+                (rest, before) = (&rest[encoded.len()..], None);
+                continue;
+            }
+            let begins = before.is_none_or(|it| !it.is_ascii_alphanumeric());
+            let name = names.iter().find(|name| {
+                let behind = rest.strip_prefix(name.as_str());
+                begins
+                    && behind.is_some_and(|it| !it.starts_with(|c: char| c.is_ascii_alphanumeric()))
+            });
+            if let Some(name) = name {
+                written.push_str(&self.table[name]);
+                (rest, before) = (&rest[name.len()..], Some('0'));
+                continue;
+            }
+            let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            if n_digits > 0 {
+                let (digits, behind) = rest.split_at(n_digits);
+                let other =
+                    if n_digits >= DIGITS_MIN { self.number(digits) } else { digits.to_owned() };
+                written.push_str(&other);
+                (rest, before) = (behind, Some('0'));
+                continue;
+            }
+            written.push(first);
+            (rest, before) = (&rest[first.len_utf8()..], Some(first));
+        }
+        written
+    }
+
+    /// A value in which other numbers and names stand.
+    pub(in crate::testing::recording) fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Number(number) => {
+                let other = self.text(&number.to_string());
+                if let Ok(other) = serde_json::from_str(&other) {
+                    *value = other;
+                }
+            }
+            Value::Array(members) => members.iter_mut().for_each(|it| self.value(it)),
+            Value::Object(members) => {
+                // Some platforms name members by numbers.
+                let all = std::mem::take(members);
+                for (name, mut value) in all {
+                    self.value(&mut value);
+                    members.insert(self.text(&name), value);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+}
+
+fn with_check_digit(mut digits: String) -> String {
+    digits.extend(luhn_digit(&digits));
+    digits
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// A byte as it stands in an address: `%2B`.
+fn encoded_byte(text: &str) -> Option<&str> {
+    let encoded = text.get(..3)?;
+    let is_hex = encoded.bytes().skip(1).all(|it| it.is_ascii_hexdigit());
+    (encoded.starts_with('%') && is_hex).then_some(encoded)
+}

@@ -1,0 +1,397 @@
+//! Taking a recording: an account is asked a few questions, and what is said is kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use gatehouse_core::account::Credentials;
+use gatehouse_core::{Connection, Identifier, IdentifierKind};
+use http::HeaderMap;
+use parking_lot::Mutex;
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use super::cleaning::Read;
+use super::disguise::Disguise;
+use super::{Kept, KeptProduct, Question, Recording, Scene, VERSION};
+use crate::account_settings::Settings;
+use crate::client::{Exchange, Witness, forms};
+use crate::connector::{By, CallKind, LookUp};
+use crate::manifest::Manifest;
+use crate::manifest::format::path::text_of;
+use crate::manifest::format::source::Source;
+use crate::testing::one_account::{Access, OneAccount, Outcome};
+
+/// How long one question may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Most pages that are asked for.
+pub(crate) const PAGES_MAX: u32 = 20;
+
+/// Shorter secrets are not looked for in what is kept: they would be found everywhere.
+const SECRET_CHARS_MIN: usize = 6;
+
+/// What stands for the platform's address in what it says.
+pub(in crate::testing) const BASE: &str = "{base}";
+
+/// How a recording is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordOptions {
+    /// How many of the platform's largest pages are asked for.
+    pub pages: u32,
+    /// Whether numbers and names of connections stay as they are.
+    pub keep_numbers: bool,
+    /// Whether the platform may be reached without encryption.
+    pub allow_insecure_urls: bool,
+}
+
+/// What was heard and is not cleaned yet.
+struct Heard {
+    kind: CallKind,
+    method: String,
+    url: String,
+    sent: String,
+    status: u16,
+    headers: Vec<(http::HeaderName, String)>,
+    body: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Ear(Mutex<Vec<Heard>>);
+
+impl Witness for Ear {
+    fn saw(&self, exchange: &Exchange<'_>) {
+        let Ok(seen) = &exchange.result else { return };
+        self.0.lock().push(Heard {
+            kind: exchange.kind,
+            method: exchange.method.to_string(),
+            url: exchange.raw_url().to_owned(),
+            sent: exchange.body.clone(),
+            status: seen.status.as_u16(),
+            headers: seen.headers.clone(),
+            body: exchange.raw_body().unwrap_or_default().to_vec(),
+        });
+    }
+}
+
+impl Ear {
+    fn take(&self) -> Vec<Heard> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+/// Asks an account for some pages, and for one hit and one miss of each way to look connections up, and keeps what
+/// was said.
+pub fn record<'a>(
+    manifest: &'a Arc<Manifest>,
+    settings: &'a Settings,
+    credentials: &'a Credentials,
+    options: RecordOptions,
+) -> BoxFuture<'a, Result<Recording, String>> {
+    Box::pin(async move {
+        if !(1..=PAGES_MAX).contains(&options.pages) {
+            return Err(format!("pages must be 1 to {PAGES_MAX}, not {}", options.pages));
+        }
+        let access = Access {
+            settings: settings.clone(),
+            credentials: credentials.clone(),
+            allow_insecure_urls: options.allow_insecure_urls,
+        };
+        let ear = Arc::new(Ear::default());
+        let witness: Arc<dyn Witness> = Arc::clone(&ear) as Arc<dyn Witness>;
+        let account = OneAccount::open(manifest, &access, PATIENCE, Some(witness))?;
+        let cleaner = Cleaner::new(manifest, &access);
+        let mut conversation = Vec::new();
+        let question = Question::Pages(options.pages);
+        let listed = answered(&question, ask(&account, manifest, &question).await)?;
+        if listed.is_empty() {
+            return Err("the account has no connections: there is nothing to record".into());
+        }
+        conversation.push(cleaner.scene(question, &listed, ear.take()));
+        for by in By::ALL {
+            if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
+                continue;
+            }
+            let Some(value) = listed.iter().find_map(|it| value_of(it, by)) else { continue };
+            for question in [value.clone(), miss(by, &value)].map(|it| Question::of(by, it)) {
+                let found = answered(&question, ask(&account, manifest, &question).await)?;
+                conversation.push(cleaner.scene(question, &found, ear.take()));
+            }
+        }
+        let mut recording = Recording {
+            recording: VERSION,
+            connector: manifest.name().to_string(),
+            settings: cleaner.own_settings(),
+            conversation,
+        };
+        if !options.keep_numbers {
+            disguise(&mut recording);
+        }
+        cleaner.check(&recording)?;
+        Ok(recording)
+    })
+}
+
+/// Asks what was or is to be recorded.
+pub(in crate::testing) async fn ask(
+    account: &OneAccount,
+    manifest: &Manifest,
+    question: &Question,
+) -> Outcome {
+    match question {
+        Question::Pages(n_pages) => {
+            let (_, size) = manifest.paging.size.bounds();
+            account.page(1, u64::from(*n_pages) * u64::from(size)).await
+        }
+        other => match other.look_up() {
+            Some((by, value)) => account.look_up(by, &[value.to_owned()]).await,
+            None => Outcome::default(),
+        },
+    }
+}
+
+fn answered(question: &Question, outcome: Outcome) -> Result<Vec<Arc<Connection>>, String> {
+    match outcome.failures.first() {
+        Some(failure) => Err(format!("asked for {question:?}, it failed: {}", failure.detail)),
+        None => Ok(outcome.connections),
+    }
+}
+
+/// What a connection is looked up by.
+pub(crate) fn value_of(connection: &Connection, by: By) -> Option<String> {
+    let By::Number(kind) = by else { return Some(connection.local_id.to_string()) };
+    let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
+    let fits = |it: &str| Identifier::parse(kind, it).is_ok();
+    numbers.find(|(_, it)| fits(it)).map(|(_, it)| it.to_string())
+}
+
+/// What nothing carries, as like as can be to what something carries: without its end, or with another one.
+pub(crate) fn miss(by: By, value: &str) -> String {
+    let shorter = match by {
+        // Nineteen digits of twenty are the same card.
+        By::Number(IdentifierKind::Iccid) => value.get(..18),
+        _ => value.get(..value.len().saturating_sub(1)),
+    };
+    let fits = |it: &&str| match by {
+        By::Id => false,
+        By::Number(kind) => *it != value && Identifier::parse(kind, it).is_ok(),
+    };
+    if let Some(shorter) = shorter.filter(fits) {
+        return shorter.to_owned();
+    }
+    // Some take only what is as long as it should be.
+    let last = value.chars().last().unwrap_or('0');
+    let other = if last == '9' { '8' } else { '9' };
+    let mut miss: String = value.to_owned();
+    miss.pop();
+    miss.push(other);
+    miss
+}
+
+struct Cleaner<'m> {
+    manifest: &'m Manifest,
+    read: Read,
+    access: &'m Access,
+    base: String,
+    /// What log-ins gave.
+    taken: Mutex<Vec<String>>,
+}
+
+impl<'m> Cleaner<'m> {
+    fn new(manifest: &'m Manifest, access: &'m Access) -> Self {
+        let base = access.settings.get("baseUrl").and_then(text_of);
+        let base = base.or_else(|| manifest.account.base_url.clone()).unwrap_or_default();
+        let base = base.trim_end_matches('/').to_owned();
+        Self { manifest, read: Read::of(manifest), access, base, taken: Mutex::default() }
+    }
+
+    fn scene(&self, asked: Question, found: &[Arc<Connection>], heard: Vec<Heard>) -> Scene {
+        let mut exchanges: Vec<Kept> = heard.into_iter().map(|it| self.kept(it)).collect();
+        // Calls that were under way together come in any order.
+        exchanges.sort_by(|a, b| (a.kind, &a.request).cmp(&(b.kind, &b.request)));
+        let products = found.iter().map(|it| KeptProduct::from(&**it)).collect();
+        Scene { asked, exchanges, products }
+    }
+
+    fn kept(&self, heard: Heard) -> Kept {
+        let mut body = match serde_json::from_slice(&heard.body) {
+            Ok(body) => body,
+            Err(_) if heard.body.is_empty() => Value::Null,
+            Err(_) => Value::from("not JSON"),
+        };
+        self.read.clean(&mut body);
+        let mut headers = Map::new();
+        for (name, value) in &heard.headers {
+            if self.read.keeps(name) {
+                headers.insert(name.to_string(), self.relative(value).into());
+            }
+        }
+        let is_log_in = heard.kind == CallKind::Session;
+        if is_log_in {
+            self.hide(&mut body, &mut headers);
+        }
+        self.unlink(&mut body);
+        let sent = (!is_log_in && !heard.sent.is_empty())
+            .then(|| serde_json::from_str(&heard.sent).unwrap_or(Value::String(heard.sent)));
+        let request = format!("{} {}", heard.method, self.target(&heard.url));
+        Kept { kind: heard.kind, request, sent, status: heard.status, headers, body }
+    }
+
+    /// Puts names in the place of what a log-in gave.
+    fn hide(&self, body: &mut Value, headers: &mut Map<String, Value>) {
+        let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
+        let found: HeaderMap = headers
+            .iter()
+            .filter_map(|(name, value)| {
+                let name = http::HeaderName::from_bytes(name.as_bytes()).ok()?;
+                Some((name, value.as_str()?.parse().ok()?))
+            })
+            .collect();
+        for (name, source) in calls.flat_map(|it| &it.take) {
+            let Some(secret) = source.text(&found, body) else { continue };
+            self.taken.lock().push(secret.clone());
+            let stands_in = format!("recorded-{name}");
+            match source {
+                Source::Header(header) => {
+                    headers.insert(header.to_string(), stands_in.into());
+                }
+                Source::Body(_) => replace(body, &secret, &stands_in),
+            }
+        }
+        shorten(body);
+    }
+
+    /// Where a call went, seen from the account's addresses, without secrets.
+    fn target(&self, url: &str) -> String {
+        let relative = self.relative(url);
+        let relative = relative.strip_prefix(BASE).unwrap_or(&relative);
+        let Some((path, query)) = relative.split_once('?') else { return relative.to_owned() };
+        let secret = self.manifest.secret_parameters();
+        let pairs = query.split('&').map(|pair| {
+            let name = pair.split('=').next().unwrap_or_default();
+            let decoded = percent_decode_str(name).decode_utf8_lossy();
+            if secret.iter().any(|it| *it == decoded) {
+                format!("{name}=recorded")
+            } else {
+                pair.to_owned()
+            }
+        });
+        format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    }
+
+    /// An address as it is seen from the account's.
+    fn relative(&self, text: &str) -> String {
+        let settings = self.manifest.account.settings.iter().filter(|(_, it)| it.is_url);
+        for (name, setting) in settings {
+            let given = self.access.settings.get(name).and_then(text_of);
+            let address = given.or_else(|| setting.default.clone()).unwrap_or_default();
+            let address = address.trim_end_matches('/');
+            if !address.is_empty() && address != self.base && text.starts_with(address) {
+                return text.replacen(address, &format!("{{settings.{name}}}"), 1);
+            }
+        }
+        // In a Link header, several.
+        text.replace(&self.base, BASE)
+    }
+
+    fn unlink(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.relative(text),
+            Value::Array(members) => members.iter_mut().for_each(|it| self.unlink(it)),
+            Value::Object(members) => members.values_mut().for_each(|it| self.unlink(it)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The account's settings, but for addresses.
+    fn own_settings(&self) -> Settings {
+        let form = &self.manifest.account.settings;
+        let given = self.access.settings.iter();
+        let own = given.filter(|(name, _)| form.get(*name).is_some_and(|it| !it.is_url));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// That no secret is in what is kept.
+    fn check(&self, recording: &Recording) -> Result<(), String> {
+        let text = recording.to_text();
+        let credentials = &self.access.credentials;
+        let secrets = credentials.names().filter_map(|it| credentials.reveal(it));
+        let taken = self.taken.lock();
+        let secrets = secrets.chain(taken.iter().map(String::as_str));
+        let mut secrets = secrets.filter(|it| it.len() >= SECRET_CHARS_MIN);
+        // However it is written: in an address, in JSON, in base64.
+        if secrets.any(|it| {
+            forms(Zeroizing::new(it.to_owned())).iter().any(|it| text.contains(it.as_str()))
+        }) {
+            return Err(
+                "a secret of the account is in what was said, where it can't be left out; nothing \
+                        is kept"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Puts one text in the place of another.
+fn replace(value: &mut Value, from: &str, to: &str) {
+    match value {
+        Value::String(text) if text == from => to.clone_into(text),
+        Value::Array(members) => members.iter_mut().for_each(|it| replace(it, from, to)),
+        Value::Object(members) => members.values_mut().for_each(|it| replace(it, from, to)),
+        _ => {}
+    }
+}
+
+/// Leaves no long text of a log-in but what stands for one.
+fn shorten(value: &mut Value) {
+    const CHARS_MAX: usize = 8;
+    match value {
+        Value::String(text) if !text.starts_with("recorded-") && text.len() > CHARS_MAX => {
+            "…".clone_into(text);
+        }
+        Value::Array(members) => members.iter_mut().for_each(shorten),
+        Value::Object(members) => members.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// Puts other numbers and names everywhere.
+fn disguise(recording: &mut Recording) {
+    let mut disguise = Disguise::default();
+    let products = recording.conversation.iter().flat_map(|it| &it.products);
+    for product in products {
+        let all = [&product.iccid, &product.imsi, &product.msisdn, &product.imei];
+        disguise.learn_id(&product.id);
+        all.into_iter().flatten().for_each(|it| disguise.learn_id(it));
+        product.serial_number.iter().for_each(|it| disguise.learn_id(it));
+    }
+    recording.settings.values_mut().for_each(|it| disguise.value(it));
+    for scene in &mut recording.conversation {
+        let asked = match &mut scene.asked {
+            Question::Pages(_) => None,
+            Question::Id(value)
+            | Question::Iccid(value)
+            | Question::Imsi(value)
+            | Question::Msisdn(value)
+            | Question::SerialNumber(value) => Some(value),
+        };
+        if let Some(value) = asked {
+            disguise.learn_id(value);
+            *value = disguise.text(value);
+        }
+        for kept in &mut scene.exchanges {
+            kept.request = disguise.text(&kept.request);
+            kept.sent.iter_mut().for_each(|it| disguise.value(it));
+            kept.headers.values_mut().for_each(|it| disguise.value(it));
+            disguise.value(&mut kept.body);
+        }
+        for product in &mut scene.products {
+            product.id = disguise.text(&product.id);
+            let KeptProduct { iccid, imsi, msisdn, serial_number, imei, properties, .. } = product;
+            let all = [iccid, imsi, msisdn, serial_number, imei, properties];
+            all.into_iter().flatten().for_each(|it| *it = disguise.text(it));
+        }
+    }
+}
