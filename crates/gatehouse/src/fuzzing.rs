@@ -7,14 +7,14 @@ use gatehouse_server::http::{CsvCell, write_csv_row};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use crate::api::Answer;
-use crate::filter::{Conditions, as_parameter};
-use crate::oauth::{Granted, expiry_of};
-use crate::product::sought::{Sought, split};
-use crate::profile::{Profiles, set_profile};
-use crate::screen::{cut, harmless, harmless_json, width};
-use crate::table_input::{Row, read_rows};
-use crate::{batch, login, token};
+use crate::client::api::Answer;
+use crate::client::filter::{Conditions, as_parameter};
+use crate::client::oauth::{Granted, expiry_of};
+use crate::client::profile::{Profiles, set_profile};
+use crate::commands::product::sought::{Sought, split};
+use crate::commands::{batch, login, token};
+use crate::terminal::screen::{cut, harmless, harmless_json, width};
+use crate::terminal::table_input::{Row, read_rows};
 
 /// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));

@@ -1,0 +1,70 @@
+//! What a server answered, and what a problem in it means to the command.
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::advice;
+use crate::failure::{Failure, Kind};
+use crate::terminal::output::text;
+
+/// What a server answered.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// A header that is a number.
+    pub(crate) fn number(&self, header: &str) -> Option<u64> {
+        self.headers.get(header)?.to_str().ok()?.parse().ok()
+    }
+
+    /// Whether a page follows this one.
+    pub(crate) fn has_next(&self) -> bool {
+        let links = self.headers.get("link").and_then(|links| links.to_str().ok());
+        links.is_some_and(|links| links.contains("rel=\"next\""))
+    }
+
+    /// What kind of problem it is.
+    pub(crate) fn title(&self) -> &str {
+        self.text("title").unwrap_or_default()
+    }
+
+    /// The answer as the reason why a command did not do what it was asked.
+    pub(crate) fn failure(&self) -> Failure {
+        let said = match self.title() {
+            "" => format!("the server answered {}, and not why", self.status),
+            _ => explained(&self.body),
+        };
+        let failure = Failure::new(Kind::of_status(self.status), said);
+        let failure = match advice::on(self.status, self.title()) {
+            Some(advice) => failure.advise(advice),
+            None => failure,
+        };
+        failure.under(self.correlation())
+    }
+
+    fn correlation(&self) -> Option<String> {
+        let header = || self.headers.get("x-correlation-id")?.to_str().ok();
+        self.text("correlationId").or_else(header).map(str::to_owned)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.body.get(name).and_then(Value::as_str)
+    }
+}
+
+/// What a problem says, on one line.
+pub(crate) fn explained(problem: &Value) -> String {
+    let [status, title, detail] = ["status", "title", "detail"].map(|name| text(problem, name));
+    if detail.is_empty() {
+        format!("{status} {title}")
+    } else {
+        format!("{status} {title}: {detail}")
+    }
+}

@@ -1,0 +1,109 @@
+//! The command line: every command, one file each, and how a command ends.
+
+pub(super) mod access;
+pub(super) mod apply;
+pub(super) mod backup;
+pub(super) mod batch;
+pub(super) mod client;
+pub(super) mod completions;
+pub(super) mod connector;
+pub(super) mod contract;
+pub(super) mod doctor;
+pub(super) mod key;
+pub(super) mod login;
+pub(super) mod logout;
+pub(super) mod migrate;
+pub(super) mod product;
+pub(crate) mod profile;
+pub(super) mod restore;
+pub(super) mod serve;
+pub(super) mod simulate;
+pub(super) mod token;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::failure::{Failure, Kind};
+use crate::terminal::screen::remark;
+
+/// Who may connect, and what is connected, on whose network.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Access(access::AccessCommand),
+    Batch(batch::BatchCommand),
+    Product(product::ProductCommand),
+    Contract(contract::ContractCommand),
+    Login(login::Login),
+    Logout(logout::Logout),
+    Profile(profile::ProfileCommand),
+    Serve(serve::Serve),
+    Token(token::Token),
+    Client(client::ClientCommand),
+    Apply(apply::Apply),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
+    Doctor(doctor::Doctor),
+    Migrate(migrate::Migrate),
+    Key(key::KeyCommand),
+    Connector(connector::ConnectorCommand),
+    Simulate(simulate::Simulate),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+/// Does what the command line of this process asks for, and says how it went.
+pub fn run() -> ExitCode {
+    end_quietly_with_the_reader();
+    let outcome = match CommandLine::parse().command {
+        Command::Access(access) => access.run(),
+        Command::Batch(batch) => batch.run(),
+        Command::Product(product) => product.run(),
+        Command::Contract(contract) => contract.run(),
+        Command::Login(login) => login.run(),
+        Command::Logout(logout) => logout.run(),
+        Command::Profile(profile) => profile.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Token(token) => token.run().map_err(Failure::from),
+        Command::Client(client) => client.run().map_err(Failure::from),
+        Command::Apply(apply) => apply.run(),
+        Command::Backup(backup) => backup.run().map_err(Failure::from),
+        Command::Restore(restore) => restore.run().map_err(Failure::from),
+        Command::Doctor(doctor) => doctor.run().map_err(Failure::from),
+        Command::Migrate(migrate) => migrate.run().map_err(Failure::from),
+        Command::Key(key) => key.run().map_err(Failure::from),
+        Command::Connector(connector) => connector.run().map_err(Failure::from),
+        Command::Simulate(simulate) => simulate.run().map_err(Failure::from),
+        Command::Completions(completions) => completions.run(CommandLine::command()),
+        Command::Man(man) => man.run(CommandLine::command()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            if why.kind != Kind::NoReader {
+                remark(&format!("gatehouse: {why}"));
+            }
+            ExitCode::from(why.exit_code())
+        }
+    }
+}
+
+/// Whoever reads what we print may have seen enough, as `head` does. That is their end of it, and no bug of ours to
+/// report.
+fn end_quietly_with_the_reader() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
+            std::process::exit(Kind::NoReader as i32);
+        }
+        report(panic);
+    }));
+}

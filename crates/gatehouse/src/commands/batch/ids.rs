@@ -1,0 +1,117 @@
+//! Which accesses a batch changes: IDs from the command line, a file or standard input.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatehouse_core::AccessId;
+
+use crate::failure::Failure;
+use crate::terminal::row_faults::RowFaults;
+use crate::terminal::table_input::{Row, read_rows};
+use crate::terminal::text_input;
+
+/// Most bytes of a file of IDs.
+const BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// The columns that hold IDs, in tables that gatehouse writes.
+const COLUMNS: [&str; 2] = ["id", "accessId"];
+
+/// Accesses by their IDs.
+#[derive(Args)]
+pub(crate) struct Chosen {
+    /// IDs of accesses
+    #[arg(value_name = "ID", required_unless_present = "from")]
+    ids: Vec<String>,
+    /// A file with IDs, one a line, or a table (CSV) with a column `id`; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+}
+
+impl Chosen {
+    /// Whether they come in on standard input.
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.from.as_deref().is_some_and(|path| path.as_os_str() == "-")
+    }
+
+    /// The IDs, all of which could be some.
+    pub(crate) fn read(&self) -> Result<Vec<String>, Failure> {
+        let mut ids = Vec::new();
+        for given in &self.ids {
+            ids.push(read_id(given).map_err(Failure::input)?);
+        }
+        if let Some(path) = &self.from {
+            let (source, text) = text_input::read(path, BYTES_MAX)?;
+            ids.extend(parse(&source, &text)?);
+        }
+        Ok(ids)
+    }
+}
+
+pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<String>, Failure> {
+    let rows = read_rows(source, text)?;
+    let is_name = |cell: &str| COLUMNS.iter().any(|name| name.eq_ignore_ascii_case(cell.trim()));
+    let named = rows.first().and_then(|head| head.cells.iter().position(is_name));
+    if named.is_none() && rows.first().is_some_and(|head| head.cells.len() > 1) {
+        return Err(Failure::input(format!("{source}: no column is called `id`")));
+    }
+    let mut faults = RowFaults::of(source);
+    let mut ids = Vec::new();
+    for Row { line, cells } in rows.iter().skip(usize::from(named.is_some())) {
+        let cell = cells.get(named.unwrap_or(0)).map(str::trim).filter(|cell| !cell.is_empty());
+        match cell.map(read_id) {
+            Some(Ok(id)) => ids.push(id),
+            Some(Err(fault)) => faults.add(*line, fault),
+            None => faults.add(*line, "has no ID"),
+        }
+    }
+    faults.none()?;
+    if ids.is_empty() {
+        return Err(Failure::input(format!("{source} has no IDs")));
+    }
+    Ok(ids)
+}
+
+fn read_id(text: &str) -> Result<String, String> {
+    let id = text.trim().to_ascii_lowercase();
+    match id.parse::<AccessId>() {
+        Ok(_) => Ok(id),
+        Err(_) => Err(format!(
+            "`{}` is no access ID: they are like 01a1dd3f-f1be-708c-81bb-51208c72ed9c",
+            crate::terminal::screen::cut(text, 64)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "01a1dd3f-f1be-708c-81bb-51208c72ed9c";
+    const B: &str = "01a1dd3f-f1be-708c-81bb-51208c72ed9d";
+
+    #[test]
+    fn lists_and_tables_of_ids_are_read() {
+        for text in [
+            format!("{A}\n{B}\n"),
+            format!("{}\r\n\r\n{B}", A.to_uppercase()),
+            format!("id\n{A}\n{B}\n"),
+            format!("name,id,status\npump,{A},ACTIVE\n\"pump, 2\",{B},ACTIVE\n"),
+            format!("index,accessId\n1,{A}\n2,{B}\n"),
+            format!("id;username\r\n{A};u\r\n{B};v\r\n"),
+        ] {
+            assert_eq!(parse("ids", &text).unwrap(), [A, B], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_id_is_told_with_its_line() {
+        let said = |text: &str| parse("ids", text).unwrap_err().said().to_owned();
+        let several = said(&format!("{A}\npump-7\n{B}\n12\n"));
+        assert!(several.contains("line 2: `pump-7` is no access ID"), "{several}");
+        assert!(several.contains("line 4: `12` is no access ID"), "{several}");
+        assert!(said("").contains("has no IDs"));
+        assert!(said("id\n").contains("has no IDs"));
+        assert!(said("name,status\na,b\n").contains("no column is called `id`"));
+        assert!(said(&format!("name,id\na,\nb,{A}\n")).contains("line 2: has no ID"));
+    }
+}

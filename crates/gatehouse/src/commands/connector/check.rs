@@ -1,0 +1,68 @@
+//! `gatehouse connector check`: whether files are manifests, and whether an account can be asked with one.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatehouse_connectors::{Manifests, Parts};
+use gatehouse_core::{ConnectorName, PageRequest};
+
+use super::account::AccountArgs;
+use super::asking::{Question, Whom, ask};
+use super::{counted, say, transcript};
+
+/// Products that are asked for to see whether that works.
+const PAGE_SIZE: u64 = 3;
+
+/// Check manifests, and ask an account with one where an account is given
+#[derive(Args)]
+pub(in crate::commands::connector) struct Check {
+    /// The manifests
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    account: AccountArgs,
+}
+
+impl Check {
+    pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
+        if self.account.is_given() && self.files.len() > 1 {
+            return Err("one file at a time can be tried with an account".into());
+        }
+        let mut n_bad = 0;
+        for file in &self.files {
+            let mut manifests = Manifests::shipped();
+            let own = match manifests.add_file(file) {
+                Ok(own) => own,
+                Err(bad) => {
+                    n_bad += 1;
+                    eprintln!("{bad}");
+                    continue;
+                }
+            };
+            let name = own.manifest.name();
+            say(&format!("ok  {}: {name}, {}\n", file.display(), own.manifest.summary().title));
+            if self.account.is_given() {
+                self.try_it(manifests, name)?;
+            }
+        }
+        match n_bad {
+            0 => Ok(()),
+            n => Err(format!("{} of {} can't be used", n, counted(self.files.len(), "file"))),
+        }
+    }
+
+    fn try_it(&self, manifests: Manifests, connector: &ConnectorName) -> Result<(), String> {
+        let question = Question::Page(PageRequest { number: 1, size: PAGE_SIZE });
+        let whom = Whom::Account(&self.account);
+        let outcome = ask(manifests, connector, &whom, question, Parts::ALL, |_, _| ())?;
+        for failure in &outcome.failures {
+            say(&transcript::failure(failure));
+        }
+        if !outcome.failures.is_empty() {
+            let trying = "`gatehouse connector try` shows what was said";
+            return Err(format!("the account was asked: {}; {trying}", outcome.summary()));
+        }
+        say(&format!("ok  the account was asked: {}\n", outcome.summary()));
+        Ok(())
+    }
+}

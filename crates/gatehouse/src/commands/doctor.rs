@@ -1,0 +1,412 @@
+//! `gatehouse doctor`: looks at settings, keys, store, clock and issuers, changes nothing, and says what to do.
+
+mod embedded;
+
+use std::sync::Arc;
+
+use clap::Args;
+use gatehouse_connectors::Platforms;
+use gatehouse_core::{PageRequest, Timestamp};
+use gatehouse_server::app::{App, Error};
+use gatehouse_server::auth::{Examined, Issuer};
+use gatehouse_server::config::Config;
+use gatehouse_server::keys;
+use gatehouse_server::restore::refuse_unfinished;
+use gatehouse_server::serve::{Validity, check_tls};
+use gatehouse_server::transfer::refuse_left;
+use gatehouse_store::{Clock, DatabaseUrl, Replica, Reuse, SeenReplica, Store, StoreError};
+
+use crate::commands::serve::Settings;
+
+/// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// Also check every page of the embedded store, count every access anew and compare with what is written
+    /// down, and open every account; takes a while
+    #[arg(long)]
+    deep: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// How far clocks may be apart.
+const CLOCK_SECONDS_MAX: i64 = 30;
+
+/// What has been found, line by line.
+#[derive(Default)]
+struct Findings {
+    n_wrong: usize,
+}
+
+impl Findings {
+    fn good(&self, what: &str) {
+        println!("ok     {what}");
+    }
+
+    fn wrong(&mut self, what: &str) {
+        println!("WRONG  {what}");
+        self.n_wrong += 1;
+    }
+}
+
+impl Doctor {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[])?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        let mut findings = Findings::default();
+        findings.good("the settings can be read");
+        runtime.block_on(self.examine(&config, &mut findings));
+        match findings.n_wrong {
+            0 => Ok(()),
+            1 => Err("1 thing is wrong".into()),
+            n => Err(format!("{n} things are wrong")),
+        }
+    }
+
+    async fn examine(&self, config: &Config, findings: &mut Findings) {
+        match check_tls(config) {
+            Ok(Some(Validity { begins, ends })) => {
+                let now = Clock::machine().now();
+                if now < begins {
+                    findings.wrong(&format!(
+                        "tls.certificate is valid only from {begins} on: set the clock, or put another in \
+                         its place"
+                    ));
+                } else if ends <= now {
+                    findings.wrong(&format!(
+                        "tls.certificate has expired at {ends}: put a new one in its place, which is taken \
+                         up without a restart"
+                    ));
+                } else {
+                    findings.good(&format!(
+                        "the certificate and its key belong together; it is valid until {ends}"
+                    ));
+                }
+            }
+            Ok(None) => {}
+            Err(why) => findings.wrong(&why.to_string()),
+        }
+        examine_connectors(config, findings);
+        let clock = Clock::machine();
+        examine_issuers(config, &clock, findings).await;
+        if let Err(why) = refuse_left(config) {
+            findings.wrong(&why.to_string());
+        }
+        if let Err(why) = refuse_unfinished(config) {
+            findings.wrong(&why.to_string());
+        }
+        let place = place(config);
+        if config.database_url.is_none() && !embedded::examine(config, self.deep, findings) {
+            return;
+        }
+        let store = match &config.database_url {
+            Some(url) => Store::attach_postgres(url, clock.clone()).await,
+            None => Store::attach_sqlite(&config.database_file(), clock.clone()).await,
+        };
+        if config.database_url.is_none() || store.is_ok() {
+            // Elsewhere it lies in the store.
+            match keys::open_token_key(config, clock.clone()).await {
+                Ok(_) => findings.good("the key that signs tokens can be read"),
+                Err(why) => findings.wrong(&why.to_string()),
+            }
+        }
+        for path in keys::readable_by_others(config) {
+            let path = path.display();
+            findings
+                .wrong(&format!("{path} can be read by others than its owner: chmod 600 {path}"));
+        }
+        let store = match store {
+            Ok(Some(store)) => store,
+            Ok(None) => {
+                findings.wrong(&format!(
+                    "there is no store in {place}: if that is the wrong place, say the right one with \
+                     --data-dir or --database-url; else `gatehouse serve` makes one"
+                ));
+                return;
+            }
+            Err(why) => return findings.wrong(&advice(&place, &why)),
+        };
+        match keys::kept_master_keys(config, &store).await {
+            Ok(_) => findings.good("the master key is the one that the store was written with"),
+            Err(why) => findings.wrong(&why.to_string()),
+        }
+        let examined = async {
+            if let Some(url) = &config.database_url {
+                tell_encryption(url, &store, findings).await?;
+            }
+            self.examine_store(&store, &place, findings).await
+        };
+        if let Err(why) = examined.await {
+            findings.wrong(&advice(&place, &why));
+        }
+        if self.deep
+            && let Err(why) = examine_accounts(config, clock, &store, findings).await
+        {
+            findings.wrong(&advice(&place, &why));
+        }
+        store.close().await;
+    }
+
+    async fn examine_store(
+        &self,
+        store: &Store,
+        place: &str,
+        findings: &mut Findings,
+    ) -> Result<(), StoreError> {
+        let (found, newest) = store.schema_versions().await?;
+        if found < newest {
+            findings.wrong(&format!(
+                "the store in {place} has schema version {found}, and this gatehouse works with \
+                 {newest}: start `gatehouse serve` there, which brings it up to date"
+            ));
+            return Ok(());
+        }
+        findings.good(&format!("the store in {place} answers, with schema version {found}"));
+        examine_clock(store, findings).await?;
+        if store.is_shared() {
+            tell_replicas(store, findings).await?;
+            tell_reuse(store, findings).await?;
+        }
+        if !self.deep {
+            return Ok(());
+        }
+        for tenant in store.every_tenant().await? {
+            let name = &tenant.name;
+            let audit = match store.audit(name).await {
+                Ok(audit) => audit,
+                Err(why) => {
+                    findings.wrong(&format!("tenant {name}: {}", why.explained()));
+                    continue;
+                }
+            };
+            if audit.discrepancies.is_empty() {
+                let (n_figures, n_accesses) = (audit.n_figures, audit.n_accesses);
+                findings.good(&format!(
+                    "tenant {name}: all {n_figures} figures agree with its {n_accesses} accesses"
+                ));
+            }
+            for discrepancy in audit.discrepancies {
+                findings.wrong(&format!("tenant {name}: {discrepancy}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who could listen between here and PostgreSQL. That may be nobody, so nothing of it is wrong.
+async fn tell_encryption(
+    url: &DatabaseUrl,
+    store: &Store,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    match store.encryption().await? {
+        Some(protocol) if url.checks_server() => findings.good(&format!(
+            "connections to PostgreSQL are encrypted ({protocol}), and its certificate is checked"
+        )),
+        Some(protocol) => findings.good(&format!(
+            "connections to PostgreSQL are encrypted ({protocol}); whose they are is not checked, which \
+             sslmode=verify-full does"
+        )),
+        None => findings.good(
+            "connections to PostgreSQL are not encrypted, which sslmode=verify-full does",
+        ),
+    }
+    Ok(())
+}
+
+/// Whether the operator's own connectors can be used, where there are any.
+fn examine_connectors(config: &Config, findings: &mut Findings) {
+    let Some(dir) = &config.platforms.connectors_dir else { return };
+    let dir = dir.display();
+    match config.platforms.manifests() {
+        Ok((_, own)) => {
+            let names: Vec<_> = own.iter().map(|it| it.manifest.name().as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            findings.good(&format!("the connectors in {dir} can be read: {names}"));
+        }
+        Err(bad) => bad.each().iter().for_each(|it| findings.wrong(&it.to_string())),
+    }
+}
+
+/// Accounts that are looked at together.
+const PAGE_SIZE: u64 = 100;
+
+/// Whether what is kept of every account can be opened, and is what its connector asks for. Platforms are
+/// not asked.
+async fn examine_accounts(
+    config: &Config,
+    clock: Clock,
+    store: &Store,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let (found, newest) = store.schema_versions().await?;
+    // What is wrong with the schema or the master key has been told.
+    let Ok(vault) = keys::open_vault(config, store).await else { return Ok(()) };
+    if found < newest {
+        return Ok(());
+    }
+    // What is wrong with connectors has been told.
+    let Ok((manifests, _)) = config.platforms.manifests() else { return Ok(()) };
+    let platforms = match Platforms::new(config.platforms.options(manifests)) {
+        Ok(platforms) => Arc::new(platforms),
+        Err(why) => {
+            findings.wrong(&why.to_string());
+            return Ok(());
+        }
+    };
+    let app = App::new(store.clone(), Arc::new(vault), clock, config.tasks.clone(), platforms);
+    for tenant in store.every_tenant().await? {
+        let name = &tenant.name;
+        let (mut n_accounts, mut n_wrong) = (0, 0);
+        for number in 1.. {
+            let request = PageRequest { number, size: PAGE_SIZE };
+            let Some(page) = store.accounts_page(name, request).await? else { break };
+            for kept in &page.items {
+                n_accounts += 1;
+                if let Err(why) = app.check_account(name, kept) {
+                    n_wrong += 1;
+                    let (account, why) = (&kept.account.name, explained(&why));
+                    findings.wrong(&format!("tenant {name}, account {account}: {why}"));
+                }
+            }
+            if number >= request.last(page.total) {
+                break;
+            }
+        }
+        if n_accounts > 0 && n_wrong == 0 {
+            let s = if n_accounts == 1 { "" } else { "s" };
+            findings.good(&format!("tenant {name}: {n_accounts} account{s} can be opened"));
+        }
+    }
+    Ok(())
+}
+
+/// Why an account is of no use, and what to do.
+fn explained(why: &Error) -> String {
+    match why {
+        Error::Unfit(_) => why.to_string(),
+        _ => "what is kept of it can't be opened: put it again, with its credentials".to_owned(),
+    }
+}
+
+/// Whether this machine's clock can be right: passwords, tokens and accesses end by it.
+async fn examine_clock(store: &Store, findings: &mut Findings) -> Result<(), StoreError> {
+    let before = Clock::machine().now();
+    let (there, latest) = store.times().await?;
+    let (behind, ahead) = (seconds(before, there), seconds(there, Clock::machine().now()));
+    if behind.max(ahead) > CLOCK_SECONDS_MAX {
+        let off = behind.max(ahead);
+        findings.wrong(&format!(
+            "the clocks of this machine and of the database are {off} s apart: have both keep time, by \
+             NTP say"
+        ));
+    } else if let Some(latest) = latest.filter(|it| seconds(before, *it) > CLOCK_SECONDS_MAX) {
+        findings.wrong(&format!(
+            "the latest access was made at {latest}, which is still to come: set this machine's clock"
+        ));
+    } else {
+        findings.good("the clock agrees with the store's");
+    }
+    Ok(())
+}
+
+/// Which servers are there. None is no fault: somebody may be about to start one.
+async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    let there = store.replicas().await?;
+    if there.is_empty() {
+        findings.good("no server is running on the store");
+    }
+    for (rank, SeenReplica { replica, joined_at, .. }) in (1..).zip(&there) {
+        let (n, Replica { version, host, listen, key_name, .. }) = (there.len(), replica);
+        findings.good(&format!(
+            "server {rank} of {n}: {host}, {listen}, version {version}, master key {key_name}, there since \
+             {joined_at}"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether usernames are given again. That they aren't yet is no fault: it comes with the last server of this version.
+async fn tell_reuse(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    findings.good(match store.reuse().await? {
+        Reuse::Free => "usernames of TERMINATED accesses can be given again",
+        Reuse::Building => {
+            "usernames of TERMINATED accesses can't be given again yet: a server of this version has to \
+             build indexes for it, which it does while it runs"
+        }
+        Reuse::OlderServer => {
+            "usernames of TERMINATED accesses can't be given again yet: a server of an older version is \
+             there, or was a minute ago"
+        }
+    });
+    Ok(())
+}
+
+/// Whole seconds from one instant to a later one.
+fn seconds(from: Timestamp, to: Timestamp) -> i64 {
+    (to.as_millisecond() - from.as_millisecond()) / 1000
+}
+
+/// Whether the keys of every issuer can be had, and whether its clock agrees with ours.
+async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings) {
+    let issuers = match Issuer::all(&config.auth) {
+        Ok(issuers) => issuers,
+        Err(why) => return findings.wrong(&why.to_string()),
+    };
+    for issuer in issuers {
+        let name = issuer.name();
+        let Examined { n_keys, time } = match issuer.examine().await {
+            Ok(examined) => examined,
+            Err(why) => {
+                findings.wrong(&format!("issuer {name}: {why}"));
+                continue;
+            }
+        };
+        if n_keys == 0 {
+            findings.wrong(&format!(
+                "issuer {name} has no key that can check signatures (RSA, P-256, P-384 or Ed25519)"
+            ));
+            continue;
+        }
+        let off = time.map_or(0, |time| seconds(clock.now(), time).abs());
+        if off > CLOCK_SECONDS_MAX {
+            findings.wrong(&format!(
+                "issuer {name}: its clock and this machine's are {off} s apart, so its tokens may seem \
+                 expired or not valid yet: have both keep time, by NTP say"
+            ));
+        } else {
+            let s = if n_keys == 1 { "" } else { "s" };
+            findings.good(&format!("issuer {name} has {n_keys} key{s}"));
+        }
+    }
+}
+
+/// What is wrong with the store, and what to do.
+fn advice(place: &str, why: &StoreError) -> String {
+    let what = why.explained();
+    match why {
+        StoreError::Unavailable(_) | StoreError::Locked(_) => {
+            format!("{place}: {what}: is it up, and may you use it?")
+        }
+        StoreError::Unexpected(_)
+        | StoreError::Taken(_)
+        | StoreError::Unsure(_)
+        | StoreError::Disk(_) => {
+            format!(
+                "{place}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"
+            )
+        }
+        _ => format!("{place}: {what}"),
+    }
+}
+
+fn place(config: &Config) -> String {
+    match &config.database_url {
+        Some(url) => url.to_string(),
+        None => {
+            let dir = std::path::absolute(&config.data_dir);
+            dir.unwrap_or_else(|_| config.data_dir.clone()).display().to_string()
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! `gatehouse key`: changing the master key and the token key. It works on the data directory or the database itself, also
+//! while servers run. docs/operating.md says in which steps.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, Subcommand};
+use gatehouse_server::app::App;
+use gatehouse_server::app::reseal::{KeyShares, Resealed};
+use gatehouse_server::config::Config;
+use gatehouse_server::keys::{self, InUse, TokenKeyPlace};
+use gatehouse_store::{Clock, KeyedKind};
+
+use crate::commands::serve::Settings;
+use crate::commands::token::read_seconds;
+use crate::host::open_store::{self, Intent};
+
+/// Change the master key and the token key, and see what each still has
+#[derive(Args)]
+pub(crate) struct KeyCommand {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Show the master keys, and how much each of them has made; looks at every access
+    Status(Status),
+    /// Seal under the first master key what is sealed under a further one; can be repeated at will
+    Reseal(Reseal),
+    /// Let go of a master key of which nothing is left: servers start without it then
+    Retire(Retire),
+    /// Make a new key that signs the tokens of the built-in issuer; servers notice within a minute
+    RotateToken(RotateToken),
+}
+
+#[derive(Args)]
+struct Status {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args)]
+struct Reseal {
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args)]
+struct Retire {
+    /// The key's fingerprint, or how it begins, as `gatehouse key status` shows it
+    #[arg(value_name = "FINGERPRINT")]
+    fingerprint: String,
+    /// Also when something is left: those passwords and secrets are refused from then on, and what is sealed is lost
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args)]
+struct RotateToken {
+    /// How long tokens are trusted at most that former keys have signed, such as 1h or 30d; 0s refuses them at once
+    #[arg(long, value_name = "DURATION", default_value = "3660d")]
+    former_for: String,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl KeyCommand {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        runtime.block_on(async {
+            match self.verb {
+                Verb::Status(status) => status.run().await,
+                Verb::Reseal(reseal) => reseal.run().await,
+                Verb::Retire(retire) => retire.run().await,
+                Verb::RotateToken(rotate) => rotate.run().await,
+            }
+        })
+    }
+}
+
+/// Everything that the commands look at.
+struct House {
+    app: App,
+    /// The fingerprints of the master keys that are given, the first first.
+    given: Vec<String>,
+    token_place: TokenKeyPlace,
+}
+
+impl House {
+    async fn open(config: &Config, intent: Intent) -> Result<Self, String> {
+        let app = open_store::open(config, intent).await?;
+        let masters = keys::kept_master_keys(config, &app.store).await;
+        let masters = masters.map_err(|why| why.to_string())?;
+        let given = masters.map_or_else(Vec::new, |it| it.fingerprints());
+        let token_place = TokenKeyPlace::new(config, &app.store, &app.vault);
+        Ok(Self { app, given, token_place })
+    }
+
+    /// How much of everything was made with each key, by the key's short name.
+    async fn shares(&self) -> Result<Shares, String> {
+        let mut all = Shares::default();
+        let tenants = self.app.store.every_tenant().await.map_err(|why| why.explained())?;
+        for tenant in tenants {
+            let name = &tenant.name;
+            let shares = self.app.key_shares(name).await;
+            for (key, kinds) in shares.map_err(|why| format!("tenant {name}: {why}"))? {
+                let sum = all.of_tenants.entry(key).or_default();
+                for (kind, n) in kinds {
+                    *sum.entry(kind).or_default() += n;
+                }
+            }
+        }
+        all.of_token_key = self.token_place.sealed_with().await.map_err(|why| why.to_string())?;
+        Ok(all)
+    }
+
+    async fn close(&self) {
+        self.app.store.close().await;
+    }
+}
+
+/// What was made with each key, by the key's short name.
+#[derive(Default)]
+struct Shares {
+    of_tenants: KeyShares,
+    /// The one that the token key is sealed with.
+    of_token_key: Option<String>,
+}
+
+/// The columns of a table, each with what is counted in it.
+const COLUMNS: [(&str, KeyedKind); 6] = [
+    ("ACCESSES", KeyedKind::Access),
+    ("CLIENTS", KeyedKind::Client),
+    ("CHANGES", KeyedKind::Change),
+    ("ACCOUNTS", KeyedKind::Account),
+    ("TASKS", KeyedKind::Task),
+    ("ANSWERS", KeyedKind::Answer),
+];
+
+impl Shares {
+    /// What a key of this fingerprint, or of this short name, has.
+    fn row(&self, fingerprint: &str) -> Vec<u64> {
+        let none = BTreeMap::new();
+        let is_it = |(key, _): &(&String, _)| fingerprint.starts_with(key.as_str());
+        let kinds = self.of_tenants.iter().find(is_it).map_or(&none, |(_, kinds)| kinds);
+        let mut row: Vec<u64> =
+            COLUMNS.iter().map(|(_, kind)| kinds.get(kind).copied().unwrap_or_default()).collect();
+        let seals_token = self.of_token_key.as_ref().is_some_and(|it| fingerprint.starts_with(it));
+        row.push(u64::from(seals_token));
+        row
+    }
+
+    fn show_line(&self, key: &str, is: &str) {
+        let figures: String = self.row(key).iter().map(|n| format!("  {n:>9}")).collect();
+        println!("{key:32}  {is:8}{figures}");
+    }
+}
+
+impl Status {
+    async fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[])?;
+        let house = House::open(&config, Intent::Look).await?;
+        let shares = house.shares().await?;
+        let in_use = InUse::read(&house.app.store).await.map_err(|why| why.to_string())?;
+        house.close().await;
+        let titles: String = COLUMNS.iter().map(|(title, _)| format!("  {title:>9}")).collect();
+        println!("{:32}  {:8}{titles}  {:>9}", "MASTER KEY", "IS", "TOKEN KEY");
+        let given = &house.given;
+        for (n, fingerprint) in given.iter().enumerate() {
+            let is_used = in_use.as_ref().is_some_and(|it| it.contains(fingerprint));
+            let is = match (n, is_used) {
+                (0, _) => "first",
+                (_, true) => "in use",
+                (_, false) => "not used",
+            };
+            shares.show_line(fingerprint, is);
+        }
+        let is_given = |key: &str| given.iter().any(|it| it.starts_with(key));
+        for key in shares.of_tenants.keys().filter(|key| !is_given(key)) {
+            shares.show_line(key, "missing");
+        }
+        for further in given.iter().skip(1) {
+            if !in_use.as_ref().is_some_and(|it| it.contains(further)) {
+                continue;
+            }
+            let n_left: u64 = shares.row(further).iter().sum();
+            if n_left == 0 {
+                println!(
+                    "nothing is left of {further}: `gatehouse key retire {further}` lets go of it"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reseal {
+    async fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[])?;
+        let house = House::open(&config, Intent::Write).await?;
+        let mut sum = Resealed::default();
+        let token = house.token_place.reseal().await.map_err(|why| why.to_string())?;
+        sum.n_done += u64::from(token);
+        for tenant in house.app.store.every_tenant().await.map_err(|why| why.explained())? {
+            let name = &tenant.name;
+            let resealed = house.app.reseal(name).await;
+            let resealed = resealed.map_err(|why| format!("tenant {name}: {why}"))?;
+            if resealed.n_failed > 0 {
+                let n = resealed.n_failed;
+                eprintln!("tenant {name}: {n} can't be opened with the keys that are given");
+            }
+            sum.n_done += resealed.n_done;
+            sum.n_failed += resealed.n_failed;
+        }
+        house.close().await;
+        println!("{} sealed anew", sum.n_done);
+        match sum.n_failed {
+            0 => Ok(()),
+            n => Err(format!(
+                "{n} could not be sealed anew; `gatehouse key status` shows which key they want"
+            )),
+        }
+    }
+}
+
+impl Retire {
+    async fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[])?;
+        let house = House::open(&config, Intent::Look).await?;
+        let retired = self.retire(&house).await;
+        house.close().await;
+        let fingerprint = retired?;
+        println!("{fingerprint} is let go of: servers start without it from now on");
+        Ok(())
+    }
+
+    async fn retire(&self, house: &House) -> Result<String, String> {
+        let given = &house.given;
+        if given[0].starts_with(&self.fingerprint) {
+            return Err(format!(
+                "{} is the first of the keys that are given, which makes whatever is new: put another \
+                 before it, and start the servers with that",
+                given[0]
+            ));
+        }
+        let fingerprint = self.fingerprint_among(given);
+        let sealed = house.token_place.sealed_with().await.map_err(|why| why.to_string())?;
+        if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
+            return Err(
+                "the token key is sealed with it, and no server could start without: seal it anew \
+                        with `gatehouse key reseal`"
+                    .into(),
+            );
+        }
+        if !self.force {
+            if let Some(server) = self.server_with(house, &fingerprint).await? {
+                return Err(format!(
+                    "the server {server} makes what is new with it: put another before it there, and start \
+                     that server again"
+                ));
+            }
+            let n_left: u64 = house.shares().await?.row(&fingerprint).iter().sum();
+            if n_left > 0 {
+                return Err(format!(
+                    "{n_left} things are left that were made with it, which `gatehouse key status` shows: \
+                     seal them anew with `gatehouse key reseal`, and wait for the passwords, or use --force"
+                ));
+            }
+        }
+        keys::retire(&house.app.store, &self.fingerprint).await.map_err(|why| why.to_string())
+    }
+
+    /// A server that runs and has this key first, where others may run.
+    async fn server_with(
+        &self,
+        house: &House,
+        fingerprint: &str,
+    ) -> Result<Option<String>, String> {
+        let store = &house.app.store;
+        let there = store.replicas().await.map_err(|why| why.explained())?;
+        let mut having = there.iter().map(|it| &it.replica);
+        let found = having.find(|it| fingerprint.starts_with(&it.key_name));
+        Ok(found.map(|it| format!("{} at {}", it.host, it.listen)))
+    }
+
+    /// The whole fingerprint, where it is that of a key that is given.
+    fn fingerprint_among(&self, given: &[String]) -> String {
+        let found = given.iter().find(|it| it.starts_with(&self.fingerprint));
+        found.unwrap_or(&self.fingerprint).clone()
+    }
+}
+
+impl RotateToken {
+    async fn run(self) -> Result<(), String> {
+        let seconds = read_seconds("--former-for", &self.former_for, 0)?;
+        let config = self.settings.load(&[])?;
+        let clock = Clock::machine();
+        let place = keys::join_token_key(&config, clock.clone()).await;
+        let place = place.map_err(|why| why.to_string())?;
+        let now = clock.now();
+        let until = now.plus_milliseconds(seconds.saturating_mul(1000));
+        let made = place.rotate(until, now).await.map_err(|why| why.to_string())?;
+        println!("tokens are signed with the key {} from now on", made.id());
+        if seconds == 0 {
+            println!("those that former keys have signed are refused");
+        } else {
+            println!(
+                "those that the former key has signed are trusted until {until}, or until they expire"
+            );
+        }
+        println!("servers that run notice within a minute");
+        Ok(())
+    }
+}

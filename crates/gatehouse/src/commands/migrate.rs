@@ -1,0 +1,244 @@
+//! `gatehouse migrate`: moves an estate from the embedded store to PostgreSQL, and says what comes next.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use gatehouse_server::config::Config;
+use gatehouse_server::transfer::move_estate;
+use gatehouse_store::{Clock, Compared, Contents, DatabaseUrl, Moved, Progress, Stage};
+use serde_json::{Value, json};
+
+use crate::commands::serve::Settings;
+use crate::terminal::text_input::given_secret;
+
+/// What may pass between two lines that tell how far it is.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
+/// Move an estate from the embedded store to PostgreSQL
+///
+/// Stop the server first. The target must be empty; if the command is interrupted, give it again and it goes
+/// on. At the end every table is compared on both sides.
+#[derive(Args)]
+pub(crate) struct Migrate {
+    /// The embedded store: sqlite:PATH, where PATH is the data directory or the file gatehouse.db in it
+    #[arg(long, value_name = "SQLITE")]
+    from: String,
+    /// The empty database: postgres://user:password@host:port/database; @FILE for what is in a file
+    #[arg(long, value_name = "URL", env = "GATEHOUSE_DATABASE_URL", hide_env_values = true)]
+    to: String,
+    /// A file of settings (TOML), where the embedded store has its master key from one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How to show what was moved
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    output: Output,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Output {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+impl Migrate {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let dir = data_dir(&self.from)?;
+        let to = given_secret(&self.to).map_err(|why| format!("--to: {}", why.said()))?;
+        let target = target(&to)?;
+        let mut config = Settings::of_data_dir(self.config.clone(), &dir).load(&[])?;
+        // The environment may be that of the servers to come.
+        config.database_url = None;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        let lines = Mutex::new(Lines::new());
+        let tell = |progress| {
+            if let Some(line) = lines.lock().ok().and_then(|mut lines| lines.next(progress)) {
+                eprintln!("{line}");
+            }
+        };
+        let moved = runtime.block_on(move_estate(&config, &target, Clock::machine(), &tell));
+        let moved = moved.map_err(|why| why.to_string())?;
+        match self.output {
+            Output::Table => show_table(&moved),
+            Output::Json => show_json(&moved)?,
+        }
+        let Moved::Differs(compared) = &moved else {
+            say_what_comes_next(&config, &target);
+            return Ok(());
+        };
+        let differing: Vec<_> =
+            compared.iter().filter(|it| !it.is_equal()).map(|it| it.table).collect();
+        Err(format!(
+            "source and target differ in {}: the target stays marked as unfinished, and no server starts on \
+             it; empty it and begin anew, with nobody writing on either side",
+            differing.join(", ")
+        ))
+    }
+}
+
+/// The data directory that `--from` names.
+fn data_dir(from: &str) -> Result<String, String> {
+    let expected = "--from takes the embedded store, as sqlite:PATH";
+    if from.starts_with("postgres:") || from.starts_with("postgresql:") {
+        return Err(format!("{expected}; from PostgreSQL nothing can be moved"));
+    }
+    let path = from.strip_prefix("sqlite:").filter(|path| !path.is_empty());
+    let path = path.ok_or_else(|| format!("{expected}, not `{from}`"))?;
+    if !Path::new(path).is_file() {
+        return Ok(path.to_owned());
+    }
+    let file = Config::default().database_file();
+    match path.rsplit_once('/').unwrap_or((".", path)) {
+        (dir, name) if file.file_name().is_some_and(|it| it == name) => {
+            Ok(if dir.is_empty() { "/".to_owned() } else { dir.to_owned() })
+        }
+        _ => Err(format!(
+            "{expected}: the data directory or the file gatehouse.db in it, not `{path}`"
+        )),
+    }
+}
+
+/// The database that `--to` names. Its text may hold a password, and is not repeated.
+fn target(to: &str) -> Result<DatabaseUrl, String> {
+    if to.starts_with("sqlite:") {
+        return Err("--to takes an empty PostgreSQL database, as postgres://user:password@host:port/database; \
+                    nothing is moved to the embedded store"
+            .into());
+    }
+    to.parse().map_err(|bad| format!("--to: {bad}"))
+}
+
+/// Says how far it is, once it takes long.
+struct Lines {
+    /// When there was a line.
+    said: Instant,
+    /// When there was something to tell.
+    told: Instant,
+    /// What is being done to which table, and since when.
+    doing: Option<(Stage, &'static str, Instant)>,
+}
+
+impl Lines {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { said: now, told: now, doing: None }
+    }
+
+    /// The line for this, unless there was one just now.
+    fn next(&mut self, Progress { stage, table, n_rows }: Progress) -> Option<String> {
+        let began = match self.doing {
+            Some((was, of, began)) if (was, of) == (stage, table) => began,
+            _ => self.told,
+        };
+        self.doing = Some((stage, table, began));
+        self.told = Instant::now();
+        if self.said.elapsed() < BETWEEN_LINES {
+            return None;
+        }
+        self.said = self.told;
+        let what = match stage {
+            Stage::Copying => "copying",
+            Stage::Comparing => "comparing",
+        };
+        let a_second = n_rows as f64 / began.elapsed().as_secs_f64().max(0.001);
+        Some(format!("{what} {table}: {n_rows} rows, {a_second:.0} a second"))
+    }
+}
+
+fn show_table(moved: &Moved) {
+    let (Moved::Whole(compared) | Moved::Differs(compared)) = moved else {
+        println!(
+            "this source was moved here before: nothing was done. What has changed in it since then is not there"
+        );
+        return;
+    };
+    println!("{:12}  {:>10}  SHA-256 OF ALL ROWS, ON BOTH SIDES", "TABLE", "ROWS");
+    for it in compared {
+        let line = |held: &Contents, note: &str| {
+            let (table, n_rows, sum) = (it.table, held.n_rows, hex(&held.sha256));
+            println!("{table:12}  {n_rows:>10}  {sum}{note}");
+        };
+        if it.is_equal() {
+            line(&it.source, "");
+        } else {
+            line(&it.source, "  DIFFERS: the source");
+            line(&it.target, "  DIFFERS: the target");
+        }
+    }
+}
+
+fn show_json(moved: &Moved) -> Result<(), String> {
+    let (outcome, compared) = match moved {
+        Moved::Whole(compared) => ("moved", compared.as_slice()),
+        Moved::Differs(compared) => ("differs", compared.as_slice()),
+        Moved::Before => ("movedBefore", [].as_slice()),
+    };
+    let held = |it: &Contents| json!({"rows": it.n_rows, "sha256": hex(&it.sha256)});
+    let table = |it: &Compared| -> Value {
+        let (source, target) = (held(&it.source), held(&it.target));
+        json!({"table": it.table, "isEqual": it.is_equal(), "source": source, "target": target})
+    };
+    let tables: Vec<_> = compared.iter().map(table).collect();
+    let text = serde_json::to_string_pretty(&json!({"outcome": outcome, "tables": tables}));
+    println!("{}", text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?);
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn say_what_comes_next(config: &Config, target: &DatabaseUrl) {
+    let dir = std::path::absolute(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
+    let key = match (&config.master_key, &config.master_key_file) {
+        (Some(_), _) => "with the same GATEHOUSE_MASTER_KEY".to_owned(),
+        (None, Some(path)) => format!("with master_key_file = \"{}\"", path.display()),
+        (None, None) => {
+            let key = dir.join("master.key");
+            format!("each with a copy of the master key, master_key_file = \"{}\"", key.display())
+        }
+    };
+    let dir = dir.display();
+    eprintln!(
+        "\nnext: start every server with --database-url for {target}, {key}\n\
+         tokens and passwords are good as before; `gatehouse doctor --deep` looks at all of it\n\
+         keep {dir} until you have a backup of the database and of the master key; start no server on it: \
+         what that one writes would not come over"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_moved_and_where_to_is_said_in_one_way() {
+        for (from, expected) in [("sqlite:data", "data"), ("sqlite:/var/lib/x", "/var/lib/x")] {
+            assert_eq!(data_dir(from), Ok(expected.to_owned()));
+        }
+        for bad in ["", "data", "sqlite:", "mysql:x", "postgres://a:s@b/c", "postgresql://b"] {
+            assert!(data_dir(bad).unwrap_err().contains("sqlite:PATH"), "{bad}");
+        }
+        for bad in ["", "db", "sqlite:data", "mysql://ann:s3cret@db/x", "postgres://a:s3cret@b:c/d"]
+        {
+            let said = target(bad).unwrap_err();
+            assert!(said.contains("postgres://user") && !said.contains("s3cret"), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_store_stands_for_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_str().unwrap();
+        for name in ["gatehouse.db", "other.db"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        assert_eq!(data_dir(&format!("sqlite:{path}/gatehouse.db")), Ok(path.to_owned()));
+        let other = data_dir(&format!("sqlite:{path}/other.db")).unwrap_err();
+        assert!(other.contains("the file gatehouse.db"), "{other}");
+    }
+}

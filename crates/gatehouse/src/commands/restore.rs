@@ -1,0 +1,47 @@
+//! `gatehouse restore`: a backup takes the place of the embedded store.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatehouse_server::restore::{Restored, restore};
+use gatehouse_store::Clock;
+
+use crate::commands::serve::Settings;
+
+/// Check a backup and put it in the place of the embedded store; what is there is moved aside, not deleted
+#[derive(Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    settings: Settings,
+    /// The directory of the backup, as `gatehouse backup` or a server's schedule made it
+    #[arg(long, value_name = "BACKUP")]
+    from: PathBuf,
+}
+
+impl Restore {
+    pub(crate) fn run(self) -> Result<(), String> {
+        let config = self.settings.load(&[])?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
+        let restored = runtime.block_on(restore(&config, &self.from, Clock::machine()));
+        let Restored { replaced, is_continued } = restored.map_err(|why| why.to_string())?;
+        let (from, to) = (self.from.display(), config.data_dir.display());
+        if is_continued {
+            println!("finished a restore of {from} to {to} that was cut off");
+        } else {
+            println!("checked {from}, and restored it to {to}");
+        }
+        match replaced {
+            Some(replaced) => println!(
+                "what was there before is in {}: delete it when you need nothing of it any more",
+                replaced.display()
+            ),
+            None => println!("there was no store before"),
+        }
+        println!(
+            "next: look at it with `gatehouse doctor --deep --data-dir {to}`, then start the server. Whatever \
+             changed after the backup is as it was before: accesses, passwords, clients, and revoked tokens"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! Work on the store and its machine, beside a server or as one.
+
+pub(super) mod demo;
+pub(super) mod disk_failure;
+pub(super) mod log_queue;
+pub(super) mod logging;
+pub(super) mod open_store;
+pub(super) mod traces;

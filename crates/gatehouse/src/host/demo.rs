@@ -1,0 +1,161 @@
+//! `--demo`: something to try at once.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use gatehouse_connectors::simulator;
+use gatehouse_core::rights::Scope;
+use gatehouse_server::auth::Grant;
+use gatehouse_server::estate::Estate;
+use gatehouse_server::serve::Server;
+
+const DEMO_ESTATE: &str = include_str!("../../demo-estate.yaml");
+const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
+
+/// The demo's tenant.
+const DEMO: &str = "demo";
+
+/// The platforms that the demo's tenant has accounts at.
+pub(crate) struct Demo {
+    platforms: Vec<simulator::Server>,
+}
+
+impl Demo {
+    /// Starts the demo's platforms, and adds its tenant to an estate. One that the estate names itself is left
+    /// as it is, and needs none.
+    pub(crate) fn add_to(estate: &mut Estate) -> Result<Self, String> {
+        if estate.tenants.iter().any(|it| it.tenant.name.as_str() == DEMO) {
+            return Ok(Self { platforms: Vec::new() });
+        }
+        let mut text = DEMO_ESTATE.to_owned();
+        let mut platforms = Vec::new();
+        for platform in simulator::Platform::usual() {
+            let here = (Ipv4Addr::LOCALHOST, 0).into();
+            let placeholder = format!("http://{}", platform.name);
+            let server = simulator::Server::start(platform, here).map_err(|cause| {
+                format!("the demo's platforms find no port to listen on: {cause}")
+            })?;
+            text = text.replace(&placeholder, &server.url());
+            platforms.push(server);
+        }
+        let demo = Estate::parse("demo-estate.yaml", &text).expect("a test reads the demo estate");
+        estate.tenants.extend(demo.tenants);
+        Ok(Self { platforms })
+    }
+
+    /// Where the platforms are.
+    pub(crate) fn platforms(&self) -> impl Iterator<Item = SocketAddr> {
+        self.platforms.iter().map(simulator::Server::address)
+    }
+
+    /// Stops the platforms.
+    pub(crate) async fn stop(self) {
+        for platform in self.platforms {
+            platform.stop().await;
+        }
+    }
+
+    /// What the demo's tokens allow.
+    pub(crate) fn grant() -> Grant {
+        Grant {
+            subject: "demo".into(),
+            tenants: vec![DEMO.into()],
+            scopes: [
+                Scope::AccessRead,
+                Scope::AccessWrite,
+                Scope::AccessVerify,
+                Scope::ProductRead,
+                Scope::Admin,
+            ]
+            .into(),
+            lifetime_seconds: LIFETIME_SECONDS,
+        }
+    }
+
+    /// What to do next, with a token to do it.
+    pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
+        let token = server.auth().issue(&Self::grant(), server.now());
+        let products = self.about_products();
+        let path = path_line();
+        format!(
+            r#"
+A demo tenant is there, `demo`, with the contracts C-PAYG (pay per use) and C-PRE (prepaid, a year
+from the first connection). In another terminal, with a token that is good for a day:
+
+{path}  export GATEHOUSE_URL={url}
+  export GATEHOUSE_TENANT={DEMO}
+  export GATEHOUSE_TOKEN={token}
+
+  # issue an access, which shows its password once; a thousand, into a file; what is there now
+  gatehouse access create --contract C-PAYG --device-name pump-7
+  gatehouse batch create --contract C-PAYG --count 1000 --wait --to fleet.csv
+  gatehouse access list
+
+  # pump-7 is stolen: keep it out
+  gatehouse access suspend pump-7
+
+  # the same without the command line: every command is a request, and --verbose shows it
+  curl -s $GATEHOUSE_URL/demo/access -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
+       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "deviceName": "pump-8"}}'
+
+  # let its device in: put in the username and password from above
+  curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
+       -H 'Content-Type: application/json' -d '{{"username": "…", "password": "…"}}'
+{products}
+To look at: {url}/-/console/ (all of this in a browser: it opens signed in here, and from another machine
+you sign in with the token from above), {url}/-/docs (every operation, to read and to try; Authorize takes
+that token, too), {url}/-/openapi.json (the same for programs), {url}/-/ready
+"#
+        )
+    }
+
+    /// What to do with the platforms.
+    fn about_products(&self) -> String {
+        let [_, beta, _] = &self.platforms[..] else { return String::new() };
+        let broken = beta.url();
+        format!(
+            r#"
+It also has accounts at three simulated platforms, ALPHA, BETA and GAMMA:
+
+  # what is connected, on whose network: one page over four accounts; then some by their numbers
+  gatehouse product list --page-size 8
+  gatehouse product find 8948692690826143258 SL-DF-3043766-98743-73 BETA-nowhere
+
+  # one platform goes down: the others still answer, and what is missing is named
+  curl -s -X PATCH {broken}/-/profile -d '{{"fault": "reset"}}'
+  gatehouse product list --page-size 8
+
+  # it is back; after some seconds in which it is left alone, it is asked again
+  curl -s -X PUT {broken}/-/profile -d '{{}}'
+"#
+        )
+    }
+}
+
+/// A line that lets a shell find this program, where it wouldn't.
+fn path_line() -> String {
+    let here = std::env::current_exe().ok();
+    let Some(dir) = here.as_deref().and_then(std::path::Path::parent) else { return String::new() };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|it| it == dir) {
+        return String::new();
+    }
+    format!("  export PATH=\"{}:$PATH\"\n", dir.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_demo_is_added_beside_what_is_there() {
+        let mut estate = Estate { tenants: Vec::new() };
+        let demo = Demo::add_to(&mut estate).unwrap();
+        assert_eq!((estate.tenants.len(), demo.platforms.len()), (1, 3));
+        // A tenant of that name is left as it is.
+        let before = estate.clone();
+        let again = Demo::add_to(&mut estate).unwrap();
+        assert_eq!(estate, before);
+        assert!(again.platforms.is_empty() && again.about_products().is_empty());
+        demo.stop().await;
+    }
+}

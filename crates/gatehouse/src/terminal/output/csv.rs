@@ -1,0 +1,73 @@
+//! Tables as text (RFC 4180), with the same guard against formulas as the server's own.
+
+use std::io::{self, Write};
+
+use gatehouse_server::http::{CsvCell, write_csv_row};
+use serde_json::Value;
+
+use super::Column;
+use crate::terminal::screen::{Screen, harmless};
+
+/// Writes the names of the columns.
+pub(crate) fn write_head(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    write_cells(out, columns.iter().map(|column| CsvCell::Text(column.name)))
+}
+
+/// Shows what one thing has in them. A terminal gets nothing that would steer it; everything else gets it as it is.
+pub(crate) fn show_row(
+    out: &mut impl Write,
+    columns: &[Column],
+    item: &Value,
+    screen: Screen,
+) -> io::Result<()> {
+    if screen.width.is_none() {
+        return write_row(out, columns, item);
+    }
+    let cells = columns.iter().map(|column| harmless(&column.exact(item)).into_owned());
+    write_texts(out, columns, cells)
+}
+
+/// Writes what one thing has in them.
+pub(crate) fn write_row(out: &mut impl Write, columns: &[Column], item: &Value) -> io::Result<()> {
+    write_texts(out, columns, columns.iter().map(|column| column.exact(item)))
+}
+
+/// Writes a text for each column.
+fn write_texts(
+    out: &mut impl Write,
+    columns: &[Column],
+    texts: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    let texts: Vec<String> = texts.collect();
+    let named = columns.iter().zip(&texts);
+    write_cells(out, named.map(|(column, text)| CsvCell::of_column(column.name, text)))
+}
+
+/// Writes a row.
+fn write_cells<'c>(
+    out: &mut impl Write,
+    cells: impl IntoIterator<Item = CsvCell<'c>>,
+) -> io::Result<()> {
+    let mut row = Vec::new();
+    write_csv_row(&mut row, cells);
+    out.write_all(&row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Room;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_credential_comes_out_as_it_is() {
+        let columns =
+            ["username", "password", "deviceName"].map(|name| Column::text("", name, Room::Whole));
+        let item = json!({"username": "=a", "password": "-b", "deviceName": "@c"});
+        let mut table = Vec::new();
+        write_head(&mut table, &columns).unwrap();
+        write_row(&mut table, &columns, &item).unwrap();
+        let expected = "username,password,deviceName\r\n=a,-b,'@c\r\n";
+        assert_eq!(String::from_utf8(table).unwrap(), expected);
+    }
+}
