@@ -1,14 +1,14 @@
 // Where the console begins: who is signed in, which view the address leads to, and what stands there until it is shown.
 
 import { goInstead, here, link } from './address.js';
+import { SignedOut, unreachable } from './api/problem.js';
 import { focusOn, h, replace } from './element.js';
 import { announce, drawFrame, markView, setBusy } from './frame.js';
-import { comeBack, isBack } from './oidc.js';
 import { dropQuestions } from './part/dialog.js';
-import { problemPanel } from './part/problem.js';
-import { SignedOut, unreachable } from './problem.js';
-import { begin, expire, isSame, may, resume, session } from './session.js';
-import { lastTenant, rememberTenant } from './tenant.js';
+import { problemPanel } from './part/problem_panel.js';
+import { comeBack, isBack } from './sign_in/oidc.js';
+import { begin, expire, isSame, may, resume, session } from './sign_in/session.js';
+import { lastTenant, rememberTenant } from './sign_in/tenant.js';
 import { applyTheme } from './theme.js';
 import { findView, firstView, signInView, tenantView } from './views.js';
 
@@ -31,7 +31,7 @@ let signInTrouble = '';
 
 /**
  * What stood there when a session ended while somebody worked.
- * @type {{address: string, session: import('./session.js').Session, view: Shown, nodes: Node[], underWay: AbortController} | undefined}
+ * @type {{address: string, session: import('./sign_in/session.js').Session, view: Shown, nodes: Node[], underWay: AbortController} | undefined}
  */
 let leftBehind;
 

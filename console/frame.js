@@ -3,11 +3,11 @@
 
 import { go, here, link } from './address.js';
 import { focusOn, h, replace } from './element.js';
-import { revoke } from './oidc.js';
 import { onChosen } from './part/form.js';
 import { timeElement } from './part/time.js';
-import { end, isForAll, session } from './session.js';
-import { forgetTenant, tenants } from './tenant.js';
+import { revoke } from './sign_in/oidc.js';
+import { end, isForAll, session } from './sign_in/session.js';
+import { forgetTenant, tenants } from './sign_in/tenant.js';
 import { chooseTheme, chosenTheme, THEMES } from './theme.js';
 import { firstView, offered } from './views.js';
 

@@ -1,6 +1,6 @@
 // Every view, on one screen: which address leads to it, and where it is. A view is loaded when somebody goes there.
 
-import { may } from './session.js';
+import { may } from './sign_in/session.js';
 
 /**
  * What a view is given.
@@ -32,7 +32,7 @@ const VIEWS = [
   ['batches/new', () => import('./view/new_batch.js')],
   ['batches/:id', () => import('./view/batch.js')],
   ['connections', () => import('./view/connections.js')],
-  ['connections/find', () => import('./view/find.js')],
+  ['connections/find', () => import('./view/find_connections.js')],
   ['connections/:id', () => import('./view/connection.js')],
   ['contracts', () => import('./view/contracts.js')],
   ['check', () => import('./view/check.js')],
@@ -73,5 +73,5 @@ export function findView(path) {
     const params = path.filter((_, n) => parts[n].startsWith(':'));
     return { view, name: pattern.replaceAll(':', ''), params };
   }
-  return { view: () => import('./view/nowhere.js'), name: 'nowhere', params: [] };
+  return { view: () => import('./view/not_found.js'), name: 'nowhere', params: [] };
 }

@@ -1,13 +1,13 @@
 // Choosing a contract: those that there are, with what each means; where they can't be listed, or are too many, its ID is
 // typed.
 
-import { billingWords, closedBecause, OFFERED_MAX } from '../contract.js';
+import { billingWords, closedBecause, OFFERED_MAX } from '../api/contract.js';
 import { h } from '../element.js';
-import { may } from '../session.js';
+import { may } from '../sign_in/session.js';
 import { count } from './number.js';
 
 /**
- * @param {import('../contract.js').Contract[]} contracts
+ * @param {import('../api/contract.js').Contract[]} contracts
  * @param {string} [chosen]
  */
 export function contractChoice(contracts, chosen = '') {

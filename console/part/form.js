@@ -1,7 +1,7 @@
 // Forms: a label, a control, what it is for, and what is wrong with what was put in.
 
 import { focusOn, h, replace } from '../element.js';
-import { quoting } from './problem.js';
+import { quoting } from './problem_panel.js';
 
 /**
  * @param {object} what
@@ -61,7 +61,7 @@ export function choices({ name, legend, choices, chosen, choose }) {
 /**
  * Puts what the API says of fields beside them; what is left belongs to none.
  * @param {HTMLElement} form
- * @param {import('../problem.js').InvalidParam[]} faults
+ * @param {import('../api/problem.js').InvalidParam[]} faults
  * @param {Record<string, string>} ids the control's `id` by the field's name
  */
 export function showFaults(form, faults, ids) {

@@ -1,17 +1,17 @@
 // One access in detail, and what can be done with it.
 
-import { ask, get, path } from '../api.js';
+import { ask, get, path } from '../api/client.js';
+import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
-import { having } from '../filter.js';
+import { having } from '../filter/expression.js';
 import { announce } from '../frame.js';
+import { copyButton, credentials, perhapsLost, showAnyway } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
-import { problemPanel } from '../part/problem.js';
-import { copyButton, credentials, perhapsLost, showAnyway } from '../part/secret.js';
+import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
-import { Problem } from '../problem.js';
-import { may } from '../session.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 /** @typedef {import('../element.js').Child} Child */

@@ -1,16 +1,16 @@
 // The accesses: any page of any filter.
 
 import { go } from '../address.js';
-import { getPage, path } from '../api.js';
-import { contractsOf } from '../contract.js';
+import { getPage, path } from '../api/client.js';
+import { contractsOf } from '../api/contract.js';
 import { h } from '../element.js';
-import { ACCESS_FIELDS, readFilter, toQuery } from '../filter.js';
-import { filterPanel, filterProblem } from '../part/filter_panel.js';
-import { pageIn, pager } from '../part/pages.js';
+import { ACCESS_FIELDS, readFilter, toQuery } from '../filter/expression.js';
+import { filterPanel, filterProblem } from '../filter/panel.js';
+import { pageIn, pager } from '../part/pager.js';
 import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
-import { may } from '../session.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

@@ -1,26 +1,26 @@
 // One batch: how far it is while it runs, and what came of it: what failed and why, and the credentials while they are kept.
 
-import { ask, path } from '../api.js';
+import { ask, path } from '../api/client.js';
+import { Problem } from '../api/problem.js';
+import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../api/task.js';
+import { batchDownload } from '../batch/download_panel.js';
+import { batchFailures } from '../batch/failures_panel.js';
+import { showProgress } from '../batch/progress.js';
 import { h, replace } from '../element.js';
 import { announce } from '../frame.js';
-import { batchDownload } from '../part/batch_download.js';
-import { batchFailures } from '../part/batch_failures.js';
+import { copyButton } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
-import { filled, repeat } from '../part/later.js';
+import { filled, repeat } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
-import { pageIn, pager } from '../part/pages.js';
-import { inOneLine, problemPanel } from '../part/problem.js';
-import { showProgress } from '../part/progress.js';
-import { copyButton } from '../part/secret.js';
+import { pageIn, pager } from '../part/pager.js';
+import { inOneLine, problemPanel } from '../part/problem_panel.js';
 import { statusMark, taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
-import { Problem } from '../problem.js';
-import { may } from '../session.js';
-import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../task.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
-/** @typedef {import('../task.js').Task} Task */
+/** @typedef {import('../api/task.js').Task} Task */
 
 /** So many items are shown on a page, of those that failed and of those that succeeded. */
 const PAGE = 25;
@@ -129,7 +129,7 @@ export async function show(context) {
 /**
  * @param {Context} context
  * @param {Task} task
- * @param {import('../part/progress.js').Progress} progress
+ * @param {import('../batch/progress.js').Progress} progress
  */
 async function outcomeOf(context, task, progress) {
   const { tenant, signal, query, link } = context;

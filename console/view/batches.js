@@ -1,14 +1,14 @@
 // The batches: newest first, each with how far it is.
 
+import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
+import { progressBar } from '../batch/progress.js';
 import { h, redraw, replace } from '../element.js';
-import { keepUp } from '../part/later.js';
-import { pageIn, pager } from '../part/pages.js';
-import { progressBar } from '../part/progress.js';
+import { keepUp } from '../part/loading.js';
+import { pageIn, pager } from '../part/pager.js';
 import { taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
-import { may } from '../session.js';
-import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../task.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -22,7 +22,7 @@ export const needs = ['access:read', 'access:write'];
 export async function show({ tenant, query, signal, link }) {
   const { page, size: wanted } = pageIn(query, 25);
   const place = h('div', {});
-  /** How far those are that are over: that never changes. @type {Map<string, import('../part/progress.js').Progress>} */
+  /** How far those are that are over: that never changes. @type {Map<string, import('../batch/progress.js').Progress>} */
   const known = new Map();
   const read = async () => {
     const { tasks, total, size } = await listTasks(tenant, { page, size: wanted }, signal);
@@ -46,7 +46,7 @@ export async function show({ tenant, query, signal, link }) {
     redraw(pages, total > 0 && pager({ page, size, total, noun: ['batch', 'batches'], linkTo }));
   };
   const list = (
-    /** @type {(import('../task.js').Task & {progress?: import('../part/progress.js').Progress})[]} */ rows,
+    /** @type {(import('../api/task.js').Task & {progress?: import('../batch/progress.js').Progress})[]} */ rows,
   ) =>
     h(
       'section',

@@ -1,14 +1,14 @@
 // Checking a device's credentials, as a broker does when it connects.
 
-import { ask, path } from '../api.js';
+import { ask, path } from '../api/client.js';
+import { Problem, SignedOut } from '../api/problem.js';
 import { h, replace } from '../element.js';
 import { announce } from '../frame.js';
 import { field, whilePressed } from '../part/form.js';
-import { problemPanel } from '../part/problem.js';
+import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
-import { Problem, SignedOut } from '../problem.js';
-import { may } from '../session.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

@@ -1,11 +1,11 @@
 // One connection, as its platform shows it now.
 
-import { get, path } from '../api.js';
+import { get, path } from '../api/client.js';
+import { TYPE_WORDS } from '../api/product.js';
 import { h } from '../element.js';
-import { having } from '../filter.js';
-import { copyButton } from '../part/secret.js';
+import { having } from '../filter/expression.js';
+import { copyButton } from '../part/credentials.js';
 import { statusMark } from '../part/status.js';
-import { TYPE_WORDS } from '../product.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

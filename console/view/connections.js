@@ -1,13 +1,13 @@
 // The connections at all platforms as one list, with the accounts' problems beside it.
 
 import { go } from '../address.js';
-import { getAll, getPart, path } from '../api.js';
+import { getAll, getPart, path } from '../api/client.js';
+import { accountProblems } from '../connection/account_problems.js';
+import { productTable } from '../connection/product_table.js';
 import { h } from '../element.js';
-import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter.js';
-import { accountProblems } from '../part/account_problems.js';
-import { filterPanel, filterProblem } from '../part/filter_panel.js';
-import { pageIn, pager } from '../part/pages.js';
-import { productTable } from '../part/product_table.js';
+import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter/expression.js';
+import { filterPanel, filterProblem } from '../filter/panel.js';
+import { pageIn, pager } from '../part/pager.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

@@ -1,16 +1,16 @@
 // The contracts: what each allows, and how much of it is used.
 
-import { getPage, path } from '../api.js';
-import { billingWords, closedBecause } from '../contract.js';
+import { getPage, path } from '../api/client.js';
+import { billingWords, closedBecause } from '../api/contract.js';
 import { h } from '../element.js';
-import { having } from '../filter.js';
+import { having } from '../filter/expression.js';
 import { plainBar } from '../part/chart.js';
 import { count } from '../part/number.js';
-import { pageIn, pager } from '../part/pages.js';
+import { pageIn, pager } from '../part/pager.js';
 import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
-import { may } from '../session.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

@@ -1,16 +1,16 @@
 // Creating one access. Its password is shown once, here.
 
-import { ask, path } from '../api.js';
-import { contractsOf } from '../contract.js';
+import { ask, path } from '../api/client.js';
+import { contractsOf } from '../api/contract.js';
+import { newKey } from '../api/idempotency_key.js';
+import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { announce } from '../frame.js';
-import { newKey } from '../idempotency.js';
 import { contractChoice } from '../part/contract_choice.js';
+import { credentials, showAnyway } from '../part/credentials.js';
 import { field, showFaults, whilePressed } from '../part/form.js';
-import { problemPanel } from '../part/problem.js';
-import { credentials, showAnyway } from '../part/secret.js';
-import { Problem } from '../problem.js';
-import { may } from '../session.js';
+import { problemPanel } from '../part/problem_panel.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 

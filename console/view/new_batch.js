@@ -1,21 +1,21 @@
 // A new batch: what it does, to which accesses, and what it would be before it is sent.
 
 import { go } from '../address.js';
-import { ask, path } from '../api.js';
-import { explainRefusal } from '../batch_limit.js';
-import { keepNote } from '../batch_note.js';
-import { contractsOf } from '../contract.js';
+import { ask, path } from '../api/client.js';
+import { contractsOf } from '../api/contract.js';
+import { newKey } from '../api/idempotency_key.js';
+import { Problem } from '../api/problem.js';
+import { changeForm } from '../batch/change_form.js';
+import { creationForm } from '../batch/creation_form.js';
+import { explainRefusal } from '../batch/limits.js';
+import { keepNote } from '../batch/request.js';
+import { readRetry } from '../batch/retry.js';
 import { h, replace } from '../element.js';
-import { newKey } from '../idempotency.js';
-import { changeForm } from '../part/change_form.js';
-import { creationForm } from '../part/creation_form.js';
+import { copyButton } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { choices, whilePressed } from '../part/form.js';
-import { problemPanel } from '../part/problem.js';
-import { copyButton } from '../part/secret.js';
-import { Problem } from '../problem.js';
-import { readRetry } from '../retry.js';
-import { may } from '../session.js';
+import { problemPanel } from '../part/problem_panel.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -24,7 +24,7 @@ import { may } from '../session.js';
  * @typedef {object} Ready
  * @property {string} address below the tenant's accesses
  * @property {object} body
- * @property {import('../batch_note.js').Note} note
+ * @property {import('../batch/request.js').Note} note
  * @property {{title: string, consequence: string[], yes: string, isGrave?: boolean}} [question]
  */
 
@@ -142,7 +142,7 @@ function accepted(id, link) {
 
 /**
  * What nobody can know any more of a batch that is sent again.
- * @param {import('../retry.js').Retry} retry
+ * @param {import('../batch/retry.js').Retry} retry
  */
 function lostOf({ kind, table, note }) {
   if (kind === 'create') {

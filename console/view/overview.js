@@ -1,18 +1,18 @@
 // The overview: how many accesses there are and what they are like, what came and went, what is under way, and whether the
 // platforms answer.
 
-import { get, getPage, path } from '../api.js';
+import { get, getPage, path } from '../api/client.js';
+import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
+import { progressBar } from '../batch/progress.js';
 import { h } from '../element.js';
-import { having } from '../filter.js';
+import { having } from '../filter/expression.js';
 import { daysChart, dividedBar, plainBar } from '../part/chart.js';
-import { keepUp } from '../part/later.js';
+import { keepUp } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
-import { progressBar } from '../part/progress.js';
 import { ACCESS_STATUSES, statusMark, statusWord } from '../part/status.js';
 import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
-import { may } from '../session.js';
-import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../task.js';
+import { may } from '../sign_in/session.js';
 
 /** So many contracts are shown; all of them are in their own view. */
 const CONTRACTS_MAX = 12;

@@ -1,11 +1,11 @@
 // Signing in: at an issuer of the operator's, with a token that somebody has, or to the demo.
 
 import { h, replace } from '../element.js';
-import { isPossible, leaveForIssuer } from '../oidc.js';
 import { field, whilePressed } from '../part/form.js';
-import { later } from '../part/later.js';
-import { sentence } from '../part/problem.js';
-import { begin, signInToDemo, waysIn } from '../session.js';
+import { later } from '../part/loading.js';
+import { sentence } from '../part/problem_panel.js';
+import { isPossible, leaveForIssuer } from '../sign_in/oidc.js';
+import { begin, signInToDemo, waysIn } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
 
@@ -99,7 +99,7 @@ function tokenIn(text) {
 }
 
 /**
- * @param {import('../oidc.js').Issuer} issuer
+ * @param {import('../sign_in/oidc.js').Issuer} issuer
  * @param {Element} told
  */
 function issuerButton(issuer, told) {

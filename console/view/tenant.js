@@ -3,7 +3,7 @@
 import { go, link } from '../address.js';
 import { h } from '../element.js';
 import { field } from '../part/form.js';
-import { tenants } from '../tenant.js';
+import { tenants } from '../sign_in/tenant.js';
 import { firstView } from '../views.js';
 
 export const title = () => 'Choose a tenant';

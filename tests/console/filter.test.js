@@ -1,14 +1,11 @@
 // The language of filters: what people write and what they put together is the same. The module runs without a browser.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 
-const directory = process.env.TEST_CONSOLE;
-if (!directory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
-const filter = await import(pathToFileURL(join(directory, 'filter.js')).href);
-const { ACCESS_FIELDS, BadFilter, having, readFilter, toQuery, writeFilter } = filter;
+import { loadModule } from './environment.js';
+
+const { ACCESS_FIELDS, BadFilter, having, readFilter, toQuery, writeFilter } = await loadModule('filter/expression.js');
 
 const read = (/** @type {string} */ text) => readFilter(text, ACCESS_FIELDS);
 const name = (/** @type {string} */ value) => [[{ name: 'name', operator: '=', value }]];

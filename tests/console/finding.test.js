@@ -1,15 +1,12 @@
 // What a search tells apart: found, surely nowhere, and unknown. The modules are pure, and run without a browser.
 
 import assert from 'node:assert/strict';
-import { join as joinPath } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 
-const directory = process.env.TEST_CONSOLE;
-if (!directory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
-const load = (/** @type {string} */ name) => import(pathToFileURL(joinPath(directory, name)).href);
-const { judge, parts } = await load('finding.js');
-const { join, recognise, split } = await load('identifier.js');
+import { loadModule } from './environment.js';
+
+const { judge, parts } = await loadModule('connection/finding.js');
+const { join, recognise, split } = await loadModule('connection/identifier.js');
 
 const ICCID = '8948692690826143258';
 const SIM = { id: 'ALPHA-1', productCharacteristic: [{ name: 'ICCID', value: ICCID }] };

@@ -1,23 +1,16 @@
 // Lists and tables that people paste or have as files: what is read of them, and what is told before anything is sent.
 
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import test from 'node:test';
-import { pathToFileURL } from 'node:url';
 
-// These need neither a server nor a browser: only what is to be read, as a directory.
-const consoleDirectory = process.env.TEST_CONSOLE;
-if (!consoleDirectory) throw new Error('TEST_CONSOLE is not set; `cargo xtask test --console` sets it');
+import { loadModule } from './environment.js';
 
-/** @param {string} name */
-const load = (name) => import(pathToFileURL(path.join(consoleDirectory, name)).href);
-
-const { toTable } = await load('csv.js');
-const { readPasted, readFileRows } = await load('rows.js');
-const { readIds } = await load('ids.js');
-const { decode } = await load('text_input.js');
-const { tableOf, refusedOf, markRefused } = await load('failed_items.js');
-const { warnOfItems, explainRefusal } = await load('batch_limit.js');
+const { toTable } = await loadModule('batch/csv_writer.js');
+const { readPasted, readFileRows } = await loadModule('batch/access_rows.js');
+const { readIds } = await loadModule('batch/access_ids.js');
+const { decode } = await loadModule('batch/file_text.js');
+const { tableOf, refusedOf, markRefused } = await loadModule('batch/retry_table.js');
+const { warnOfItems, explainRefusal } = await loadModule('batch/limits.js');
 
 const A = '01a1dd3f-f1be-708c-81bb-51208c72ed9c';
 const B = '01a1dd3f-f1be-708c-81bb-51208c72ed9d';

@@ -1,8 +1,8 @@
 // The tenant's contracts, for forms that choose one and filters that know them.
 
-import { getAll, path } from './api.js';
-import { counted } from './part/number.js';
-import { may } from './session.js';
+import { counted } from '../part/number.js';
+import { may } from '../sign_in/session.js';
+import { getAll, path } from './client.js';
 
 /**
  * @typedef {object} Contract

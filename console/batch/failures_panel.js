@@ -1,16 +1,16 @@
 // What failed in a batch, why, and the way to send it again.
 
+import { listItems } from '../api/task.js';
 import { h } from '../element.js';
-import { may } from '../session.js';
-import { listItems } from '../task.js';
-import { filled } from './later.js';
-import { count } from './number.js';
-import { pager } from './pages.js';
-import { inOneLine } from './problem.js';
-import { table } from './table.js';
+import { filled } from '../part/loading.js';
+import { count } from '../part/number.js';
+import { pager } from '../part/pager.js';
+import { inOneLine } from '../part/problem_panel.js';
+import { table } from '../part/table.js';
+import { may } from '../sign_in/session.js';
 
 /** @typedef {import('../views.js').Context} Context */
-/** @typedef {import('../task.js').Task} Task */
+/** @typedef {import('../api/task.js').Task} Task */
 
 /**
  * @param {Context} context

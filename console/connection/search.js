@@ -1,9 +1,9 @@
 // Looking for many identifiers: which were found, which are surely nowhere, and of which nobody knows.
 
-import { ask, path } from './api.js';
+import { ask, path } from '../api/client.js';
+import { accountIn } from '../api/product.js';
 import { judge, parts } from './finding.js';
 import { KINDS } from './identifier.js';
-import { accountIn } from './product.js';
 
 /** @typedef {import('./identifier.js').Sought} Sought */
 /** @typedef {import('./identifier.js').Kind} Kind */

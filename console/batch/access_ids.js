@@ -1,7 +1,7 @@
 // Which accesses a batch changes: IDs, one a line, or those of a table that has a column of them. Whatever else is there is a
 // fault: nothing that somebody pasted goes missing without a word.
 
-import { readTable } from './table_input.js';
+import { readTable } from './csv_reader.js';
 
 /**
  * @typedef {object} Read

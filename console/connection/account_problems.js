@@ -1,9 +1,9 @@
 // What is missing from a result because an account failed: beside what the others gave, never instead of it.
 
+import { accountIn } from '../api/product.js';
 import { h } from '../element.js';
-import { accountIn } from '../product.js';
-import { counted } from './number.js';
-import { sentence } from './problem.js';
+import { counted } from '../part/number.js';
+import { sentence } from '../part/problem_panel.js';
 
 /**
  * @param {any[]} errors

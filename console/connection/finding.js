@@ -7,7 +7,7 @@ const ITEMS_MAX = 1000;
 
 /** @typedef {import('./identifier.js').Sought} Sought */
 /** @typedef {import('./identifier.js').Kind} Kind */
-/** @typedef {import('./product.js').Product} Product */
+/** @typedef {import('../api/product.js').Product} Product */
 
 /**
  * What became of an identifier.

@@ -1,7 +1,7 @@
 // Tasks: what is asked of the API about them. One that is over may have very many accesses, and its answer begins with what
 // it is; the rest isn't read where nobody needs it.
 
-import { get, getAll, getPage, path, problemOf, send, whole } from './api.js';
+import { get, getAll, getPage, path, problemOf, send, whole } from './client.js';
 import { SignedOut } from './problem.js';
 
 /**
@@ -70,7 +70,7 @@ export async function readRejection(tenant, id, signal) {
  * @param {string} tenant
  * @param {string} id
  * @param {AbortSignal} signal
- * @returns {Promise<import('./part/progress.js').Progress>}
+ * @returns {Promise<import('../batch/progress.js').Progress>}
  */
 export async function readProgress(tenant, id, signal) {
   const { body } = await get(path(tenant, 'access', 'batch', id, 'progress'), { signal });
@@ -87,7 +87,7 @@ const AT_ONCE = 6;
  * @param {AbortSignal} signal
  */
 export async function readAllProgress(tenant, ids, signal) {
-  /** @type {Map<string, import('./part/progress.js').Progress>} */
+  /** @type {Map<string, import('../batch/progress.js').Progress>} */
   const far = new Map();
   const left = [...ids];
   const work = async () => {

@@ -1,17 +1,17 @@
 // Which accesses a batch creates: so many, those of a pasted list, or those of a file; with what is wrong with them before
 // anything is sent.
 
-import { warnOfItems } from '../batch_limit.js';
 import { h, replace } from '../element.js';
-import { markRefused } from '../failed_items.js';
-import { readFileRows, readPasted, refuse } from '../rows.js';
-import { decode, FILE_BYTES_MAX } from '../text_input.js';
-import { contractChoice } from './contract_choice.js';
-import { choices, field } from './form.js';
-import { count, counted } from './number.js';
-import { readAsTyped } from './pasted_text.js';
+import { contractChoice } from '../part/contract_choice.js';
+import { choices, field } from '../part/form.js';
+import { count, counted } from '../part/number.js';
+import { table } from '../part/table.js';
+import { readFileRows, readPasted, refuse } from './access_rows.js';
+import { readAsTyped } from './debounced_input.js';
+import { decode, FILE_BYTES_MAX } from './file_text.js';
+import { warnOfItems } from './limits.js';
+import { markRefused } from './retry_table.js';
 import { rowFaults } from './row_faults.js';
-import { table } from './table.js';
 
 /** So many rows are shown. */
 const SHOWN_MAX = 8;
@@ -23,8 +23,8 @@ const WAYS = /** @type {[string, string][]} */ ([
 ]);
 
 /**
- * @param {import('../contract.js').Contract[]} contracts
- * @param {{retry?: import('../retry.js').Retry, contract?: string}} given
+ * @param {import('../api/contract.js').Contract[]} contracts
+ * @param {{retry?: import('./retry.js').Retry, contract?: string}} given
  * @returns {import('../view/new_batch.js').Form}
  */
 export function creationForm(contracts, { retry, contract }) {
@@ -48,7 +48,7 @@ export function creationForm(contracts, { retry, contract }) {
   const preview = h('div', { 'aria-live': 'polite' });
   const place = h('div', { class: 'fields' });
   let way = retry?.table === undefined ? 'number' : 'list';
-  /** @type {import('../rows.js').Read | undefined} */
+  /** @type {import('./access_rows.js').Read | undefined} */
   let read;
   let isWithoutFaulty = false;
   let firstLine = '';
@@ -240,7 +240,7 @@ export function creationForm(contracts, { retry, contract }) {
   return { element, ready };
 }
 
-/** @param {File | undefined} file @returns {Promise<import('../rows.js').Read | undefined>} */
+/** @param {File | undefined} file @returns {Promise<import('./access_rows.js').Read | undefined>} */
 async function readFile(file) {
   if (!file) return undefined;
   if (file.size > FILE_BYTES_MAX)

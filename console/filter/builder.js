@@ -2,11 +2,11 @@
 // other follows.
 
 import { append, focusOn, h, replace } from '../element.js';
-import { BadFilter, readFilter, readTime, writeFilter } from '../filter.js';
+import { BadFilter, readFilter, readTime, writeFilter } from './expression.js';
 
-/** @typedef {import('../filter.js').Expression} Expression */
-/** @typedef {import('../filter.js').Condition} Condition */
-/** @typedef {import('../filter.js').Field} Field */
+/** @typedef {import('./expression.js').Expression} Expression */
+/** @typedef {import('./expression.js').Condition} Condition */
+/** @typedef {import('./expression.js').Field} Field */
 
 /** @type {Record<string, string>} */
 const SIGNS = { '=': 'is', '>=': 'from', '<=': 'until', '>': 'after', '<': 'before' };

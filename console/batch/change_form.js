@@ -1,11 +1,11 @@
 // Which accesses a batch changes or ends, and how; with what is wrong with their IDs before anything is sent.
 
-import { warnOfItems } from '../batch_limit.js';
 import { h, replace } from '../element.js';
-import { readIds } from '../ids.js';
-import { field } from './form.js';
-import { counted } from './number.js';
-import { readAsTyped } from './pasted_text.js';
+import { field } from '../part/form.js';
+import { counted } from '../part/number.js';
+import { readIds } from './access_ids.js';
+import { readAsTyped } from './debounced_input.js';
+import { warnOfItems } from './limits.js';
 import { rowFaults } from './row_faults.js';
 
 const CHANGES = /** @type {[string, string][]} */ ([
@@ -16,7 +16,7 @@ const CHANGES = /** @type {[string, string][]} */ ([
 
 /**
  * @param {string} kind
- * @param {import('../retry.js').Retry | undefined} retry
+ * @param {import('./retry.js').Retry | undefined} retry
  * @returns {import('../view/new_batch.js').Form}
  */
 export function changeForm(kind, retry) {

@@ -1,7 +1,7 @@
 // What failed in a creation, as rows that can be mended and sent. The batch doesn't have them as they were sent: passwords are
 // not kept, and of an item that was refused for its form each name is cut to 64 characters, with its control characters replaced.
 
-import { cell } from './csv.js';
+import { cell } from './csv_writer.js';
 
 /**
  * The problem of an item, with as much of the item as is known.
@@ -38,7 +38,7 @@ export function refusedOf(errors) {
 
 /**
  * Says so of rows that are still as that table has them.
- * @param {import('./rows.js').Row[]} rows
+ * @param {import('./access_rows.js').Row[]} rows
  * @param {Map<string, string>} refused
  */
 export function markRefused(rows, refused) {

@@ -1,11 +1,11 @@
 // A table of connections.
 
+import { accountOf, platformOf, TYPE_WORDS, valuesOf } from '../api/product.js';
 import { h } from '../element.js';
-import { accountOf, platformOf, TYPE_WORDS, valuesOf } from '../product.js';
-import { statusMark } from './status.js';
-import { table } from './table.js';
+import { statusMark } from '../part/status.js';
+import { table } from '../part/table.js';
 
-/** @typedef {import('../product.js').Product} Product */
+/** @typedef {import('../api/product.js').Product} Product */
 
 /** What is shown of its numbers, and in which words. */
 const NUMBERS = [
@@ -18,7 +18,7 @@ const NUMBERS = [
  * @param {string} caption
  * @param {Product[]} rows
  * @param {(path: string[]) => string} link
- * @param {import('./table.js').Column<any>[]} [first] columns that stand in front
+ * @param {import('../part/table.js').Column<any>[]} [first] columns that stand in front
  */
 export function productTable(caption, rows, link, first = []) {
   return table({

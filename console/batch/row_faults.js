@@ -1,7 +1,7 @@
 // What is wrong with rows before they are sent: each with its line, and the way to send the others.
 
 import { h } from '../element.js';
-import { count, counted } from './number.js';
+import { count, counted } from '../part/number.js';
 
 /** So many are told. */
 const TOLD_MAX = 50;

@@ -1,17 +1,17 @@
 // Finding connections by their numbers, wherever they are: found, not found and unknown apart.
 
+import { accountProblems } from '../connection/account_problems.js';
+import { join, KINDS, recognise, split } from '../connection/identifier.js';
+import { productTable } from '../connection/product_table.js';
+import { search } from '../connection/search.js';
 import { h, replace } from '../element.js';
 import { announce } from '../frame.js';
-import { join, KINDS, recognise, split } from '../identifier.js';
-import { accountProblems } from '../part/account_problems.js';
 import { field, whilePressed } from '../part/form.js';
 import { count, counted } from '../part/number.js';
-import { problemPanel } from '../part/problem.js';
-import { productTable } from '../part/product_table.js';
-import { search } from '../search.js';
+import { problemPanel } from '../part/problem_panel.js';
 
 /** @typedef {import('../views.js').Context} Context */
-/** @typedef {import('../identifier.js').Sought} Sought */
+/** @typedef {import('../connection/identifier.js').Sought} Sought */
 
 /** An address may have so many letters of numbers; more are not shared by it. */
 const SHARED_MAX = 4000;

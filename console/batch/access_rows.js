@@ -1,7 +1,7 @@
 // Accesses from a table, or from a list with one a line. What is wrong with a row is told before anything is sent, by the rules
 // of the command line.
 
-import { readTable, withoutMark } from './table_input.js';
+import { readTable, withoutMark } from './csv_reader.js';
 
 /** @typedef {{username?: string, password?: string, deviceName?: string}} Item */
 /** @typedef {{line: number, item: Item, faults: string[]}} Row */
@@ -95,7 +95,7 @@ function isHeading(columns) {
 
 /**
  * The rows below a heading.
- * @param {import('./table_input.js').Table} table
+ * @param {import('./csv_reader.js').Table} table
  * @param {(keyof Item | undefined)[]} columns
  * @returns {Read}
  */

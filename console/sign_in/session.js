@@ -1,8 +1,8 @@
 // Who is signed in: a token, what it allows, and how it goes on when it expires. It is kept for this tab alone, and is gone
 // when the tab is closed.
 
+import { Problem, unreachable } from '../api/problem.js';
 import { renewAtIssuer } from './oidc.js';
-import { Problem, unreachable } from './problem.js';
 
 const KEY = 'gatehouse.session';
 const SIGNED_OUT = 'gatehouse.signed-out';

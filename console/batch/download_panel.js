@@ -1,15 +1,15 @@
 // What a batch has made, as a file; with the passwords, as long as they are kept.
 
-import { path, problemOf, send, whole } from '../api.js';
-import { toTable } from '../csv.js';
+import { path, problemOf, send, whole } from '../api/client.js';
+import { allItems } from '../api/task.js';
 import { h, replace } from '../element.js';
-import { may } from '../session.js';
-import { allItems } from '../task.js';
-import { whilePressed } from './form.js';
-import { repeat } from './later.js';
-import { problemPanel } from './problem.js';
-import { save } from './secret.js';
-import { relative, timeElement } from './time.js';
+import { save } from '../part/credentials.js';
+import { whilePressed } from '../part/form.js';
+import { repeat } from '../part/loading.js';
+import { problemPanel } from '../part/problem_panel.js';
+import { relative, timeElement } from '../part/time.js';
+import { may } from '../sign_in/session.js';
+import { toTable } from './csv_writer.js';
 
 const CSV = 'text/csv';
 const JSON_TYPE = 'application/json';
@@ -30,7 +30,7 @@ const COLUMNS = [
 
 /**
  * @param {import('../views.js').Context} context
- * @param {import('../task.js').Task} task
+ * @param {import('../api/task.js').Task} task
  */
 export function batchDownload({ tenant, signal }, task) {
   const { id, passwordsUntil } = task;

@@ -1,6 +1,6 @@
 // Text that comes from a file, whatever program has written it.
 
-import { BODY_BYTES_USUAL } from './batch_limit.js';
+import { BODY_BYTES_USUAL } from './limits.js';
 
 /** The command line reads no more, either. */
 export const FILE_BYTES_MAX = BODY_BYTES_USUAL;

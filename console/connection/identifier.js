@@ -1,6 +1,6 @@
 // Identifiers as people have them: from labels, spreadsheets and mails, recognised by their form.
 
-import { valuesOf } from './product.js';
+import { valuesOf } from '../api/product.js';
 
 /** @typedef {'iccid' | 'imsi' | 'msisdn' | 'serial' | 'id'} Kind */
 
@@ -60,7 +60,7 @@ export function recognise(given) {
 
 /**
  * Whether a connection carries an identifier.
- * @param {import('./product.js').Product} product
+ * @param {import('../api/product.js').Product} product
  * @param {Kind} kind
  * @param {string} value
  */

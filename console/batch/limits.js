@@ -1,7 +1,7 @@
 // How much a batch may have. Each server has its own limits, which this page can't ask for: beyond the usual ones it warns, and
 // what a server refuses because of them is explained.
 
-import { count } from './part/number.js';
+import { count } from '../part/number.js';
 
 /** What `limits.batch_items` is, unless it is set otherwise. */
 const ITEMS_USUAL = 100_000;

@@ -1,7 +1,7 @@
 // Going through the pages of a list, to any of them.
 
 import { go } from '../address.js';
-import { largestPage } from '../api.js';
+import { largestPage } from '../api/client.js';
 import { h } from '../element.js';
 import { onChosen } from './form.js';
 import { count, counted } from './number.js';

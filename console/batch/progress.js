@@ -1,7 +1,7 @@
 // How far a Task has come.
 
 import { h, replace } from '../element.js';
-import { count } from './number.js';
+import { count } from '../part/number.js';
 
 /** @typedef {{total: number, succeeded: number, failed: number}} Progress */
 

@@ -1,8 +1,8 @@
 // What comes later than the rest of its view, or again and again: each part waits, fails and is tried again by itself.
 
+import { Problem, SignedOut } from '../api/problem.js';
 import { h, redraw, replace } from '../element.js';
-import { Problem, SignedOut } from '../problem.js';
-import { problemPanel } from './problem.js';
+import { problemPanel } from './problem_panel.js';
 import { timeElement } from './time.js';
 
 /** @typedef {import('../element.js').Child} Child */

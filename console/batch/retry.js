@@ -1,9 +1,9 @@
 // Sending again what failed in a batch: what the form for the next one begins with.
 
-import { noteOf } from './batch_note.js';
-import { cell } from './csv.js';
-import { refusedOf, tableOf } from './failed_items.js';
-import { allItems, listItems, readTask } from './task.js';
+import { allItems, listItems, readTask } from '../api/task.js';
+import { cell } from './csv_writer.js';
+import { noteOf } from './request.js';
+import { refusedOf, tableOf } from './retry_table.js';
 
 /**
  * @typedef {object} Retry
@@ -12,7 +12,7 @@ import { allItems, listItems, readTask } from './task.js';
  * @property {string} [table] of those that were named
  * @property {Map<string, string>} [refused] rows of it that must not be sent as they are
  * @property {string[]} [ids] of accesses to be changed
- * @property {import('./batch_note.js').Note} note
+ * @property {import('./request.js').Note} note
  */
 
 /**

@@ -1,7 +1,7 @@
 // What went wrong, and what to do about it.
 
+import { Problem } from '../api/problem.js';
 import { h } from '../element.js';
-import { Problem } from '../problem.js';
 import { counted } from './number.js';
 
 /** What helps, by status, where the problem itself can't know. @type {Record<number, string>} */

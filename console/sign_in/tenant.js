@@ -1,6 +1,6 @@
 // Whose estate is looked at: those that a session covers, and the one to begin with.
 
-import { getAll } from './api.js';
+import { getAll } from '../api/client.js';
 import { isForAll, may, session } from './session.js';
 
 const KEY = 'gatehouse.tenant';

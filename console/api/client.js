@@ -1,8 +1,8 @@
 // Requests to the API: the public one, which everyone else uses too. What goes wrong is always a `Problem`, which says what
 // to do.
 
+import { renew, session } from '../sign_in/session.js';
 import { Problem, SignedOut, unreachable } from './problem.js';
-import { renew, session } from './session.js';
 
 /** Where the API is: the console is two steps below it. */
 const BASE = new URL('../../', document.baseURI).pathname.replace(/\/$/, '');

@@ -1,10 +1,10 @@
 // The filter of a list: a line that says what is filtered by, which opens to the whole builder.
 
+import { Problem } from '../api/problem.js';
 import { h } from '../element.js';
-import { BadFilter } from '../filter.js';
-import { Problem } from '../problem.js';
-import { filterBuilder } from './filter_builder.js';
-import { problemPanel } from './problem.js';
+import { problemPanel } from '../part/problem_panel.js';
+import { filterBuilder } from './builder.js';
+import { BadFilter } from './expression.js';
 
 /**
  * @param {Parameters<typeof filterBuilder>[0]} what
