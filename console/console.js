@@ -1,19 +1,20 @@
 // Where the console begins: who is signed in, which view the address leads to, and what stands there until it is shown.
 
 import { goInstead, here, link } from './address.js';
+import { announce } from './announcement.js';
 import { SignedOut, unreachable } from './api/problem.js';
 import { focusOn, h, replace } from './element.js';
-import { announce, drawFrame, markView, setBusy } from './frame.js';
+import { drawFrame, markView, setBusy } from './frame.js';
+import { firstView } from './menu.js';
 import { dropQuestions } from './part/dialog.js';
 import { problemPanel } from './part/problem_panel.js';
 import { comeBack, isBack } from './sign_in/oidc.js';
 import { begin, expire, isSame, may, resume, session } from './sign_in/session.js';
 import { lastTenant, rememberTenant } from './sign_in/tenant.js';
 import { applyTheme } from './theme.js';
-import { findView, firstView, signInView, tenantView } from './views.js';
+import { findView, signInView, tenantView } from './views.js';
 
-/** @typedef {import('./views.js').Context} Context */
-/** @typedef {import('./views.js').View} View */
+/** @typedef {import('./view/context.js').Context} Context */
 
 /** Ends what the view before has under way. */
 let current = new AbortController();
@@ -86,7 +87,7 @@ async function show() {
     params,
     query,
     signal,
-    trouble: signInTrouble,
+    signInProblem: signInTrouble,
     link: (path, given) => link(tenant, path, given),
   };
   signInTrouble = '';
@@ -111,8 +112,8 @@ async function show() {
       throw unreachable();
     });
     title = loaded.title(context);
-    const missing = loaded.needs.length > 0 && !loaded.needs.some(may);
-    content = missing ? notAllowed(title, loaded.needs) : await loaded.show(context);
+    const missing = loaded.scopes.length > 0 && !loaded.scopes.some(may);
+    content = missing ? notAllowed(title, loaded.scopes) : await loaded.show(context);
   } catch (cause) {
     if (signal.aborted || cause instanceof SignedOut) return;
     isWell = false;

@@ -2,14 +2,15 @@
 // that says to listeners what has happened.
 
 import { go, here, link } from './address.js';
+import { liveRegion } from './announcement.js';
 import { focusOn, h, replace } from './element.js';
+import { firstView, menuItems } from './menu.js';
 import { onChosen } from './part/form.js';
 import { timeElement } from './part/time.js';
 import { revoke } from './sign_in/oidc.js';
 import { end, isForAll, session } from './sign_in/session.js';
 import { forgetTenant, tenants } from './sign_in/tenant.js';
 import { chooseTheme, chosenTheme, THEMES } from './theme.js';
-import { firstView, offered } from './views.js';
 
 const THEME_WORDS = { auto: 'As the system', light: 'Light', dark: 'Dark' };
 
@@ -20,7 +21,6 @@ const head = h('header', { class: 'head' });
 const menu = h('nav', { class: 'menu', 'aria-label': 'Views' });
 const main = h('main', { id: 'main' });
 const bar = h('div', { class: 'busy', hidden: true });
-const said = h('div', { class: 'listeners-only', role: 'status', 'aria-live': 'polite' });
 
 /** For whom the frame was drawn. */
 let drawnFor = '';
@@ -38,13 +38,13 @@ export function drawFrame(tenant) {
   const isInside = signedIn && tenant;
   replace(
     menu,
-    isInside && offered().map(({ name, word }) => h('a', { href: link(tenant, [name]), 'data-view': name }, word)),
+    isInside && menuItems().map(({ name, word }) => h('a', { href: link(tenant, [name]), 'data-view': name }, word)),
   );
   menu.hidden = !isInside;
   if (!main.isConnected) {
     const skip = h('a', { class: 'skip', href: '#main', onclick: skipToView }, 'Skip to the view');
     addEventListener('resize', seeWhereWeAre);
-    document.body.append(skip, head, bar, h('div', { class: 'body' }, menu, main), said);
+    document.body.append(skip, head, bar, h('div', { class: 'body' }, menu, main), liveRegion);
   }
   return main;
 }
@@ -82,17 +82,6 @@ function seeWhereWeAre() {
 export function setBusy(is) {
   bar.hidden = !is;
   main.setAttribute('aria-busy', String(is));
-}
-
-/**
- * Says something to those who listen instead of looking.
- * @param {string} text
- */
-export function announce(text) {
-  said.textContent = '';
-  requestAnimationFrame(() => {
-    said.textContent = text;
-  });
 }
 
 /** @param {string} tenant */

@@ -29,7 +29,7 @@ const COLUMNS = [
 ];
 
 /**
- * @param {import('../views.js').Context} context
+ * @param {import('../view/context.js').Context} context
  * @param {import('../api/task.js').Task} task
  */
 export function batchDownload({ tenant, signal }, task) {

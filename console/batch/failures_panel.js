@@ -9,7 +9,7 @@ import { inOneLine } from '../part/problem_panel.js';
 import { table } from '../part/table.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('../view/context.js').Context} Context */
 /** @typedef {import('../api/task.js').Task} Task */
 
 /**

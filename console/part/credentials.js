@@ -1,7 +1,7 @@
 // What is shown once: credentials, to be copied or kept as a file. They are nowhere else on this page, and gone with it.
 
+import { announce } from '../announcement.js';
 import { h } from '../element.js';
-import { announce } from '../frame.js';
 import { insist } from './dialog.js';
 
 /** @typedef {{id: string, username: string, password: string, name: string}} Credentials */

@@ -24,7 +24,7 @@ export function table({ caption, columns, rows, isCompact = false }) {
   return h(
     'table',
     { role: 'table', class: isCompact ? 'compact' : undefined },
-    h('caption', { class: 'listeners-only' }, caption),
+    h('caption', { class: 'screen-reader-only' }, caption),
     h(
       'thead',
       { role: 'rowgroup' },

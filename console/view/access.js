@@ -1,10 +1,10 @@
 // One access in detail, and what can be done with it.
 
+import { announce } from '../announcement.js';
 import { ask, get, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { having } from '../filter/expression.js';
-import { announce } from '../frame.js';
 import { copyButton, credentials, perhapsLost, showAnyway } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
@@ -13,11 +13,11 @@ import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 /** @typedef {import('../element.js').Child} Child */
 
 export const title = () => 'Access';
-export const needs = ['access:read'];
+export const scopes = ['access:read'];
 
 /** @param {Context} context */
 export async function show({ tenant, params: [id], signal, link }) {

@@ -12,10 +12,10 @@ import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Accesses';
-export const needs = ['access:read', 'access:write'];
+export const scopes = ['access:read', 'access:write'];
 
 /** @param {Context} context */
 export async function show(context) {

@@ -1,5 +1,6 @@
 // One batch: how far it is while it runs, and what came of it: what failed and why, and the credentials while they are kept.
 
+import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../api/task.js';
@@ -7,7 +8,6 @@ import { batchDownload } from '../batch/download_panel.js';
 import { batchFailures } from '../batch/failures_panel.js';
 import { showProgress } from '../batch/progress.js';
 import { h, replace } from '../element.js';
-import { announce } from '../frame.js';
 import { copyButton } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { filled, repeat } from '../part/loading.js';
@@ -19,7 +19,7 @@ import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 /** @typedef {import('../api/task.js').Task} Task */
 
 /** So many items are shown on a page, of those that failed and of those that succeeded. */
@@ -29,7 +29,7 @@ const PAGE = 25;
 const AGAIN = 1;
 
 export const title = () => 'Batch';
-export const needs = ['access:read'];
+export const scopes = ['access:read'];
 
 /** @param {Context} context */
 export async function show(context) {

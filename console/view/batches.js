@@ -10,13 +10,13 @@ import { table } from '../part/table.js';
 import { madeAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 /** Seconds between two looks. */
 const AGAIN = 2;
 
 export const title = () => 'Batches';
-export const needs = ['access:read', 'access:write'];
+export const scopes = ['access:read', 'access:write'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {

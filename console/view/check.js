@@ -1,19 +1,19 @@
 // Checking a device's credentials, as a broker does when it connects.
 
+import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem, SignedOut } from '../api/problem.js';
 import { h, replace } from '../element.js';
-import { announce } from '../frame.js';
 import { field, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Check';
-export const needs = ['access:verify'];
+export const scopes = ['access:verify'];
 
 /** @param {Context} context */
 export function show({ tenant, link }) {

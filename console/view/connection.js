@@ -7,10 +7,10 @@ import { having } from '../filter/expression.js';
 import { copyButton } from '../part/credentials.js';
 import { statusMark } from '../part/status.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Connection';
-export const needs = ['product:read'];
+export const scopes = ['product:read'];
 
 /** Names that people read otherwise. @type {Record<string, string>} */
 const WORDS = { PLATFORM: 'Platform', SERIAL_NUMBER: 'Serial number', PLATFORM_STATUS: 'The platform’s own word' };

@@ -9,10 +9,10 @@ import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter/expression.js';
 import { filterPanel, filterProblem } from '../filter/panel.js';
 import { pageIn, pager } from '../part/pager.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Connections';
-export const needs = ['product:read'];
+export const scopes = ['product:read'];
 
 /** @param {Context} context */
 export async function show(context) {

@@ -12,10 +12,10 @@ import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Contracts';
-export const needs = ['access:read'];
+export const scopes = ['access:read'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {

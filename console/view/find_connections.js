@@ -1,23 +1,23 @@
 // Finding connections by their numbers, wherever they are: found, not found and unknown apart.
 
+import { announce } from '../announcement.js';
 import { accountProblems } from '../connection/account_problems.js';
 import { join, KINDS, recognise, split } from '../connection/identifier.js';
 import { productTable } from '../connection/product_table.js';
 import { search } from '../connection/search.js';
 import { h, replace } from '../element.js';
-import { announce } from '../frame.js';
 import { field, whilePressed } from '../part/form.js';
 import { count, counted } from '../part/number.js';
 import { problemPanel } from '../part/problem_panel.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 /** @typedef {import('../connection/identifier.js').Sought} Sought */
 
 /** An address may have so many letters of numbers; more are not shared by it. */
 const SHARED_MAX = 4000;
 
 export const title = () => 'Find connections';
-export const needs = ['product:read'];
+export const scopes = ['product:read'];
 
 /** @param {Context} context */
 export async function show(context) {

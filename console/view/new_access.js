@@ -1,21 +1,21 @@
 // Creating one access. Its password is shown once, here.
 
+import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
 import { newKey } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
-import { announce } from '../frame.js';
 import { contractChoice } from '../part/contract_choice.js';
 import { credentials, showAnyway } from '../part/credentials.js';
 import { field, showFaults, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Create an access';
-export const needs = ['access:write'];
+export const scopes = ['access:write'];
 
 /** Which control is for which field. */
 const CONTROLS = { contractId: 'contract', username: 'username', password: 'password', deviceName: 'device-name' };

@@ -17,7 +17,7 @@ import { choices, whilePressed } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 /**
  * What a form has ready to be sent.
@@ -31,7 +31,7 @@ import { may } from '../sign_in/session.js';
 /** @typedef {{element: HTMLElement, ready: () => Ready | undefined | Promise<Ready | undefined>}} Form */
 
 export const title = () => 'New batch';
-export const needs = ['access:write'];
+export const scopes = ['access:write'];
 
 const KINDS = /** @type {[string, string][]} */ ([
   ['create', 'Create accesses'],

@@ -1,13 +1,13 @@
 // An address that leads nowhere.
 
 import { h } from '../element.js';
-import { firstView } from '../views.js';
+import { firstView } from '../menu.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Nothing here';
 /** @type {string[]} */
-export const needs = [];
+export const scopes = [];
 
 /** @param {Context} context */
 export function show({ link }) {

@@ -20,10 +20,10 @@ const CONTRACTS_MAX = 12;
 /** Seconds between two looks. */
 const AGAIN = 5;
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Overview';
-export const needs = ['access:read', 'product:read'];
+export const scopes = ['access:read', 'product:read'];
 
 /** @param {Context} context */
 export function show(context) {

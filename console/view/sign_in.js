@@ -7,15 +7,15 @@ import { sentence } from '../part/problem_panel.js';
 import { isPossible, leaveForIssuer } from '../sign_in/oidc.js';
 import { begin, signInToDemo, waysIn } from '../sign_in/session.js';
 
-/** @typedef {import('../views.js').Context} Context */
+/** @typedef {import('./context.js').Context} Context */
 
 export const title = () => 'Sign in';
 /** @type {string[]} */
-export const needs = [];
+export const scopes = [];
 
 /** @param {Context} context */
-export function show({ signal, trouble }) {
-  const told = h('div', { 'aria-live': 'assertive' }, trouble && notice(trouble));
+export function show({ signal, signInProblem }) {
+  const told = h('div', { 'aria-live': 'assertive' }, signInProblem && notice(signInProblem));
   const token = h('textarea', {
     id: 'token',
     rows: 4,

@@ -2,13 +2,13 @@
 
 import { go, link } from '../address.js';
 import { h } from '../element.js';
+import { firstView } from '../menu.js';
 import { field } from '../part/form.js';
 import { tenants } from '../sign_in/tenant.js';
-import { firstView } from '../views.js';
 
 export const title = () => 'Choose a tenant';
 /** @type {string[]} */
-export const needs = [];
+export const scopes = [];
 
 export async function show() {
   const names = await tenants();

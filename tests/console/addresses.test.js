@@ -106,7 +106,7 @@ inBrowser('back and forward lead through what somebody has seen', server, async 
 
 inBrowser('an address that leads nowhere says so, and leads on', server, async ({ page }) => {
   for (const route of ['demo/accesss', 'demo/accesses/a/b', 'demo/%E0%A4%A', 'demo/batches//x/y']) {
-    await openView(page, route, 'nowhere');
+    await openView(page, route, 'not-found');
     await page.getByRole('heading', { name: 'Nothing here' }).waitFor();
   }
   await leadsTo(page, 'overview', () => page.getByRole('link', { name: 'To the overview' }).click());

@@ -52,7 +52,7 @@ inBrowser('everything that can be used is a stop, and shows that it is one', ser
     [`connections/${product.id}`, 'connections/id'],
     ['contracts', 'contracts'],
     ['check', 'check'],
-    ['nowhere', 'nowhere'],
+    ['nowhere', 'not-found'],
   ]) {
     await openView(page, `demo/${route}`, view);
     await page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });

@@ -195,8 +195,8 @@ inBrowser('contracts, a check, and an address that leads nowhere', server, async
   await page.getByRole('button', { name: 'Check' }).click();
   await page.getByRole('heading', { name: 'May connect' }).waitFor();
   await everywhere(page, 'check-passed');
-  await open(page, 'demo/nowhere/at/all', 'nowhere');
-  await everywhere(page, 'nowhere');
+  await open(page, 'demo/nowhere/at/all', 'not-found');
+  await everywhere(page, 'not-found');
 });
 
 inBrowser('an estate in which there is nothing', server, async ({ page }) => {
