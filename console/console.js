@@ -6,7 +6,7 @@ import { SignedOut, unreachable } from './api/problem.js';
 import { focusOn, h, replace } from './element.js';
 import { drawFrame, markView, setBusy } from './frame.js';
 import { firstView } from './menu.js';
-import { dropQuestions } from './part/dialog.js';
+import { declineQuestions } from './part/dialog.js';
 import { problemPanel } from './part/problem_panel.js';
 import { comeBack, isBack } from './sign_in/oidc.js';
 import { begin, expire, isSame, may, resume, session } from './sign_in/session.js';
@@ -171,7 +171,7 @@ function choose({ tenant, path, query }) {
 function signInAgain() {
   const ended = session();
   if (!ended) return;
-  dropQuestions();
+  declineQuestions();
   const isLoaded = document.documentElement.dataset.ready !== undefined;
   if (isLoaded && shown) {
     const nodes = [...drawFrame(shown.tenant).childNodes];

@@ -118,7 +118,7 @@ const endQuestion = (them) => ({
     'Their devices may connect until the first instant of the next month in the tenant’s time zone. Until then, activating an access calls its end off.',
   ],
   yes: `End ${them}`,
-  isGrave: true,
+  isIrreversible: true,
 });
 
 /** @param {string} status @param {string} them */
@@ -130,7 +130,7 @@ function changeQuestion(status, them) {
         'From the next check on, their devices can never connect again. This can’t be undone. Their usernames may be given to other accesses.',
       ],
       yes: `Terminate ${them} for good`,
-      isGrave: true,
+      isIrreversible: true,
     };
   }
   if (status === 'SUSPENDED') {

@@ -3,8 +3,8 @@
 import { path, problemOf, send, whole } from '../api/client.js';
 import { allItems } from '../api/task.js';
 import { h, replace } from '../element.js';
-import { save } from '../part/credentials.js';
-import { whilePressed } from '../part/form.js';
+import { saveFile } from '../part/credentials.js';
+import { whileBusy } from '../part/form.js';
 import { repeat } from '../part/loading.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { relative, timeElement } from '../part/time.js';
@@ -36,14 +36,14 @@ export function batchDownload({ tenant, signal }, task) {
   const { id, passwordsUntil } = task;
   const trouble = h('div', { 'aria-live': 'polite' });
   const button = (/** @type {string} */ word, /** @type {string} */ type, /** @type {string} */ ending) => {
-    const it = h('button', { type: 'button', onclick: () => whilePressed(it, () => download(type, ending)) }, word);
+    const it = h('button', { type: 'button', onclick: () => whileBusy(it, () => download(type, ending)) }, word);
     return it;
   };
   const download = async (/** @type {string} */ type, /** @type {string} */ ending) => {
     replace(trouble);
     try {
       const file = task.state === 'TERMINATED' ? fromItems(tenant, id, type) : asItIs(tenant, id, type);
-      save(`${id}.${ending}`, await file, type);
+      saveFile(`${id}.${ending}`, await file, type);
     } catch (cause) {
       replace(trouble, problemPanel(cause));
     }

@@ -2,7 +2,7 @@
 
 import { listItems } from '../api/task.js';
 import { h } from '../element.js';
-import { filled } from '../part/loading.js';
+import { loadBefore } from '../part/loading.js';
 import { count } from '../part/number.js';
 import { pager } from '../part/pager.js';
 import { inOneLine } from '../part/problem_panel.js';
@@ -22,7 +22,7 @@ export async function batchFailures({ tenant, signal, link }, task, { page, size
     'section',
     { class: 'panel', 'aria-labelledby': 'failed-title' },
     h('h2', { id: 'failed-title' }, 'What failed'),
-    await filled(signal, async () => {
+    await loadBefore(signal, async () => {
       const { items, total, size } = await listItems(tenant, task.id, 'failed', { page, size: wanted }, signal);
       return [
         table({

@@ -1,4 +1,4 @@
-// Charts: bars whose numbers stand beside them, and days over time. Every chart can be read without seeing it.
+// Charts: bars beside their numbers, and a chart of days. Every chart has its numbers as text, too.
 
 import { h, svg } from '../element.js';
 import { count } from './number.js';
@@ -9,18 +9,15 @@ import { day } from './time.js';
 /** @typedef {{date: string, created: number, ended: number}} Day */
 
 /**
- * One bar that is divided, for a row of a table.
- * @param {Record<string, number>} parts by status
- * @param {number} whole what a full bar is
+ * A bar with a part for each status, for a row of a table.
+ * @param {Record<string, number>} byStatus
+ * @param {number} whole the number that fills the bar
  */
-export function dividedBar(parts, whole) {
-  const shown = Object.entries(parts).filter(([, n]) => n > 0);
+export function dividedBar(byStatus, whole) {
   let x = 0;
-  return svg(
-    'svg',
-    { class: 'bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false' },
-    svg('rect', { class: 'ground', width: 100, height: 8 }),
-    shown.map(([status, n]) => {
+  const parts = Object.entries(byStatus)
+    .filter(([, n]) => n > 0)
+    .map(([status, n]) => {
       const width = whole === 0 ? 0 : (n / whole) * 100;
       const part = svg(
         'rect',
@@ -29,31 +26,35 @@ export function dividedBar(parts, whole) {
       );
       x += width;
       return part;
-    }),
-  );
+    });
+  return bar(parts);
 }
 
 /**
- * A plain bar.
+ * A bar with one part.
  * @param {number} n
- * @param {number} whole
- * @param {string} [kind]
+ * @param {number} whole the number that fills the bar
+ * @param {string} [kind] the colour class
  */
 export function plainBar(n, whole, kind = 'new') {
   const width = whole === 0 ? 0 : Math.min(100, (n / whole) * 100);
-  return svg(
+  return bar([svg('rect', { class: kind, width, height: 8 })]);
+}
+
+/** @param {SVGElement[]} parts */
+const bar = (parts) =>
+  svg(
     'svg',
     { class: 'bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false' },
     svg('rect', { class: 'ground', width: 100, height: 8 }),
-    svg('rect', { class: kind, width, height: 8 }),
+    parts,
   );
-}
 
-/** What a day is wide, in the picture's own measure. */
+/** The width of a day in the units of the picture. */
 const DAY = 8;
 
 /**
- * What was created, upwards, and what ended, downwards, on each day.
+ * The accesses created (upwards) and ended (downwards) on each day.
  * @param {Day[]} days
  */
 export function daysChart(days) {
@@ -79,7 +80,7 @@ export function daysChart(days) {
       'div',
       { class: 'plot' },
       ticks(up, down),
-      // Its measure is the numbers themselves, and it is stretched to the room there is.
+      // The units of the picture are accesses; the style stretches it to the available space.
       svg(
         'svg',
         { viewBox: `0 0 ${width} ${up + down}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
@@ -90,8 +91,8 @@ export function daysChart(days) {
             { class: 'day' },
             svg('title', {}, `${day(it.date)}: ${count(it.created)} created, ${count(it.ended)} ended`),
             svg('rect', { class: 'touch', x: n * DAY, y: 0, width: DAY, height: up + down }),
-            it.created > 0 && bar('good', n, up - it.created, it.created),
-            it.ended > 0 && bar('over', n, up, it.ended),
+            it.created > 0 && dayBar('good', n, up - it.created, it.created),
+            it.ended > 0 && dayBar('over', n, up, it.ended),
           ),
         ),
         line(up, 'axis'),
@@ -105,14 +106,14 @@ export function daysChart(days) {
         h('span', {}, last),
       ),
     ),
-    h('details', { class: 'numbers' }, h('summary', {}, 'The numbers'), numbersOf(days)),
+    h('details', { class: 'numbers' }, h('summary', {}, 'Numbers as a table'), numbersOf(days)),
   );
 }
 
 /** @param {string} kind @param {number} n @param {number} y @param {number} height */
-const bar = (kind, n, y, height) => svg('rect', { class: kind, x: n * DAY + 1, width: DAY - 2, y, height });
+const dayBar = (kind, n, y, height) => svg('rect', { class: kind, x: n * DAY + 1, width: DAY - 2, y, height });
 
-/** The numbers at the side. @param {number} up @param {number} down */
+/** The numbers of the vertical axis. @param {number} up @param {number} down */
 function ticks(up, down) {
   const part = (/** @type {number} */ share, /** @type {string[]} */ ...texts) => {
     const it = h(
@@ -134,7 +135,7 @@ function ticks(up, down) {
 /** @param {Day[]} days */
 function numbersOf(days) {
   const busy = days.filter((it) => it.created > 0 || it.ended > 0).reverse();
-  if (busy.length === 0) return h('p', {}, 'Nothing was created or ended on any of these days.');
+  if (busy.length === 0) return h('p', {}, 'No access was created or ended on these days.');
   return [
     table({
       caption: 'Created and ended on each day, newest first',
@@ -147,11 +148,15 @@ function numbersOf(days) {
       rows: busy,
     }),
     busy.length < days.length &&
-      h('p', { class: 'fine' }, `On the other ${days.length - busy.length} of ${days.length} days, nothing was.`),
+      h(
+        'p',
+        { class: 'fine' },
+        `On the other ${days.length - busy.length} of ${days.length} days, no access was created or ended.`,
+      ),
   ];
 }
 
-/** The next 1, 2 or 5 with noughts behind it. @param {number} n */
+/** The next larger number of the form 1, 2 or 5 times a power of ten. @param {number} n */
 function niceMaximum(n) {
   if (n <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(n));

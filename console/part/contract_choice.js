@@ -1,5 +1,4 @@
-// Choosing a contract: those that there are, with what each means; where they can't be listed, or are too many, its ID is
-// typed.
+// The control that chooses a contract: a select, or an input for the ID where the contracts can't be listed or are too many.
 
 import { billingWords, closedBecause, OFFERED_MAX } from '../api/contract.js';
 import { h } from '../element.js';
@@ -16,7 +15,7 @@ export function contractChoice(contracts, chosen = '') {
     return h('input', { id: 'contract', name: 'contract', required: true, value: chosen, autocomplete: 'off' });
   }
   if (contracts.length === 0) {
-    const none = h('option', { value: '', selected: true }, 'There is none yet: whoever runs this server sets them up');
+    const none = h('option', { value: '', selected: true }, 'No contract yet: the server’s operator sets contracts up');
     return h('select', { id: 'contract', name: 'contract', required: true }, none);
   }
   const open = contracts.filter((it) => !closedBecause(it));

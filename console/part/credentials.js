@@ -1,115 +1,73 @@
-// What is shown once: credentials, to be copied or kept as a file. They are nowhere else on this page, and gone with it.
+// Credentials that the server shows once. The page holds them nowhere else, and loses them when the user leaves the view.
 
-import { announce } from '../announcement.js';
 import { h } from '../element.js';
-import { insist } from './dialog.js';
+import { copyButton } from './copy_button.js';
+import { showUntilClosed } from './dialog.js';
+import { facts, panel } from './panel.js';
 
 /** @typedef {{id: string, username: string, password: string, name: string}} Credentials */
 
 /**
+ * A panel with credentials, to copy or to save as a file.
  * @param {Credentials} access
- * @param {{isUnsure?: boolean}} [how] whether nobody knows if the password is set
+ * @param {{isUnsure?: boolean}} [how] whether the console can't tell if the server has set the password
  */
-export function credentials({ id, username, password, name }, { isUnsure = false } = {}) {
-  return h(
-    'section',
-    { class: 'panel secret', 'aria-labelledby': 'secret-title' },
-    h('h2', { id: 'secret-title' }, isUnsure ? 'This password may be set, or not' : 'The password is shown only now'),
+export function credentialsPanel({ id, username, password, name }, { isUnsure = false } = {}) {
+  const fileName = `${name}.json`.replace(/[^\w.-]+/g, '-');
+  const content = JSON.stringify({ id, username, password, name }, null, 2);
+  const section = panel(
+    'secret-title',
+    isUnsure ? 'This password may or may not be set' : 'The password is shown only once',
     h(
       'p',
       {},
       isUnsure
-        ? 'The answer was lost. Keep it, and check whether it lets the device in; if not, set a new one. '
-        : 'The server keeps nothing that it could be read from. ',
-      'When you leave this view, it is gone.',
+        ? 'The server’s response was lost. Keep the password, and check whether the device can connect with it; if not, set a new one. '
+        : 'The server stores only a hash of the password. ',
+      'When you leave this page, the password can’t be shown again.',
     ),
-    h(
-      'dl',
-      { class: 'facts' },
-      h('dt', {}, 'Username'),
-      h('dd', {}, h('code', { id: 'secret-username' }, username), copyButton('username', username)),
-      h('dt', {}, 'Password'),
-      h('dd', {}, h('code', { id: 'secret-password' }, password), copyButton('password', password)),
-    ),
+    facts([
+      ['Username', [h('code', { id: 'secret-username' }, username), copyButton('username', username)]],
+      ['Password', [h('code', { id: 'secret-password' }, password), copyButton('password', password)]],
+    ]),
     h(
       'p',
       { class: 'buttons' },
-      h(
-        'button',
-        {
-          type: 'button',
-          onclick: () =>
-            save(`${name}.json`.replace(/[^\w.-]+/g, '-'), JSON.stringify({ id, username, password, name }, null, 2)),
-        },
-        'Keep as a file',
-      ),
+      h('button', { type: 'button', onclick: () => saveFile(fileName, content) }, 'Save as a file'),
     ),
   );
+  section.classList.add('secret');
+  return section;
 }
 
-/** What is told where the server may have drawn a password, and the answer that held it was lost. */
-export const perhapsLost = () =>
-  h(
-    'section',
-    { class: 'panel', 'aria-labelledby': 'lost-title' },
-    h('h2', { id: 'lost-title' }, 'A new password may be set, and was lost'),
-    h('p', {}, 'The old password may still work, or the server may have set one that was not shown. Set a new one.'),
+/** A panel for a generated password that the server may have set, in a response that was lost. */
+export const lostPasswordPanel = () =>
+  panel(
+    'lost-title',
+    'A new password may be set, but was not received',
+    h('p', {}, 'The old password may still work, or the server may have set another one. Set a new password.'),
   );
 
 /**
- * Shows credentials to somebody who has left the view that they belong to before the answer came.
+ * Shows credentials in a dialog, to a user who has left the view before the response came.
  * @param {Credentials} access
  * @param {{isUnsure?: boolean}} [how]
  */
-export const showAnyway = (access, how) => insist(credentials(access, how), 'I have it');
+export const showCredentialsDialog = (access, how) =>
+  showUntilClosed(credentialsPanel(access, how), 'I have saved the password');
 
 /**
- * @param {string} what
- * @param {string} text
- */
-export function copyButton(what, text) {
-  const button = h(
-    'button',
-    { type: 'button', class: 'copy', 'aria-label': `Copy the ${what}`, onclick: () => copy() },
-    'Copy',
-  );
-  const copy = async () => {
-    const isDone = await toClipboard(text, button);
-    button.textContent = isDone ? 'Copied' : 'Press Ctrl+C';
-    announce(isDone ? `The ${what} is in the clipboard` : `Copy the ${what} by hand`);
-    button.addEventListener('blur', () => (button.textContent = 'Copy'), { once: true });
-  };
-  return button;
-}
-
-/**
- * Without https the browser gives no clipboard; then the text is at least marked.
- * @param {string} text
- * @param {HTMLElement} button
- */
-async function toClipboard(text, button) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const shown = button.parentElement?.querySelector('code');
-    if (shown) getSelection()?.selectAllChildren(shown);
-    return false;
-  }
-}
-
-/**
- * Gives a file to the browser, to be kept wherever it keeps files.
+ * Offers a file to the browser as a download.
  * @param {string} name
  * @param {BlobPart} content
  * @param {string} [type]
  */
-export function save(name, content, type = 'application/json') {
+export function saveFile(name, content, type = 'application/json') {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const anchor = h('a', { href: url, download: name, hidden: true });
   document.body.append(anchor);
   anchor.click();
   anchor.remove();
-  // The browser has begun to read it by then.
+  // By then, the browser has begun to read the file.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,19 +1,19 @@
-// Dialogs: something is asked or told, and nothing else happens until that is over.
+// Modal dialogs.
 
 import { h } from '../element.js';
 
 /**
- * Asks before something that has consequences. It names them; whoever only presses Enter or Escape does nothing.
+ * Asks for confirmation, and names the consequences. Neither Enter nor Escape alone confirms.
  * @param {object} question
  * @param {import('../element.js').Child} question.title
  * @param {import('../element.js').Child} question.consequence
- * @param {string} question.yes what the button says that does it
- * @param {boolean} [question.isGrave] whether it can't be undone
- * @param {HTMLElement} [question.form] what is asked beside
- * @param {AbortSignal} signal of the view that asks: whoever leaves it has said no
+ * @param {string} question.yes the text of the button that confirms
+ * @param {boolean} [question.isIrreversible]
+ * @param {HTMLElement} [question.form] an input that belongs to the question
+ * @param {AbortSignal} signal of the view that asks: leaving the view declines
  * @returns {Promise<boolean>}
  */
-export function confirm({ title, consequence, yes, isGrave = false, form }, signal) {
+export function confirm({ title, consequence, yes, isIrreversible = false, form }, signal) {
   return new Promise((resolve) => {
     const no = h('button', { type: 'button', onclick: () => dialog.close('no') }, 'Cancel');
     const dialog = h(
@@ -28,7 +28,7 @@ export function confirm({ title, consequence, yes, isGrave = false, form }, sign
         h(
           'p',
           { class: 'buttons' },
-          h('button', { type: 'submit', value: 'yes', class: isGrave ? 'grave' : 'main' }, yes),
+          h('button', { type: 'submit', value: 'yes', class: isIrreversible ? 'grave' : 'main' }, yes),
           no,
         ),
       ),
@@ -46,14 +46,14 @@ export function confirm({ title, consequence, yes, isGrave = false, form }, sign
 }
 
 /**
- * Shows something that must not be missed.
+ * Shows content that the user must not miss: only the button closes the dialog.
  * @param {import('../element.js').Child} content
- * @param {string} done what the button says that closes it
+ * @param {string} done the text of the button
  */
-export function insist(content, done) {
+export function showUntilClosed(content, done) {
   const close = h('button', { type: 'button', class: 'main', onclick: () => dialog.close() }, done);
   const dialog = h('dialog', { closedby: 'none' }, content, h('p', { class: 'buttons' }, close));
-  // A press of Escape isn't reading; browsers that don't know `closedby` let a second one through.
+  // Browsers that don't know `closedby` close a dialog at the second Escape.
   dialog.addEventListener('cancel', (event) => event.preventDefault());
   dialog.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') event.preventDefault();
@@ -63,8 +63,8 @@ export function insist(content, done) {
   dialog.showModal();
 }
 
-/** Whoever is asked something while all else ends has said no. What is told stays. */
-export function dropQuestions() {
+/** Declines every open question. Dialogs that show content stay open. */
+export function declineQuestions() {
   for (const dialog of document.querySelectorAll('dialog'))
     if (dialog.classList.contains('question')) dialog.close('no');
 }

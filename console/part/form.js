@@ -1,9 +1,22 @@
-// Forms: a label, a control, what it is for, and what is wrong with what was put in.
+// Forms: labels, controls, hints, and the faults of what the user has entered.
 
 import { focusOn, h, replace } from '../element.js';
-import { quoting } from './problem_panel.js';
+import { withCode } from './problem_panel.js';
+
+/** Attributes of an input whose text the browser must neither correct nor complete. */
+export const VERBATIM = { autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off' };
 
 /**
+ * A listener for a form's `submit` that acts instead of loading a page.
+ * @param {() => void} act
+ */
+export const onSubmit = (act) => (/** @type {Event} */ event) => {
+  event.preventDefault();
+  act();
+};
+
+/**
+ * A control with its label, its hint and a place for its fault.
  * @param {object} what
  * @param {string} what.label
  * @param {HTMLElement} what.control with an `id`
@@ -23,11 +36,11 @@ export function field({ label, control, hint }) {
 }
 
 /**
- * Some choices of which one is made.
+ * A group of radio buttons.
  * @param {object} what
  * @param {string} what.name
  * @param {string} what.legend
- * @param {[string, string][]} what.choices value and word of each
+ * @param {[string, string][]} what.choices value and label of each
  * @param {string} what.chosen
  * @param {(value: string) => void} what.choose
  */
@@ -59,7 +72,7 @@ export function choices({ name, legend, choices, chosen, choose }) {
 }
 
 /**
- * Puts what the API says of fields beside them; what is left belongs to none.
+ * Shows the faults that the API reports beside their fields, and returns the faults that belong to no field of the form.
  * @param {HTMLElement} form
  * @param {import('../api/problem.js').InvalidParam[]} faults
  * @param {Record<string, string>} ids the control's `id` by the field's name
@@ -74,7 +87,7 @@ export function showFaults(form, faults, ids) {
       left.push({ name, reason });
       continue;
     }
-    replace(place, quoting(`It ${reason}.`));
+    replace(place, withCode(`The value ${reason}.`));
     place.hidden = false;
     form.querySelector(`#${ids[name]}`)?.setAttribute('aria-invalid', 'true');
   }
@@ -82,28 +95,27 @@ export function showFaults(form, faults, ids) {
   return left;
 }
 
-/** What goes through the choices of a list that is closed: a letter, or one of these. */
-const PASSING = /^(.|Arrow.*|Home|End|Page.*)$/u;
+/** Keys that change the value of a closed select: a character, or a key that moves through the options. */
+const MOVING_KEYS = /^(.|Arrow.*|Home|End|Page.*)$/u;
 
 /**
- * Goes where a choice leads, when it is made: at once, or with Enter for whoever passes through the choices of the closed list
- * by keyboard.
+ * Acts on the value of a select: at once, or on Enter for a keyboard user who moves through the options of the closed list.
  * @param {HTMLSelectElement} select
  * @param {(value: string) => void} act
  */
 export function onChosen(select, act) {
   const before = select.value;
-  let isPassing = false;
+  let isMoving = false;
   select.addEventListener('pointerdown', () => {
-    isPassing = false;
+    isMoving = false;
   });
   select.addEventListener('keydown', ({ key, altKey }) => {
     // A space, and an arrow with Alt, open the list.
-    isPassing = PASSING.test(key) && key !== ' ' && !altKey;
+    isMoving = MOVING_KEYS.test(key) && key !== ' ' && !altKey;
     if (key === 'Enter' && select.value !== before) act(select.value);
   });
   select.addEventListener('change', () => {
-    if (!isPassing) act(select.value);
+    if (!isMoving) act(select.value);
   });
   select.addEventListener('blur', () => {
     select.value = before;
@@ -111,13 +123,13 @@ export function onChosen(select, act) {
 }
 
 /**
- * Does something while a button is pressed in: nobody sends twice.
+ * Marks a button as busy while its work runs, and ignores further clicks until then.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<void>} work
  */
-export async function whilePressed(button, work) {
+export async function whileBusy(button, work) {
   if (button.ariaBusy === 'true') return;
-  // One that is disabled would lose the keyboard.
+  // A disabled button would lose the focus.
   [button.ariaBusy, button.ariaDisabled] = ['true', 'true'];
   try {
     await work();

@@ -1,4 +1,4 @@
-// What comes later than the rest of its view, or again and again: each part waits, fails and is tried again by itself.
+// Parts of a view that load after it, or are polled: each waits, fails and is retried independently.
 
 import { Problem, SignedOut } from '../api/problem.js';
 import { h, redraw, replace } from '../element.js';
@@ -7,27 +7,27 @@ import { timeElement } from './time.js';
 
 /** @typedef {import('../element.js').Child} Child */
 
-/** Seconds after which something that fails is tried at the latest, if the server doesn't want to be left alone longer. */
-const LONGEST = 30;
+/** The longest back-off between two attempts, unless the server asks for more. */
+const BACK_OFF_MAX_SECONDS = 30;
 
 /**
- * A place that is filled when its content has come.
+ * An element whose content loads after the view is shown.
  * @param {AbortSignal} signal
- * @param {string} waiting what is said until then
+ * @param {string} waiting the text until then
  * @param {() => Promise<Child>} load
  */
-export function later(signal, waiting, load) {
+export function loadAfter(signal, waiting, load) {
   const place = h('div', { class: 'later' }, h('p', { class: 'waiting' }, waiting));
   fill(signal, place, load);
   return place;
 }
 
 /**
- * The same, filled before it is shown: whoever turns a page stays at the pager.
+ * An element whose content loads before the view is shown, so that the focus stays on the pager when the page changes.
  * @param {AbortSignal} signal
  * @param {() => Promise<Child>} load
  */
-export async function filled(signal, load) {
+export async function loadBefore(signal, load) {
   const place = h('div', { class: 'later' });
   await fill(signal, place, load);
   return place;
@@ -46,7 +46,7 @@ function fill(signal, place, load) {
 }
 
 /**
- * Does something for a place; what goes wrong is told there, and can be tried again.
+ * Runs the work of an element. A failure is shown in the element, with a button that retries.
  * @param {AbortSignal} signal
  * @param {Element} place
  * @param {() => Promise<void>} work
@@ -66,16 +66,17 @@ async function attempt(signal, place, work) {
 }
 
 /**
- * Fills a place, and keeps it up to date: drawn anew only when something has changed. When it can't be read again, it says
- * how old it is.
+ * Loads the content of an element, and polls for changes: only a change redraws it. When polling fails, the element shows the
+ * age of its content.
  * @param {AbortSignal} signal
  * @param {Element} place
  * @param {string} waiting
- * @param {number} seconds between two looks
- * @param {() => Promise<{text: string, draw: () => Child}>} read what is there, as a text to compare and as something to see
- * @returns {Promise<void>} until it is filled for the first time
+ * @param {number} seconds between two polls
+ * @param {() => Promise<{text: string, draw: () => Child}>} read loads the content: a text that is compared, and a function that
+ * draws it
+ * @returns {Promise<void>} resolves when the content has loaded for the first time
  */
-export async function keepUp(signal, place, waiting, seconds, read) {
+export async function poll(signal, place, waiting, seconds, read) {
   const age = h('p', { class: 'fine whole', role: 'status', hidden: true });
   /** @type {{text: string, at: Date} | undefined} */
   let last;
@@ -89,7 +90,8 @@ export async function keepUp(signal, place, waiting, seconds, read) {
   };
   repeat(signal, seconds, look, () => {
     if (!last) return;
-    replace(age, 'This could not be read again since ', timeElement(last.at.toISOString(), { isPrecise: true }), '.');
+    const time = timeElement(last.at.toISOString(), { isPrecise: true });
+    replace(age, 'Last refreshed: ', time, '. Refreshing fails at the moment; the page retries.');
     age.hidden = false;
   });
   replace(place, h('p', { class: 'waiting' }, waiting));
@@ -97,12 +99,12 @@ export async function keepUp(signal, place, waiting, seconds, read) {
 }
 
 /**
- * Does something again and again, as long as the view is there and somebody looks, until it says that it is over (`false`).
- * Where it fails, it waits longer and longer, and as long as the server wants.
+ * Polls while the view is open and its tab visible, until `look` returns `false`. A failure doubles the delay, up to a limit, and
+ * `Retry-After` extends it.
  * @param {AbortSignal} signal
- * @param {number} seconds between two times
+ * @param {number} seconds between two polls
  * @param {() => Promise<boolean | void>} look
- * @param {(cause: unknown) => void} [fail] is told what went wrong
+ * @param {(cause: unknown) => void} [fail] called after a failure
  */
 export async function repeat(signal, seconds, look, fail) {
   let wait = seconds;
@@ -114,19 +116,19 @@ export async function repeat(signal, seconds, look, fail) {
     } catch (cause) {
       if (signal.aborted) return;
       if (cause instanceof SignedOut) {
-        await untilBack(signal);
+        await untilSignedIn(signal);
         wait = 0;
         continue;
       }
-      const wanted = cause instanceof Problem ? cause.retryAfter : 0;
-      wait = Math.max(wanted, Math.min(2 * wait, LONGEST));
+      const asked = cause instanceof Problem ? cause.retryAfter : 0;
+      wait = Math.max(asked, Math.min(2 * wait, BACK_OFF_MAX_SECONDS));
       fail?.(cause);
     }
   }
 }
 
 /**
- * Waits, unless somebody goes elsewhere. Whether it has waited.
+ * Waits; resolves to `false` if the user leaves the view before the time is over.
  * @param {AbortSignal} signal
  * @param {number} seconds
  * @returns {Promise<boolean>}
@@ -136,17 +138,17 @@ function pause(signal, seconds) {
     if (signal.aborted) return resolve(false);
     const timer = setTimeout(() => end(true), seconds * 1000);
     const leave = () => end(false);
-    const end = (/** @type {boolean} */ hasWaited) => {
+    const end = (/** @type {boolean} */ isElapsed) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', leave);
-      resolve(hasWaited);
+      resolve(isElapsed);
     };
     signal.addEventListener('abort', leave);
   });
 }
 
-/** Waits until somebody is signed in again, unless somebody goes elsewhere. @param {AbortSignal} signal */
-function untilBack(signal) {
+/** Waits until the user has signed in again or left the view. @param {AbortSignal} signal */
+function untilSignedIn(signal) {
   return new Promise((resolve) => {
     addEventListener('gatehouse:session', resolve, { once: true, signal });
     signal.addEventListener('abort', resolve, { once: true });

@@ -1,4 +1,4 @@
-// Numbers and words as people read them.
+// Numbers and counted nouns as users read them.
 
 const WHOLE = new Intl.NumberFormat();
 

@@ -1,36 +1,36 @@
-// Going through the pages of a list, to any of them.
+// The pager of a list: links to other pages, a page number to enter, and the size of a page.
 
 import { go } from '../address.js';
 import { largestPage } from '../api/client.js';
 import { h } from '../element.js';
-import { onChosen } from './form.js';
+import { onChosen, onSubmit } from './form.js';
 import { count, counted } from './number.js';
 
 const SIZES = [25, 50, 100, 250];
 
-/** The API knows no page behind this one. */
+/** The last page number that the API accepts. */
 const PAGE_MAX = 10_000_000;
 
 /**
- * Which page an address asks for.
+ * Reads the page and its size from an address.
  * @param {URLSearchParams} query
  * @param {number} [size]
  */
 export function pageIn(query, size = 50) {
-  const whole = (/** @type {string} */ name, /** @type {number} */ otherwise) => {
+  const positive = (/** @type {string} */ name, /** @type {number} */ fallback) => {
     const n = Number(query.get(name));
-    return Number.isInteger(n) && n > 0 ? n : otherwise;
+    return Number.isInteger(n) && n > 0 ? n : fallback;
   };
-  return { page: Math.min(whole('page', 1), PAGE_MAX), size: Math.min(whole('size', size), 1000) };
+  return { page: Math.min(positive('page', 1), PAGE_MAX), size: Math.min(positive('size', size), 1000) };
 }
 
 /**
  * @param {object} what
- * @param {string} [what.id] tells it from another in the same view
+ * @param {string} [what.id] distinguishes two pagers of one view
  * @param {number} what.page
  * @param {number} what.size
- * @param {number} [what.total] how many there are, where that is known
- * @param {boolean} [what.isLast] whether nothing is behind, where the total isn't known
+ * @param {number} [what.total] number of rows in the list, if known
+ * @param {boolean} [what.isLast] whether this is the last page, for a list without a known total
  * @param {[string, string]} what.noun
  * @param {(to: {page: number, size: number}) => string} what.linkTo
  */
@@ -60,10 +60,10 @@ export function pager({ id = 'page', page, size, total, isLast = false, noun, li
   const sizes = possible.includes(size) ? possible : [...possible, size].sort((a, b) => a - b);
   const choice = h(
     'select',
-    { id: `${id}-size`, 'aria-label': 'Rows on a page' },
-    sizes.map((it) => h('option', { value: it, selected: it === size }, `${it} a page`)),
+    { id: `${id}-size`, 'aria-label': 'Rows per page' },
+    sizes.map((it) => h('option', { value: it, selected: it === size }, `${it} per page`)),
   );
-  // The first row that is seen now stays on the page.
+  // The first row of this page stays visible.
   onChosen(choice, (value) =>
     go(linkTo({ size: Number(value), page: Math.floor(((page - 1) * size) / Number(value)) + 1 })),
   );
@@ -77,10 +77,7 @@ export function pager({ id = 'page', page, size, total, isLast = false, noun, li
     h(
       'form',
       {
-        onsubmit: (/** @type {Event} */ event) => {
-          event.preventDefault();
-          go(linkTo({ page: Number(number.value), size }));
-        },
+        onsubmit: onSubmit(() => go(linkTo({ page: Number(number.value), size }))),
       },
       number,
       last !== undefined && h('span', {}, ` of ${count(last)}`),
@@ -90,3 +87,15 @@ export function pager({ id = 'page', page, size, total, isLast = false, noun, li
     choice,
   );
 }
+
+/**
+ * The text of a page after the end of a list.
+ * @param {{size: number, total: number, linkTo: (to: {page: number, size: number}) => string}} list
+ */
+export const pastTheEnd = ({ size, total, linkTo }) =>
+  h(
+    'p',
+    {},
+    'This page is empty: the list ends before it. ',
+    h('a', { href: linkTo({ page: Math.ceil(total / size), size }) }, 'Go to the last page'),
+  );

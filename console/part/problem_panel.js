@@ -1,37 +1,38 @@
-// What went wrong, and what to do about it.
+// Problems as users read them: a panel with advice, or one line in a list.
 
 import { Problem } from '../api/problem.js';
 import { h } from '../element.js';
 import { counted } from './number.js';
 
-/** What helps, by status, where the problem itself can't know. @type {Record<number, string>} */
+/** Advice by status, for problems without advice of their own. @type {Record<number, string>} */
 const ADVICE = {
-  0: 'Try again; if it stays so, ask whoever runs the server.',
-  403: 'This sign-in does not cover it. Sign in as somebody else, or ask whoever issued your token.',
-  404: 'It may never have been there, or belong to another tenant. Look at the address.',
-  412: 'Somebody has changed it in the meantime. What you see now is how it is; decide again.',
-  429: 'The tenant sends more requests than it may. Wait a moment, then try again.',
-  500: 'This is a fault of the server. Tell whoever runs it, with the number below.',
-  502: 'Something between this page and the server does not reach it. Wait a moment, then try again.',
+  0: 'Try again. If it fails again, ask the server’s operator.',
+  403: 'Your sign-in does not cover this. Sign in as another user, or ask the issuer of your token.',
+  404: 'It may never have existed, or belong to another tenant. Check the address.',
+  412: 'Another user has changed it in the meantime. The page now shows the current state: decide again.',
+  429: 'The tenant exceeds its rate limit. Wait a moment, then try again.',
+  500: 'The server has an internal fault. Report it to the operator, with the correlation ID.',
+  502: 'A proxy between this page and the server can’t reach the server. Wait a moment, then try again.',
   503: 'Wait a moment, then try again.',
 };
 
 /**
- * A panel that tells of a problem.
+ * A panel that explains a problem.
  * @param {unknown} cause
  * @param {{retry?: () => void}} [how]
  */
 export function problemPanel(cause, { retry } = {}) {
+  const tryAgain = retry && h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again'));
   if (!(cause instanceof Problem)) {
-    // A fault of this page: nothing is hidden, and nothing is pretended.
+    // Any other error is a fault of the console's code.
     console.error(cause);
     return h(
       'div',
       { class: 'panel problem', role: 'alert' },
-      h('h2', {}, 'This page has a fault'),
+      h('h2', {}, 'The console has a fault'),
       h('p', {}, String(cause)),
-      h('p', {}, 'Reload it; if it stays so, the command line does the same.'),
-      tryAgain(retry),
+      h('p', {}, 'Reload the page. If the fault persists, use the command line.'),
+      tryAgain,
     );
   }
   const { status, title, detail, invalidParams, correlationId, retryAfter } = cause;
@@ -44,17 +45,14 @@ export function problemPanel(cause, { retry } = {}) {
       ? h(
           'ul',
           {},
-          invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ' ', quoting(reason))),
+          invalidParams.map(({ name, reason }) => h('li', {}, h('code', {}, name), ' ', withCode(reason))),
         )
       : detail && h('p', {}, sentence(detail)),
-    advice && h('p', {}, advice, retryAfter > 0 && ` The server asks for ${counted(retryAfter, 'second')}.`),
+    advice && h('p', {}, advice, retryAfter > 0 && ` The server asks you to wait ${counted(retryAfter, 'second')}.`),
     correlationId && h('p', { class: 'fine' }, 'Correlation ID: ', h('code', {}, correlationId)),
-    tryAgain(retry),
+    tryAgain,
   );
 }
-
-/** @param {(() => void) | undefined} retry */
-const tryAgain = (retry) => retry && h('p', {}, h('button', { type: 'button', onclick: retry }, 'Try again'));
 
 /**
  * A problem in one line, for lists.
@@ -62,9 +60,9 @@ const tryAgain = (retry) => retry && h('p', {}, h('button', { type: 'button', on
  */
 export const inOneLine = ({ title, detail }) => (detail ? sentence(detail) : (title ?? 'Something went wrong'));
 
-/** The API's texts begin in lower case, as they stand behind a name. @param {string} text */
+/** Turns a text of the API, which begins in lower case and has no full stop, into a sentence. @param {string} text */
 export const sentence = (text) =>
-  quoting(text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.'));
+  withCode(text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.'));
 
-/** What they quote stands between backticks. @param {string} text */
-export const quoting = (text) => text.split('`').map((it, n) => (n % 2 === 1 ? h('code', {}, it) : it));
+/** Shows the parts of a text that stand between backticks as code. @param {string} text */
+export const withCode = (text) => text.split('`').map((it, n) => (n % 2 === 1 ? h('code', {}, it) : it));

@@ -1,8 +1,8 @@
-// What an access, a contract, a Task, a connection or an account is like just now: a word with a mark, never a colour alone.
+// The status of an access, a contract, a Task, a connection or an account: a word with a mark, never a colour alone.
 
 import { h } from '../element.js';
 
-/** The states of an access, in the order of its life. */
+/** The statuses of an access, in the order of its lifecycle. */
 export const ACCESS_STATUSES = ['PENDING_ACTIVE', 'ACTIVE', 'SUSPENDED', 'PENDING_TERMINATE', 'TERMINATED'];
 
 /** @type {Record<string, string>} */
@@ -10,13 +10,13 @@ const WORDS = {
   PENDING_ACTIVE: 'Pending',
   PENDING_TERMINATE: 'Ending',
   IN_PROGRESS: 'In progress',
-  ACKNOWLEDGED: 'Waiting',
+  ACKNOWLEDGED: 'Queued',
   DONE: 'Done',
   FAILED: 'Some failed',
   REJECTED: 'Rejected',
 };
 
-/** What each is like, for its colour. @type {Record<string, string>} */
+/** The colour class of each status. @type {Record<string, string>} */
 const KINDS = {
   ACTIVE: 'good',
   UP: 'good',
@@ -43,14 +43,14 @@ export const statusKind = (status) => KINDS[status] ?? 'over';
 
 /**
  * @param {string} status
- * @param {string} [word] where it is called otherwise
+ * @param {string} [word] if it differs from the status
  */
 export function statusMark(status, word = statusWord(status)) {
   return h('span', { class: `status ${statusKind(status)}`, title: status }, word);
 }
 
 /**
- * How a batch is.
+ * The state of a batch.
  * @param {{state: string}} task
  * @param {{succeeded: number}} [progress]
  */

@@ -1,4 +1,4 @@
-// Tables: rows and columns where there is room, a card for each row on a phone.
+// Tables: rows and columns on a wide screen, a card for each row on a phone.
 
 import { h } from '../element.js';
 
@@ -8,19 +8,19 @@ import { h } from '../element.js';
  * @property {string} name
  * @property {(row: Row) => import('../element.js').Child} cell
  * @property {'number'} [kind]
- * @property {boolean} [isHeading] whether it says what the row is
+ * @property {boolean} [isHeading] whether the column names the row
  */
 
 /**
  * @template Row
  * @param {object} what
- * @param {string} what.caption what the table shows, for those who listen
+ * @param {string} what.caption the table's name for screen readers
  * @param {Column<Row>[]} what.columns
  * @param {Row[]} what.rows
  * @param {boolean} [what.isCompact]
  */
 export function table({ caption, columns, rows, isCompact = false }) {
-  // On a phone a table is laid out as blocks, by which it would lose what it is.
+  // The explicit roles survive the phone's block layout, which removes the implicit ones.
   return h(
     'table',
     { role: 'table', class: isCompact ? 'compact' : undefined },
@@ -42,7 +42,7 @@ export function table({ caption, columns, rows, isCompact = false }) {
           'tr',
           { role: 'row' },
           columns.map(({ name, cell, kind, isHeading }) => {
-            // On a phone the name of the column stands in front of it all.
+            // On a phone, the style puts the column's name before the content.
             const content = h('div', { class: 'cell' }, cell(row));
             return isHeading
               ? h('th', { scope: 'row', role: 'rowheader', 'data-name': name, class: kind }, content)

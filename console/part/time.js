@@ -1,4 +1,4 @@
-// Times: in the reader's zone, with UTC where the pointer rests.
+// Times: in the user's time zone, with UTC as the tooltip.
 
 import { h } from '../element.js';
 
@@ -27,7 +27,7 @@ export function timeElement(text, { isPrecise = false } = {}) {
 }
 
 /**
- * How long it is until then, or since: "in 23 hours".
+ * The time from now in words: "in 23 hours".
  * @param {string | number | Date} time
  */
 export function relative(time) {
@@ -36,17 +36,17 @@ export function relative(time) {
   return RELATIVE.format(Math.trunc(seconds / size), unit);
 }
 
-/** A day of the calendar, as it is in UTC. @param {string} date */
+/** A calendar day in UTC. @param {string} date */
 export const day = (date) => DAY.format(new Date(date));
 
 /** @param {string} text */
 const utc = (text) => `${text.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
 
 /**
- * When something was made whose ID begins with the time (UUIDv7), with or without a word in front.
+ * The creation time that a UUIDv7 carries, with or without a prefix such as `job-`.
  * @param {string} id
  */
-export function madeAt(id) {
+export function createdAt(id) {
   const hex = id
     .replace(/^[a-z]+-/, '')
     .replaceAll('-', '')

@@ -5,7 +5,8 @@ import { ask, get, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { having } from '../filter/expression.js';
-import { copyButton, credentials, perhapsLost, showAnyway } from '../part/credentials.js';
+import { copyButton } from '../part/copy_button.js';
+import { credentialsPanel, lostPasswordPanel, showCredentialsDialog } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
@@ -111,10 +112,10 @@ export async function show({ tenant, params: [id], signal, link }) {
   }
 
   /**
-   * @param {{status: string, title: Child, consequence: Child[], yes: string, done: string, isGrave?: boolean}} what
+   * @param {{status: string, title: Child, consequence: Child[], yes: string, done: string, isIrreversible?: boolean}} what
    */
-  async function change({ status, title, consequence, yes, done, isGrave }) {
-    const question = { title, yes, isGrave, consequence: consequence.map((it) => h('p', {}, it)) };
+  async function change({ status, title, consequence, yes, done, isIrreversible }) {
+    const question = { title, yes, isIrreversible, consequence: consequence.map((it) => h('p', {}, it)) };
     if (!(await confirm(question, signal))) return;
     const body = await patch({ status });
     if (!body) return;
@@ -142,15 +143,15 @@ export async function show({ tenant, params: [id], signal, link }) {
     if (!(await confirm(question, signal))) return;
     const password = own.value;
     const body = await patch(password ? { password } : { rotatePassword: true }, () => {
-      if (!password) return replace(secret, perhapsLost());
+      if (!password) return replace(secret, lostPasswordPanel());
       const given = { ...access, password };
-      if (signal.aborted) showAnyway(given, { isUnsure: true });
-      else replace(secret, credentials(given, { isUnsure: true }));
+      if (signal.aborted) showCredentialsDialog(given, { isUnsure: true });
+      else replace(secret, credentialsPanel(given, { isUnsure: true }));
     });
     if (!body) return;
-    if (signal.aborted) return showAnyway(body);
+    if (signal.aborted) return showCredentialsDialog(body);
     draw(body);
-    replace(secret, credentials(body));
+    replace(secret, credentialsPanel(body));
     announce('The new password is set, and shown only now.');
     focusOn(secret.querySelector('.copy'));
   }
@@ -242,5 +243,5 @@ const TERMINATE = (/** @type {any} */ { name, username }) => ({
   ],
   yes: 'Terminate for good',
   done: 'is terminated.',
-  isGrave: true,
+  isIrreversible: true,
 });

@@ -8,15 +8,15 @@ import { batchDownload } from '../batch/download_panel.js';
 import { batchFailures } from '../batch/failures_panel.js';
 import { showProgress } from '../batch/progress.js';
 import { h, replace } from '../element.js';
-import { copyButton } from '../part/credentials.js';
+import { copyButton } from '../part/copy_button.js';
 import { confirm } from '../part/dialog.js';
-import { filled, repeat } from '../part/loading.js';
+import { loadBefore, repeat } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
 import { pageIn, pager } from '../part/pager.js';
 import { inOneLine, problemPanel } from '../part/problem_panel.js';
 import { statusMark, taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
-import { madeAt, timeElement } from '../part/time.js';
+import { createdAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
@@ -85,7 +85,7 @@ export async function show(context) {
         'What it has done by then stays: accesses that it made are there, and their credentials can be had here. What it hasn’t done is not done any more.',
       ),
       yes: 'Stop the batch',
-      isGrave: true,
+      isIrreversible: true,
     };
     if (!(await confirm(question, signal))) return;
     try {
@@ -105,7 +105,7 @@ export async function show(context) {
   return h(
     'div',
     {},
-    h('div', { class: 'title' }, h('h1', {}, KIND_WORDS[task.kind], ', accepted ', timeElement(madeAt(id))), stop),
+    h('div', { class: 'title' }, h('h1', {}, KIND_WORDS[task.kind], ', accepted ', timeElement(createdAt(id))), stop),
     h(
       'section',
       { class: 'panel', 'aria-label': 'The batch' },
@@ -170,7 +170,7 @@ async function succeededItems({ tenant, signal, link }, task, { page, size: want
     'section',
     { class: 'panel', 'aria-labelledby': 'succeeded-title' },
     h('h2', { id: 'succeeded-title' }, 'What succeeded'),
-    await filled(signal, async () => {
+    await loadBefore(signal, async () => {
       const { items, total, size } = await listItems(tenant, task.id, 'succeeded', { page, size: wanted }, signal);
       const hasPasswords = items.some((it) => it.access.password !== undefined);
       return [

@@ -3,11 +3,11 @@
 import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
 import { progressBar } from '../batch/progress.js';
 import { h, redraw, replace } from '../element.js';
-import { keepUp } from '../part/loading.js';
+import { poll } from '../part/loading.js';
 import { pageIn, pager } from '../part/pager.js';
 import { taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
-import { madeAt, timeElement } from '../part/time.js';
+import { createdAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
@@ -57,7 +57,8 @@ export async function show({ tenant, query, signal, link }) {
           {
             name: 'Accepted',
             isHeading: true,
-            cell: (it) => h('a', { href: link(['batches', it.id]) }, timeElement(madeAt(it.id), { isPrecise: true })),
+            cell: (it) =>
+              h('a', { href: link(['batches', it.id]) }, timeElement(createdAt(it.id), { isPrecise: true })),
           },
           { name: 'What', cell: (it) => KIND_WORDS[it.kind] },
           { name: 'State', cell: (it) => taskMark(it, it.progress) },
@@ -66,7 +67,7 @@ export async function show({ tenant, query, signal, link }) {
         rows,
       }),
     );
-  if (may('access:read')) await keepUp(signal, place, 'Looking for batches …', AGAIN, read);
+  if (may('access:read')) await poll(signal, place, 'Looking for batches …', AGAIN, read);
   else replace(place, h('p', { class: 'panel' }, 'This sign-in sends batches, but may not follow them.'));
   return h(
     'div',

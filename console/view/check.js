@@ -4,7 +4,7 @@ import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem, SignedOut } from '../api/problem.js';
 import { h, replace } from '../element.js';
-import { field, whilePressed } from '../part/form.js';
+import { field, whileBusy } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
@@ -72,7 +72,7 @@ export function show({ tenant, link }) {
         class: 'panel fields',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          whilePressed(button, check);
+          whileBusy(button, check);
         },
       },
       h(

@@ -4,7 +4,7 @@ import { get, path } from '../api/client.js';
 import { TYPE_WORDS } from '../api/product.js';
 import { h } from '../element.js';
 import { having } from '../filter/expression.js';
-import { copyButton } from '../part/credentials.js';
+import { copyButton } from '../part/copy_button.js';
 import { statusMark } from '../part/status.js';
 
 /** @typedef {import('./context.js').Context} Context */

@@ -6,7 +6,7 @@ import { join, KINDS, recognise, split } from '../connection/identifier.js';
 import { productTable } from '../connection/product_table.js';
 import { search } from '../connection/search.js';
 import { h, replace } from '../element.js';
-import { field, whilePressed } from '../part/form.js';
+import { field, whileBusy } from '../part/form.js';
 import { count, counted } from '../part/number.js';
 import { problemPanel } from '../part/problem_panel.js';
 
@@ -59,7 +59,7 @@ export async function show(context) {
         const isShort = numbers.length <= SHARED_MAX;
         history.replaceState(null, '', link(['connections', 'find'], isShort ? { numbers } : {}));
         tooLong.hidden = isShort;
-        whilePressed(button, look);
+        whileBusy(button, look);
       },
     },
     field({
@@ -70,7 +70,7 @@ export async function show(context) {
     tooLong,
     h('p', { class: 'buttons' }, button),
   );
-  if (query.has('numbers')) whilePressed(button, look);
+  if (query.has('numbers')) whileBusy(button, look);
   return h('div', {}, h('h1', {}, 'Find connections'), form, results);
 }
 

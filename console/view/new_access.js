@@ -7,8 +7,8 @@ import { newKey } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { contractChoice } from '../part/contract_choice.js';
-import { credentials, showAnyway } from '../part/credentials.js';
-import { field, showFaults, whilePressed } from '../part/form.js';
+import { credentialsPanel, showCredentialsDialog } from '../part/credentials.js';
+import { field, showFaults, whileBusy } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
@@ -53,7 +53,7 @@ export async function show({ tenant, query, link, signal }) {
     showFaults(form, [], CONTROLS);
     try {
       const { body: access } = await ask('POST', path(tenant, 'access'), { body, headers: { 'idempotency-key': key } });
-      if (signal.aborted) showAnyway(access);
+      if (signal.aborted) showCredentialsDialog(access);
       else showCreated(access);
     } catch (cause) {
       const faults = cause instanceof Problem ? cause.invalidParams : [];
@@ -86,7 +86,7 @@ export async function show({ tenant, query, link, signal }) {
           h('button', { type: 'button', onclick: () => again(access.contractId) }, 'Create another'),
         ),
       ),
-      credentials(access),
+      credentialsPanel(access),
     );
     focusOn(main.querySelector('.copy'));
   }
@@ -107,7 +107,7 @@ export async function show({ tenant, query, link, signal }) {
       class: 'panel fields',
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
-        whilePressed(send, create);
+        whileBusy(send, create);
       },
     },
     field({

@@ -11,9 +11,9 @@ import { explainRefusal } from '../batch/limits.js';
 import { keepNote } from '../batch/request.js';
 import { readRetry } from '../batch/retry.js';
 import { h, replace } from '../element.js';
-import { copyButton } from '../part/credentials.js';
+import { copyButton } from '../part/copy_button.js';
 import { confirm } from '../part/dialog.js';
-import { choices, whilePressed } from '../part/form.js';
+import { choices, whileBusy } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
@@ -25,7 +25,7 @@ import { may } from '../sign_in/session.js';
  * @property {string} address below the tenant's accesses
  * @property {object} body
  * @property {import('../batch/request.js').Note} note
- * @property {{title: string, consequence: string[], yes: string, isGrave?: boolean}} [question]
+ * @property {{title: string, consequence: string[], yes: string, isIrreversible?: boolean}} [question]
  */
 
 /** @typedef {{element: HTMLElement, ready: () => Ready | undefined | Promise<Ready | undefined>}} Form */
@@ -113,7 +113,7 @@ export async function show({ tenant, query, link, signal }) {
         class: 'panel fields',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          whilePressed(send, submit);
+          whileBusy(send, submit);
         },
       },
       choices({ name: 'kind', legend: 'What', choices: KINDS, chosen: kind, choose }),

@@ -7,11 +7,11 @@ import { progressBar } from '../batch/progress.js';
 import { h } from '../element.js';
 import { having } from '../filter/expression.js';
 import { daysChart, dividedBar, plainBar } from '../part/chart.js';
-import { keepUp } from '../part/loading.js';
+import { poll } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
 import { ACCESS_STATUSES, statusMark, statusWord } from '../part/status.js';
 import { table } from '../part/table.js';
-import { madeAt, timeElement } from '../part/time.js';
+import { createdAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
 /** So many contracts are shown; all of them are in their own view. */
@@ -32,10 +32,10 @@ export function show(context) {
   const running = h('div', {});
   const accounts = h('div', {});
   if (may('access:read')) {
-    keepUp(signal, figures, 'Counting accesses …', AGAIN, () => readFigures(context));
-    keepUp(signal, running, 'Looking for batches …', AGAIN, () => readRunning(context));
+    poll(signal, figures, 'Counting accesses …', AGAIN, () => readFigures(context));
+    poll(signal, running, 'Looking for batches …', AGAIN, () => readRunning(context));
   }
-  if (may('product:read')) keepUp(signal, accounts, 'Looking at the accounts …', AGAIN, () => readAccounts(context));
+  if (may('product:read')) poll(signal, accounts, 'Looking at the accounts …', AGAIN, () => readAccounts(context));
   return h(
     'div',
     {},
@@ -196,7 +196,7 @@ async function readRunning({ tenant, signal, link }) {
             {},
             h('a', { href: link(['batches', task.id]) }, KIND_WORDS[task.kind]),
             ', accepted ',
-            timeElement(madeAt(task.id)),
+            timeElement(createdAt(task.id)),
             progress && progressBar(progress),
           );
         }),

@@ -1,8 +1,8 @@
 // Signing in: at an issuer of the operator's, with a token that somebody has, or to the demo.
 
 import { h, replace } from '../element.js';
-import { field, whilePressed } from '../part/form.js';
-import { later } from '../part/loading.js';
+import { field, whileBusy } from '../part/form.js';
+import { loadAfter } from '../part/loading.js';
 import { sentence } from '../part/problem_panel.js';
 import { isPossible, leaveForIssuer } from '../sign_in/oidc.js';
 import { begin, signInToDemo, waysIn } from '../sign_in/session.js';
@@ -42,7 +42,7 @@ export function show({ signal, signInProblem }) {
     { class: 'narrow' },
     h('h1', {}, 'Sign in'),
     told,
-    later(signal, 'Asking how to sign in …', async () => {
+    loadAfter(signal, 'Asking how to sign in …', async () => {
       const { issuers, demo } = await waysIn();
       return [
         demo &&
@@ -72,7 +72,7 @@ export function show({ signal, signInProblem }) {
         class: 'panel fields',
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          whilePressed(button, () => attempt(async () => begin(tokenIn(token.value), { from: 'token' })));
+          whileBusy(button, () => attempt(async () => begin(tokenIn(token.value), { from: 'token' })));
         },
       },
       h('h2', {}, 'With a token'),

@@ -23,7 +23,7 @@ async function fillIn(page, values) {
 
 /** The credentials that are shown now. @param {Page} page */
 async function shownCredentials(page) {
-  const place = page.getByRole('region', { name: 'The password is shown only now' });
+  const place = page.getByRole('region', { name: 'The password is shown only once' });
   await place.waitFor();
   return {
     username: await place.locator('#secret-username').innerText(),
@@ -162,7 +162,7 @@ inBrowser('every page of a list can be gone to, and shared', server, async ({ pa
   });
   assert.deepEqual(await namesIn(page), names.slice(50));
   // The first row that is seen stays on the page.
-  await leadsTo(page, 'accesses', () => page.getByRole('combobox', { name: 'Rows on a page' }).selectOption('50'));
+  await leadsTo(page, 'accesses', () => page.getByRole('combobox', { name: 'Rows per page' }).selectOption('50'));
   assert.deepEqual(await namesIn(page), names.slice(50));
   await page.getByText('60 accesses').waitFor();
 
@@ -359,7 +359,7 @@ inBrowser('a password that is set while somebody leaves is not lost', server, as
   await page.keyboard.press('Escape');
   assert.equal(await dialog.isVisible(), true);
   assert.equal(await api.letsIn({ ...access, password }), true);
-  await dialog.getByRole('button', { name: 'I have it' }).click();
+  await dialog.getByRole('button', { name: 'I have saved the password' }).click();
   await dialog.waitFor({ state: 'detached' });
 });
 
@@ -374,13 +374,13 @@ inBrowser('a password whose answer is lost is shown as one that may be set', ser
   });
   await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
   await page.getByRole('alert').filter({ hasText: 'It may have been done, or not' }).waitFor();
-  await page.getByRole('heading', { name: 'A new password may be set, and was lost' }).waitFor();
+  await page.getByRole('heading', { name: 'A new password may be set, but was not received' }).waitFor();
   assert.equal(await api.letsIn(access), false);
 
   await page.getByRole('button', { name: 'New password' }).click();
   await page.getByLabel('Password (optional)').fill('wind in the trees');
   await page.getByRole('button', { name: 'Set the new password' }).click();
-  await page.getByRole('heading', { name: 'This password may be set, or not' }).waitFor();
+  await page.getByRole('heading', { name: 'This password may or may not be set' }).waitFor();
   const shown = page.locator('#secret-password');
   const password = await shown.innerText();
   assert.equal(await api.letsIn({ ...access, password }), true);
@@ -409,7 +409,7 @@ inBrowser('what somebody else has changed meanwhile is seen before it is changed
   await openAccess(page, id);
   await api.changeAccess(id, { status: 'SUSPENDED' });
   await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate for good');
-  await page.getByRole('alert').filter({ hasText: 'Somebody has changed it' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'Another user has changed it' }).waitFor();
   assert.match((await factsOf(page, 'The access')).Status, /^Suspended/);
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
   // Whoever still wants it can have it.
@@ -421,5 +421,5 @@ inBrowser('an access that isn’t there is told of', server, async ({ page, watc
   const id = '01a1dd4d-f036-7005-9379-54b08ec1966e';
   watch.announce(404, `/demo/access/${id}`);
   await openAccess(page, id);
-  assert.match(await page.getByRole('alert').innerText(), /never have been there/);
+  assert.match(await page.getByRole('alert').innerText(), /never have existed/);
 });

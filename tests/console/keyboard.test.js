@@ -151,7 +151,7 @@ inBrowser('an access is created, and mended where something is wrong', server, a
   await page.getByRole('heading', { name: 'Too busy' }).waitFor();
   await focusIsOn(page, 'Create');
   await page.keyboard.press('Enter');
-  await page.getByText('The password is shown only now').waitFor();
+  await page.getByText('The password is shown only once').waitFor();
   await focusIsOn(page, 'Copy the username');
   const [created] = await api.get('/demo/access?username=typed-in');
   assert.deepEqual([created.deviceName, created.contractId], ['typed', 'C-PAYG']);
@@ -200,11 +200,11 @@ inBrowser('pages are turned without losing one’s place', server, async ({ page
   await page.keyboard.press('Enter');
   await row(0).waitFor();
   await focusIsOn(page, 'Page, of 3');
-  await tabTo(page, 'Rows on a page');
+  await tabTo(page, 'Rows per page');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await row(49).waitFor();
-  await focusIsOn(page, 'Rows on a page');
+  await focusIsOn(page, 'Rows per page');
 });
 
 inBrowser('a batch is put together, sent, and its passwords are read', server, async ({ page }) => {

@@ -83,7 +83,7 @@ inBrowser('an access', server, async ({ page }) => {
     if (name !== 'rotate') await dialog.getByRole('button', { name: 'Cancel' }).click();
   }
   await dialog.getByRole('button', { name: 'Set the new password' }).click();
-  await page.getByText('The password is shown only now').waitFor();
+  await page.getByText('The password is shown only once').waitFor();
   await everywhere(page, 'access-password');
 });
 
@@ -100,7 +100,7 @@ inBrowser('a new access', server, async ({ page, watch }) => {
   await page.getByLabel('Username (optional)').fill('');
   await page.getByLabel('Password (optional)').fill('');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('The password is shown only now').waitFor();
+  await page.getByText('The password is shown only once').waitFor();
   await everywhere(page, 'new-access-done');
 });
 

@@ -60,7 +60,7 @@ inBrowser('the figures are those of the summary', server, async ({ page }) => {
   // The chart says the same to those who can't see it.
   const chart = page.getByRole('img', { name: /^Created and ended on each day/ });
   assert.match(String(await chart.getAttribute('aria-label')), /: 1,231 created, 1 ended\.$/);
-  await page.getByText('The numbers').click();
+  await page.getByText('Numbers as a table').click();
   const [[, created, ended]] = await cellsOf(page, 'Created and ended on each day, newest first');
   assert.deepEqual([created, ended], ['1,231', '1']);
 

@@ -101,7 +101,7 @@ inBrowser('a token for another tenant is told so', server, async ({ page, watch 
   await signInWith(page, await server.makeToken(['acme'], 'access:read'), 'demo/accesses', 'accesses');
   const told = page.getByRole('main').getByRole('alert');
   await told.waitFor();
-  assert.match(await told.innerText(), /sign-in does not cover it/);
+  assert.match(await told.innerText(), /sign-in does not cover this/);
 });
 
 inBrowser('a token for several tenants goes from one to the other', server, async ({ page }) => {
@@ -224,7 +224,7 @@ inBrowser('what was put in is there again for whoever signs in, and for nobody e
   assert.equal(await name.inputValue(), 'half-written');
   await page.getByRole('heading', { name: 'Your sign-in had ended' }).waitFor();
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('heading', { name: 'The password is shown only now' }).waitFor();
+  await page.getByRole('heading', { name: 'The password is shown only once' }).waitFor();
 
   await page.getByRole('button', { name: 'Create another' }).click();
   await losing();

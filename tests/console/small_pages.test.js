@@ -18,8 +18,8 @@ inBrowser('lists are read by pages that the server allows', server, async ({ pag
   assert.equal((await cellsOf(page, /^Accounts at platforms/)).length, 4);
   await openView(page, 'demo/accesses?page=3', 'accesses');
   assert.equal((await cellsOf(page, /^Accesses/)).length, 4);
-  const sizes = await page.getByRole('combobox', { name: 'Rows on a page' }).locator('option').allInnerTexts();
-  assert.deepEqual(sizes, ['10 a page']);
+  const sizes = await page.getByRole('combobox', { name: 'Rows per page' }).locator('option').allInnerTexts();
+  assert.deepEqual(sizes, ['10 per page']);
   await openView(page, 'demo/batches', 'batches');
   assert.equal((await cellsOf(page, /^Batches/)).length, 1);
   await openView(page, `demo/batches/${batch.id}`, 'batches/id');

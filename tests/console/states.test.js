@@ -109,7 +109,7 @@ inBrowser('a view that can’t be had says why, and can be tried again', server,
     [
       'failed',
       (route) => route.fulfill({ status: 500, json: problem }),
-      /Internal error.*Something broke\..*fault of the server.*01a1-correlated/s,
+      /Internal error.*Something broke\..*internal fault.*01a1-correlated/s,
     ],
     ['busy', (route) => route.fulfill({ status: 503, json: BUSY }), /Too busy.*store does not answer.*try again/s],
     ['html', (route) => route.fulfill({ status: 502, body: '<html>Bad gateway</html>' }), /502/],
@@ -117,7 +117,7 @@ inBrowser('a view that can’t be had says why, and can be tried again', server,
     [
       'forbidden',
       (route) => route.fulfill({ status: 403, json: { title: 'Forbidden', detail: 'not for you' } }),
-      /Forbidden.*Sign in as somebody else/s,
+      /Forbidden.*Sign in as another user/s,
     ],
   ];
   for (const [name, answer, said] of faults) {
@@ -233,7 +233,7 @@ inBrowser('a form that couldn’t be sent is as it was, and can be sent again', 
   await page.getByLabel('Password (optional)').fill('kept password');
   await sendInVain(page, '**/demo/access', 'Create');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByText('The password is shown only now').waitFor();
+  await page.getByText('The password is shown only once').waitFor();
   assert.equal(await api.letsIn({ username: 'kept-name', password: 'kept password' }), true);
 
   await openView(page, 'demo/batches/new', 'batches/new');
