@@ -1,8 +1,8 @@
-// Addresses: every view has one, behind the `#`, so that it can be shared, kept and gone back to. What stands there is
-// never sent to a server, and so in none of its logs.
+// Addresses: every view has one behind the `#`, to share, to bookmark and to go back to. Browsers never send that part to a
+// server, so it is in no server's log.
 
 /**
- * What an address leads to: `#/demo/accesses/01a1…?page=2`.
+ * A parsed address: `#/demo/accesses/01a1…?page=2`.
  * @typedef {object} Address
  * @property {string} tenant
  * @property {string[]} path
@@ -10,7 +10,7 @@
  */
 
 /**
- * The address that the browser shows, or another one.
+ * Parses the browser's address, or another one.
  * @returns {Address}
  */
 export function here(hash = location.hash) {
@@ -33,7 +33,7 @@ export function link(tenant, path, query = {}) {
 }
 
 /**
- * Goes to a view; the way back leads to the one that is there now.
+ * Opens a view; the browser's back button returns to the current one.
  * @param {string} to
  */
 export function go(to) {
@@ -41,10 +41,10 @@ export function go(to) {
 }
 
 /**
- * Puts an address in the place of the one that is there: the way back leads past it.
+ * Redirects to a view: the current address leaves the browser's history.
  * @param {string} to
  */
-export function goInstead(to) {
+export function redirect(to) {
   history.replaceState(null, '', to);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }

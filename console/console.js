@@ -1,14 +1,15 @@
-// Where the console begins: who is signed in, which view the address leads to, and what stands there until it is shown.
+// The console's entry point: it resumes the session, finds the view of the address, and shows it inside the frame.
 
-import { goInstead, here, link } from './address.js';
+import { here, link, redirect } from './address.js';
 import { announce } from './announcement.js';
 import { SignedOut, unreachable } from './api/problem.js';
 import { focusOn, h, replace } from './element.js';
 import { drawFrame, markView, setBusy } from './frame.js';
 import { firstView } from './menu.js';
 import { declineQuestions } from './part/dialog.js';
+import { emptyPanel } from './part/panel.js';
 import { problemPanel } from './part/problem_panel.js';
-import { comeBack, isBack } from './sign_in/oidc.js';
+import { finishSignIn, isIssuerResponse } from './sign_in/oidc.js';
 import { begin, expire, isSame, may, resume, session } from './sign_in/session.js';
 import { lastTenant, rememberTenant } from './sign_in/tenant.js';
 import { applyTheme } from './theme.js';
@@ -16,36 +17,36 @@ import { findView, signInView, tenantView } from './views.js';
 
 /** @typedef {import('./view/context.js').Context} Context */
 
-/** Ends what the view before has under way. */
+/** Aborts the requests of the current view. */
 let current = new AbortController();
 
 /**
- * A view that is there. The key tells it from the next.
+ * The view on the page. Two addresses with the same key differ only in their query.
  * @typedef {{key: string, name: string, title: string, tenant: string}} Shown
  */
 
 /** @type {Shown | undefined} */
 let shown;
 
-/** What went wrong while signing in, to be told where somebody signs in. */
-let signInTrouble = '';
+/** Why the last sign-in failed; the sign-in view shows it. */
+let signInProblem = '';
 
 /**
- * What stood there when a session ended while somebody worked.
- * @type {{address: string, session: import('./sign_in/session.js').Session, view: Shown, nodes: Node[], underWay: AbortController} | undefined}
+ * The view that was open when the session expired. The next session of the same user restores it.
+ * @type {{address: string, session: import('./sign_in/session.js').Session, view: Shown, nodes: Node[], controller: AbortController} | undefined}
  */
-let leftBehind;
+let suspended;
 
 if (!hasStorage()) {
   document.body.append(
-    'The console needs the storage of this browser, to keep your sign-in in this tab. Allow it for this site.',
+    'The console stores your sign-in in this tab, but the browser blocks storage for this site. Allow it, then reload the page.',
   );
   throw new Error('no storage');
 }
 applyTheme();
 await signIn();
 addEventListener('hashchange', show);
-addEventListener('gatehouse:session', () => goOn() || show());
+addEventListener('gatehouse:session', () => restore() || show());
 addEventListener('gatehouse:signed-out', signInAgain);
 await show();
 
@@ -59,19 +60,19 @@ function hasStorage() {
 
 async function signIn() {
   try {
-    const isAnswer = isBack();
-    const grant = isAnswer ? await comeBack() : undefined;
+    const isResponse = isIssuerResponse();
+    const grant = isResponse ? await finishSignIn() : undefined;
     if (grant) return await begin(grant.accessToken, { from: 'issuer', grant });
     const isIn = await resume();
-    if (isAnswer && !isIn) {
-      signInTrouble = 'This answer belongs to no sign-in that was begun in this tab. Sign in again.';
+    if (isResponse && !isIn) {
+      signInProblem = 'The issuer’s response belongs to no sign-in of this tab. Sign in again.';
     }
   } catch (cause) {
-    signInTrouble = cause instanceof Error ? cause.message : String(cause);
+    signInProblem = cause instanceof Error ? cause.message : String(cause);
   }
 }
 
-/** Shows what the address leads to. */
+/** Shows the view of the address. */
 async function show() {
   current.abort();
   current = new AbortController();
@@ -87,14 +88,14 @@ async function show() {
     params,
     query,
     signal,
-    signInProblem: signInTrouble,
+    signInProblem,
     link: (path, given) => link(tenant, path, given),
   };
-  signInTrouble = '';
+  signInProblem = '';
 
   const main = drawFrame(tenant);
   const key = `${tenant}/${name}/${params.join('/')}`;
-  // Whoever turns a page stays where they are; whoever goes elsewhere begins at its heading.
+  // Another page of the same view keeps the focus; another view starts at its heading.
   const focused = shown?.key === key ? document.activeElement?.id : undefined;
   delete document.documentElement.dataset.ready;
   setBusy(true);
@@ -107,13 +108,13 @@ async function show() {
   let content;
   try {
     const loaded = await view().catch(() => {
-      // A browser may remember that a module didn't come.
+      // Browsers remember a module that failed to load: only a reload retries.
       retry = () => location.reload();
       throw unreachable();
     });
     title = loaded.title(context);
     const missing = loaded.scopes.length > 0 && !loaded.scopes.some(may);
-    content = missing ? notAllowed(title, loaded.scopes) : await loaded.show(context);
+    content = missing ? notPermitted(title, loaded.scopes) : await loaded.show(context);
   } catch (cause) {
     if (signal.aborted || cause instanceof SignedOut) return;
     isWell = false;
@@ -126,9 +127,9 @@ async function show() {
 }
 
 /**
- * A view is there: whoever looks, listens or waits is told so.
+ * Completes the change to a view: menu, title, focus, announcement.
  * @param {Shown} view
- * @param {string} [focused] what they were at, if it is still there
+ * @param {string} [focused] the `id` of the control that had the focus
  */
 function arrive(view, focused) {
   const before = shown;
@@ -139,7 +140,7 @@ function arrive(view, focused) {
   const heading = document.querySelector('main h1');
   const at = focused ? document.getElementById(focused) : undefined;
   at?.focus();
-  // What is folded away can't be gone on at.
+  // A control inside closed details takes no focus.
   if (before && (!at || document.activeElement !== at)) focusOn(heading);
   if (before?.key !== view.key) scrollTo(0, 0);
   if (before) announce(view.title);
@@ -148,7 +149,7 @@ function arrive(view, focused) {
 }
 
 /**
- * The view for an address, by who is signed in.
+ * Chooses the view of an address, by the session; `undefined` after a redirect.
  * @param {import('./address.js').Address} address
  */
 function choose({ tenant, path, query }) {
@@ -157,17 +158,17 @@ function choose({ tenant, path, query }) {
   if (!tenant) {
     const first = lastTenant(signedIn);
     if (!first) return { view: tenantView, name: 'tenant', params: [] };
-    goInstead(link(first, [firstView()]));
+    redirect(link(first, [firstView()]));
     return undefined;
   }
   if (path.length === 0) {
-    goInstead(link(tenant, [firstView()], Object.fromEntries(query)));
+    redirect(link(tenant, [firstView()], Object.fromEntries(query)));
     return undefined;
   }
   return findView(path);
 }
 
-/** The session is over, and can't be renewed: whoever signs in again is where they were, with what they had put in. */
+/** Asks for a new sign-in when the session has expired. The view is kept with its inputs, and restored after the sign-in. */
 function signInAgain() {
   const ended = session();
   if (!ended) return;
@@ -175,51 +176,49 @@ function signInAgain() {
   const isLoaded = document.documentElement.dataset.ready !== undefined;
   if (isLoaded && shown) {
     const nodes = [...drawFrame(shown.tenant).childNodes];
-    leftBehind = { address: location.hash, session: ended, view: shown, nodes, underWay: current };
-    // What it has under way is not ended: it goes on with the next session.
+    suspended = { address: location.hash, session: ended, view: shown, nodes, controller: current };
+    // The view's requests are not aborted: they continue with the next session.
     current = new AbortController();
   }
-  signInTrouble = 'Your sign-in has ended. Sign in again to go on where you were.';
+  signInProblem = 'Your sign-in has expired. Sign in again to continue where you were.';
   expire();
   show();
 }
 
-/** Puts back what stood there when the session ended, if that is still what is wanted. Whether it is. */
-function goOn() {
-  const before = leftBehind;
+/** Restores the suspended view for the same user at the same address; returns `false` otherwise. */
+function restore() {
+  const before = suspended;
   const signedIn = session();
-  leftBehind = undefined;
+  suspended = undefined;
   if (!before || !signedIn) return false;
   const isWanted = before.address === location.hash && isSame(before.session, signedIn);
   if (!isWanted) {
-    before.underWay.abort();
+    before.controller.abort();
     return false;
   }
   current.abort();
-  current = before.underWay;
+  current = before.controller;
   replace(drawFrame(before.view.tenant), before.nodes);
   arrive(before.view);
   return true;
 }
 
-/** @param {string} title @param {string[]} needs */
-function notAllowed(title, needs) {
+/** @param {string} title @param {string[]} scopes */
+function notPermitted(title, scopes) {
   return h(
     'div',
     {},
     h('h1', {}, title),
-    h(
-      'div',
-      { class: 'panel empty' },
-      h('h2', {}, 'Not with this sign-in'),
+    emptyPanel(
+      'Not permitted',
       h(
         'p',
         {},
-        'This view needs ',
-        needs.map((it, n) => [n > 0 && ' or ', h('code', {}, it)]),
+        'This page needs the scope ',
+        scopes.map((it, n) => [n > 0 && ' or ', h('code', {}, it)]),
         ', which your token does not have.',
       ),
-      h('p', {}, 'Ask whoever issued it, or sign in as somebody else.'),
+      h('p', {}, 'Ask the issuer of your token for it, or sign in as another user.'),
     ),
   );
 }

@@ -1,16 +1,16 @@
-// Making elements: the one way in which anything comes onto the page. Texts are always texts, never markup.
+// Creating elements. Everything on the page is created here, and a text never becomes markup.
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 /** @typedef {Record<string, any>} Attributes */
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** What is set as a property: as an attribute it would only be where the element begins. */
+/** Attributes that are set as properties: the attribute would only set the initial value. */
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'indeterminate', 'selected']);
 
 /**
- * An element with its attributes and what is in it. `onclick` and its like are listeners; what is false or not there is left
- * out.
+ * Creates an element with attributes and children. Functions such as `onclick` become listeners; `false`, `null` and `undefined`
+ * are skipped.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -19,14 +19,14 @@ const PROPERTIES = new Set(['value', 'checked', 'disabled', 'indeterminate', 'se
  */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  // Options are there before one of them is chosen.
+  // Children first: a select needs its options before its value.
   append(element, children);
   decorate(element, attributes);
   return element;
 }
 
 /**
- * The same for pictures.
+ * Creates an SVG element, like `h` does for HTML.
  * @param {string} tag
  * @param {Attributes} [attributes]
  * @param {...Child} children
@@ -40,7 +40,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * Puts something else into an element. Whoever was inside with the keyboard stays inside.
+ * Replaces the children of an element. A focus inside the element stays inside.
  * @param {Element} element
  * @param {...Child} children
  */
@@ -52,7 +52,7 @@ export function replace(element, ...children) {
 }
 
 /**
- * Puts the same anew: what was opened stays open, and the keyboard is where it was.
+ * Replaces the children of an element by a newer version: open details stay open, and the focus stays on the same control.
  * @param {Element} element
  * @param {...Child} children
  */
@@ -64,19 +64,19 @@ export function redraw(element, ...children) {
   replace(element, ...children);
   for (const [n, it] of element.querySelectorAll('details').entries()) it.open = opened[n] ?? it.open;
   if (at < 0) return;
-  // The same one, wherever it stands now; else what stands in its place.
-  const name = nameOf(focused);
-  focusOn(stops().find((it) => name && nameOf(it) === name) ?? stops()[at]);
+  // The control with the same key, or else the control at the same position.
+  const key = keyOf(focused);
+  focusOn(stops().find((it) => key && keyOf(it) === key) ?? stops()[at]);
 }
 
-/** What tells a stop from others. @param {Element | null} stop */
-const nameOf = (stop) => stop?.id || stop?.getAttribute('href');
+/** A key that identifies a focus stop across versions. @param {Element | null} stop */
+const keyOf = (stop) => stop?.id || stop?.getAttribute('href');
 
-/** Where somebody with a keyboard goes on. */
+/** Elements that take the focus. */
 const STOPS = 'h1, h2, a[href], button, input, select, textarea, summary';
 
 /**
- * Gives something the keyboard, also what isn't made for it.
+ * Focuses an element, also one that is not focusable by itself, such as a heading.
  * @param {Element | null | undefined} element
  */
 export function focusOn(element) {
@@ -86,7 +86,7 @@ export function focusOn(element) {
 }
 
 /**
- * Adds something behind what is there.
+ * Appends children to an element.
  * @param {Element} element
  * @param {Child[]} children
  */

@@ -1,5 +1,4 @@
-// What stands around every view: the head with the tenant and who is signed in, the way to the other views, and the line
-// that says to listeners what has happened.
+// The frame around every view: the head with the tenant and the user, the menu, and the bar that shows loading.
 
 import { go, here, link } from './address.js';
 import { liveRegion } from './announcement.js';
@@ -12,9 +11,9 @@ import { end, isForAll, session } from './sign_in/session.js';
 import { forgetTenant, tenants } from './sign_in/tenant.js';
 import { chooseTheme, chosenTheme, THEMES } from './theme.js';
 
-const THEME_WORDS = { auto: 'As the system', light: 'Light', dark: 'Dark' };
+const THEME_WORDS = { auto: 'System', light: 'Light', dark: 'Dark' };
 
-/** The room that the menu leaves beside the item of this view. */
+/** The space that stays visible beside the current menu item. */
 const MARGIN_PIXELS = 16;
 
 const head = h('header', { class: 'head' });
@@ -22,18 +21,18 @@ const menu = h('nav', { class: 'menu', 'aria-label': 'Views' });
 const main = h('main', { id: 'main' });
 const bar = h('div', { class: 'busy', hidden: true });
 
-/** For whom the frame was drawn. */
+/** Tenant and token that the frame was drawn for. */
 let drawnFor = '';
 
 /**
- * Draws the frame, if it isn't there as it should be, and gives the place for the view.
+ * Draws the frame, unless it is up to date, and returns the element that holds the view.
  * @param {string} tenant
  */
 export function drawFrame(tenant) {
   const signedIn = session();
-  const who = `${tenant} ${signedIn?.token ?? ''}`;
-  if (who === drawnFor) return main;
-  drawnFor = who;
+  const drawingFor = `${tenant} ${signedIn?.token ?? ''}`;
+  if (drawingFor === drawnFor) return main;
+  drawnFor = drawingFor;
   drawHead(tenant);
   const isInside = signedIn && tenant;
   replace(
@@ -42,15 +41,15 @@ export function drawFrame(tenant) {
   );
   menu.hidden = !isInside;
   if (!main.isConnected) {
-    const skip = h('a', { class: 'skip', href: '#main', onclick: skipToView }, 'Skip to the view');
-    addEventListener('resize', seeWhereWeAre);
+    const skip = h('a', { class: 'skip', href: '#main', onclick: skipToContent }, 'Skip to content');
+    addEventListener('resize', scrollToCurrent);
     document.body.append(skip, head, bar, h('div', { class: 'body' }, menu, main), liveRegion);
   }
   return main;
 }
 
 /**
- * Shows in the menu where we are.
+ * Marks the menu item of the current view.
  * @param {string} name
  */
 export function markView(name) {
@@ -61,27 +60,27 @@ export function markView(name) {
       item.removeAttribute('aria-current');
     }
   }
-  seeWhereWeAre();
+  scrollToCurrent();
 }
 
 /**
- * Scrolls the menu to the item of this view: on a phone the menu is wider than the screen. Not by `scrollIntoView`, which in
- * some browsers also moves the place where Tab begins.
+ * Scrolls the menu to the current item: on a phone, the menu is wider than the screen. `scrollIntoView` won't do: in some
+ * browsers, it also moves the point from which Tab continues.
  */
-function seeWhereWeAre() {
+function scrollToCurrent() {
   const item = menu.querySelector('[aria-current]')?.getBoundingClientRect();
   const seen = menu.getBoundingClientRect();
   if (!item) return;
-  // A little more than the item itself, so that its neighbour shows that there is more.
+  // The margin shows a part of the next item, so that users see that the menu scrolls.
   const [left, right] = [item.left - MARGIN_PIXELS, item.right + MARGIN_PIXELS];
   if (left < seen.left) menu.scrollLeft -= seen.left - left;
   if (right > seen.right) menu.scrollLeft += right - seen.right;
 }
 
-/** @param {boolean} is */
-export function setBusy(is) {
-  bar.hidden = !is;
-  main.setAttribute('aria-busy', String(is));
+/** Shows or hides the loading bar. @param {boolean} isBusy */
+export function setBusy(isBusy) {
+  bar.hidden = !isBusy;
+  main.setAttribute('aria-busy', String(isBusy));
 }
 
 /** @param {string} tenant */
@@ -93,7 +92,7 @@ function drawHead(tenant) {
     h('a', { class: 'brand', href: home }, h('img', { src: 'icon.svg', alt: '', width: 24, height: 24 }), 'gatehouse'),
     signedIn && tenant && tenantSwitch(tenant),
     h('span', { class: 'grow' }),
-    person(),
+    userMenu(),
   );
 }
 
@@ -112,20 +111,20 @@ function tenantSwitch(tenant) {
       onChosen(select, switchTo);
       replace(place, select);
     } else if (isForAll()) {
-      replace(place, h('strong', {}, tenant), ' ', h('a', { href: '#/', onclick: forgetTenant }, 'change'));
+      replace(place, h('strong', {}, tenant), ' ', h('a', { href: '#/', onclick: forgetTenant }, 'Change tenant'));
     }
   });
   return place;
 }
 
-/** The same view of another tenant; of one thing among many, the list of them. @param {string} tenant */
+/** Opens the current view for another tenant; from the page of one object, the list of such objects. @param {string} tenant */
 function switchTo(tenant) {
   const [view = firstView(), next] = here().path;
   go(link(tenant, next === 'new' || next === 'find' ? [view, next] : [view]));
 }
 
-/** Who is signed in, and what is set for this browser. */
-function person() {
+/** The user's menu: sign-in, colours and links. */
+function userMenu() {
   const signedIn = session();
   const themes = h(
     'fieldset',
@@ -159,7 +158,7 @@ function person() {
           'p',
           {},
           'Signed in as ',
-          h('strong', {}, signedIn.subject ?? 'somebody'),
+          h('strong', {}, signedIn.subject ?? 'an unnamed user'),
           ', until ',
           timeElement(signedIn.expiresAt),
           '.',
@@ -167,7 +166,7 @@ function person() {
         h(
           'details',
           {},
-          h('summary', {}, 'What this sign-in allows'),
+          h('summary', {}, 'Scopes of this sign-in'),
           h(
             'ul',
             { class: 'scopes' },
@@ -179,7 +178,7 @@ function person() {
       h(
         'p',
         { class: 'links' },
-        h('a', { href: '../docs' }, 'The API'),
+        h('a', { href: '../docs' }, 'API documentation'),
         signedIn && h('button', { type: 'button', onclick: signOut }, 'Sign out'),
       ),
     ),
@@ -217,8 +216,8 @@ function signOut() {
 }
 
 /** @param {Event} event */
-function skipToView(event) {
-  // The address behind the `#` is the view's own.
+function skipToContent(event) {
+  // Following the link would replace the view's address.
   event.preventDefault();
   focusOn(main.querySelector('h1'));
 }

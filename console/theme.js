@@ -1,4 +1,4 @@
-// Light or dark: as the reader's system says, unless the reader says otherwise here.
+// The colour theme: the system's, unless the user chooses light or dark.
 
 const KEY = 'gatehouse.theme';
 

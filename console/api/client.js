@@ -1,35 +1,34 @@
-// Requests to the API: the public one, which everyone else uses too. What goes wrong is always a `Problem`, which says what
-// to do.
+// The client of the public API. Every failure is a `Problem` with advice for the user.
 
 import { renew, session } from '../sign_in/session.js';
 import { Problem, SignedOut, unreachable } from './problem.js';
 
-/** Where the API is: the console is two steps below it. */
+/** The path of the API: the console lies two levels below it. */
 const BASE = new URL('../../', document.baseURI).pathname.replace(/\/$/, '');
 
 /**
- * What to do where nobody knows whether something was done.
+ * Advice for a request whose outcome is unknown.
  * @param {string} method
- * @param {boolean} isKeyed whether it can be sent again as the same
+ * @param {boolean} isKeyed whether the request has an idempotency key
  */
 function adviceWhenUnsure(method, isKeyed) {
   if (method === 'GET') return undefined;
   return isKeyed
-    ? 'It may have been done, or not. Send it again without changing it: then it is done once, however often it arrives.'
-    : 'It may have been done, or not. Look how things are before you do it again.';
+    ? 'The server may or may not have processed the request. Send it again unchanged: the server processes it only once.'
+    : 'The server may or may not have processed the request. Check the current state before you try again.';
 }
 
 /**
  * @typedef {object} Options
- * @property {any} [body] what is sent, as JSON
- * @property {string} [type] its media type
+ * @property {any} [body] sent as JSON
+ * @property {string} [type] the media type of the body
  * @property {Record<string, string | undefined>} [headers]
- * @property {AbortSignal} [signal] ends the request when nobody wants it any more
+ * @property {AbortSignal} [signal] aborts the request
  */
 
 /**
- * Sends a request and gives its answer, whatever its status; a token that is refused is renewed once. Where that can't be,
- * the page is told that the sign-in has ended (`gatehouse:signed-out`).
+ * Sends a request and returns its response, whatever its status. A refused token is renewed once; if that fails, the event
+ * `gatehouse:signed-out` tells the page that the session has expired.
  * @param {string} method
  * @param {string} path below the API's address, encoded
  * @param {Options} [options]
@@ -45,7 +44,7 @@ export async function send(method, path, { body, type = 'application/json', head
     all.set('authorization', `Bearer ${token}`);
     if (text !== undefined) all.set('content-type', type);
     try {
-      // A check that is refused speaks of HTTP Basic, and the browser would ask for a password by itself.
+      // The refusal of a device's credentials names HTTP Basic, for which the browser would open its password dialog.
       const own = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit' });
       const answer = await fetch(BASE + path, { method, headers: all, body: text, signal, ...own });
       return { answer, token };
@@ -56,7 +55,7 @@ export async function send(method, path, { body, type = 'application/json', head
   };
   const first = await once();
   if (!isRefused(first.answer)) return first.answer;
-  if (await isRenewed(first.token)) {
+  if (await renewOrExplain(first.token)) {
     const { answer } = await once();
     if (!isRefused(answer)) return answer;
   }
@@ -64,8 +63,8 @@ export async function send(method, path, { body, type = 'application/json', head
   throw new SignedOut();
 }
 
-/** Whether there is another token than the one that was refused. @param {string} token */
-async function isRenewed(token) {
+/** Renews a refused token; returns whether there is a new one. @param {string} token */
+async function renewOrExplain(token) {
   try {
     return await renew(token);
   } catch (cause) {
@@ -75,7 +74,7 @@ async function isRenewed(token) {
   }
 }
 
-/** Whether it is our token that the server doesn't take: a refused check of a device is a 401, too. @param {Response} answer */
+/** Whether the server refuses the session's token; refused credentials of a device are a 401, too. @param {Response} answer */
 const isRefused = ({ status, headers }) => status === 401 && /bearer/i.test(headers.get('www-authenticate') ?? '');
 
 /**
@@ -94,19 +93,19 @@ export async function ask(method, path, options = {}) {
   }
   const { status, headers } = answer;
   const isEmpty = method === 'HEAD' || status === 204;
-  const body = isEmpty ? undefined : await whole(answer.json(), options.signal, advice);
+  const body = isEmpty ? undefined : await readWhole(answer.json(), options.signal, advice);
   return { status, headers, body };
 }
 
 /**
- * An answer to its end: it may break off on the way.
+ * Reads a response to its end; a response that breaks off is a `Problem`.
  * @template T
  * @param {Promise<T>} reading
  * @param {AbortSignal} [signal]
  * @param {string} [advice]
  * @returns {Promise<T>}
  */
-export async function whole(reading, signal, advice) {
+export async function readWhole(reading, signal, advice) {
   try {
     return await reading;
   } catch (cause) {
@@ -121,7 +120,7 @@ export async function whole(reading, signal, advice) {
  */
 export const get = (path, options) => ask('GET', path, options);
 
-/** So many a page may have, as far as is known: servers may allow less. */
+/** The largest page that the server allows, as far as known: a refusal lowers it. */
 let pageMax = 1000;
 
 export const largestPage = () => pageMax;
@@ -135,39 +134,39 @@ export const largestPage = () => pageMax;
  */
 
 /**
- * A page of a list that is counted. It has the size that was asked for, or the largest that the server allows.
+ * Reads a page of a list with a known total, at most as large as the server allows.
  * @param {string} path
  * @param {Which} which
  * @returns {Promise<{items: any[], total: number, size: number}>}
  */
 export async function getPage(path, which) {
-  const { body, headers, size } = await getPart(path, which);
+  const { body, headers, size } = await getPageResponse(path, which);
   return { items: body, total: Number(headers.get('x-total-count')), size };
 }
 
 /**
- * A page as the API answers with it.
+ * Reads a page, and returns the response's body and headers.
  * @param {string} path
  * @param {Which} which
  * @returns {Promise<{body: any, headers: Headers, size: number}>}
  */
-export async function getPart(path, { query = '', page, size: wanted, signal }) {
-  const size = Math.min(wanted, pageMax);
-  const whole = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
+export async function getPageResponse(path, { query = '', page, size: requested, signal }) {
+  const size = Math.min(requested, pageMax);
+  const address = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
   try {
-    // A mistyped filter must not list everything.
-    const { body, headers } = await get(whole, { signal, headers: { prefer: 'handling=strict' } });
+    // Without strict handling, a mistyped filter would list everything.
+    const { body, headers } = await get(address, { signal, headers: { prefer: 'handling=strict' } });
     return { body, headers, size };
   } catch (cause) {
-    const bound = boundIn(cause);
-    if (bound === undefined || bound >= size) throw cause;
-    pageMax = bound;
-    return getPart(path, { query, page, size, signal });
+    const limit = pageSizeLimitIn(cause);
+    if (limit === undefined || limit >= size) throw cause;
+    pageMax = limit;
+    return getPageResponse(path, { query, page, size, signal });
   }
 }
 
 /**
- * All of a list that is counted, or the first of it.
+ * Reads a list with a known total: all items, or at most `most`.
  * @param {string} path
  * @param {{query?: string, most?: number, signal?: AbortSignal}} [which]
  * @returns {Promise<{items: any[], total: number}>}
@@ -182,8 +181,8 @@ export async function getAll(path, { query, most = Infinity, signal } = {}) {
   }
 }
 
-/** How many a page may have, where a server says that it was asked for more. @param {unknown} cause */
-function boundIn(cause) {
+/** The largest page size that a refusal names. @param {unknown} cause */
+function pageSizeLimitIn(cause) {
   if (!(cause instanceof Problem)) return undefined;
   const reason = cause.invalidParams.find((it) => it.name === 'pageSize')?.reason;
   return Number(/ to (\d+)/.exec(reason ?? '')?.[1]) || undefined;
@@ -196,7 +195,7 @@ export async function problemOf(answer) {
 }
 
 /**
- * A path below a tenant's name.
+ * The path of a tenant's resource.
  * @param {string} tenant
  * @param {...string} segments
  */

@@ -1,4 +1,4 @@
-// The tenant's contracts, for forms that choose one and filters that know them.
+// The tenant's contracts, for forms that choose one and filters that suggest them.
 
 import { counted } from '../part/number.js';
 import { may } from '../sign_in/session.js';
@@ -17,11 +17,11 @@ import { getAll, path } from './client.js';
  * @property {number} accessCount
  */
 
-/** So many are offered; others are typed. */
+/** The longest list of contracts that is offered; beyond it, the user types the ID. */
 export const OFFERED_MAX = 1000;
 
 /**
- * The contracts that can be offered: none for whoever may not list them.
+ * The contracts to offer; none for a session that may not list them.
  * @param {string} tenant
  * @returns {Promise<Contract[]>}
  */
@@ -32,7 +32,7 @@ export async function contractsOf(tenant) {
 }
 
 /**
- * Why a contract gets no new accesses, if it doesn't.
+ * Why a contract accepts no new accesses; `undefined` if it does.
  * @param {Contract} contract
  */
 export function closedBecause({ status, endDateTime, maxAccesses, accessCount }) {
@@ -48,14 +48,14 @@ export function billingWords({ billingModel, validityPeriod }) {
   return validityPeriod ? `prepaid, ${spanWords(validityPeriod)} from the first connection` : 'prepaid';
 }
 
-/** Where months end and minutes begin, `M` means the other. @type {[string, string[]][]} */
+/** Units before and after the `T`: `M` is a month before it, and a minute after it. @type {[string, string[]][]} */
 const PARTS = [
   ['YMWD', ['year', 'month', 'week', 'day']],
   ['HMS', ['hour', 'minute', 'second']],
 ];
 
 /**
- * A span of time (ISO 8601) as people say it; one that is written otherwise stays as it is.
+ * An ISO 8601 duration in words; other texts stay as they are.
  * @param {string} span
  */
 function spanWords(span) {

@@ -1,8 +1,8 @@
-// What goes wrong: as the API tells it, or as it would where it can't be asked.
+// Problems: failures as the API reports them, and failures to reach the API in the same shape.
 
 /** @typedef {{name: string, reason: string}} InvalidParam */
 
-/** What went wrong, as the API tells it. */
+/** A failed request, with the API's explanation. */
 export class Problem extends Error {
   /** @param {any} body @param {number} status @param {Headers} [headers] */
   constructor(body, status, headers) {
@@ -10,32 +10,32 @@ export class Problem extends Error {
     this.status = status;
     this.title = /** @type {string} */ (body?.title || 'Something went wrong');
     this.detail = /** @type {string} */ (
-      body?.detail || (body?.title ? '' : `the answer was ${status}, without a word of why`)
+      body?.detail || (body?.title ? '' : `the server answered ${status} without a reason`)
     );
     this.invalidParams = /** @type {InvalidParam[]} */ (body?.invalidParams || []);
     this.correlationId = /** @type {string | undefined} */ (body?.correlationId);
-    /** What to do about it, where that depends on what was asked. @type {string | undefined} */
+    /** Advice that depends on the request. @type {string | undefined} */
     this.advice = undefined;
-    /** Seconds that the server wants to be left alone. */
+    /** Seconds until the server accepts a retry (`Retry-After`). */
     this.retryAfter = Number(headers?.get('retry-after')) || 0;
   }
 
-  /** Whether what was asked may have been done nevertheless. */
+  /** Whether the server may have processed the request nevertheless. */
   get isUnsure() {
     return this.status === 0 || this.title === 'Outcome unknown';
   }
 }
 
-/** Whoever asks is no longer signed in: nothing was asked, or the server did not want to hear it. */
+/** The session has expired: the console sent no request, or the server refused its token. */
 export class SignedOut extends Problem {
   constructor() {
-    const detail = 'Nothing was changed. Once you are signed in again, try once more.';
-    super({ title: 'Your sign-in had ended', detail }, 401);
+    const detail = 'Nothing was changed. Sign in again, then try again.';
+    super({ title: 'Your sign-in has expired', detail }, 401);
   }
 }
 
-/** The problem that no server has told. */
+/** The problem of a request without a response. */
 export function unreachable() {
-  const detail = 'The server does not answer. It may be restarting, or your connection is gone.';
-  return new Problem({ title: 'No answer', detail }, 0);
+  const detail = 'The server does not respond. It may be restarting, or your network connection may be down.';
+  return new Problem({ title: 'No response', detail }, 0);
 }

@@ -1,4 +1,4 @@
-// Connections as the API shows them, and their characteristics by name.
+// Connections, which the API calls products, and their characteristics by name.
 
 /**
  * @typedef {object} Product
@@ -24,7 +24,7 @@ export const accountOf = (product) => product.relatedParty?.[0]?.name ?? '';
 export const TYPE_WORDS = { CELLULAR: 'SIM', SATELLITE: 'Satellite terminal' };
 
 /**
- * What an account that failed is called.
+ * The account and platform that an error is about.
  * @param {{relatedParty?: {name: string, characteristic?: {name: string, value: string}[]}[]}} error
  */
 export function accountIn({ relatedParty }) {

@@ -1,7 +1,7 @@
-// Tasks: what is asked of the API about them. One that is over may have very many accesses, and its answer begins with what
-// it is; the rest isn't read where nobody needs it.
+// Tasks: the API's resource of a batch. The response for a finished Task begins with its state and may list very many accesses,
+// which are only read where they are needed.
 
-import { get, getAll, getPage, path, problemOf, send, whole } from './client.js';
+import { get, getAll, getPage, path, problemOf, readWhole, send } from './client.js';
 import { SignedOut } from './problem.js';
 
 /**
@@ -13,13 +13,17 @@ import { SignedOut } from './problem.js';
  */
 
 /** @type {Record<string, string>} */
-export const KIND_WORDS = { batchCreation: 'Creation', batchUpdate: 'Change', batchTerminate: 'End with the month' };
+export const KIND_WORDS = {
+  batchCreation: 'Creation',
+  batchUpdate: 'Change',
+  batchTerminate: 'Termination at month end',
+};
 
 /** @param {Pick<Task, 'state'>} task */
 export const isOver = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
 
-/** So much of an answer has what a Task is. */
-const BASE = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
+/** The beginning of a response, with the Task's state and kind. */
+const BEGINNING = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
 
 /**
  * @param {string} tenant
@@ -31,24 +35,24 @@ export async function readTask(tenant, id, signal) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { signal });
   if (!answer.ok || !answer.body) throw await problemOf(answer);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  const [state, kind] = await whole(readBase(reader), signal);
+  const [state, kind] = await readWhole(readStateAndKind(reader), signal);
   reader.cancel().catch(() => {});
   const passwordsUntil = answer.headers.get('x-passwords-until') ?? undefined;
   return { id, state, kind, passwordsUntil };
 }
 
 /**
- * State and kind: from the beginning of an answer, or from all of it, should it begin with something else.
+ * Reads state and kind from the beginning of a response, or from all of it if the fields come in another order.
  * @param {ReadableStreamDefaultReader<string>} reader
  * @returns {Promise<[Task['state'], Task['kind']]>}
  */
-async function readBase(reader) {
+async function readStateAndKind(reader) {
   let text = '';
   for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
     text += value;
-    const found = BASE.exec(text);
+    const found = BEGINNING.exec(text);
     if (found) return /** @type {any} */ (found.slice(1, 3));
   }
   const { state, '@type': kind } = JSON.parse(text);
@@ -56,7 +60,7 @@ async function readBase(reader) {
 }
 
 /**
- * Why a Task was rejected.
+ * Reads why a Task was rejected.
  * @param {string} tenant
  * @param {string} id
  * @param {AbortSignal} signal
@@ -77,35 +81,35 @@ export async function readProgress(tenant, id, signal) {
   return body;
 }
 
-/** So many are asked for at a time: a page of batches is no storm. */
-const AT_ONCE = 6;
+/** Progress requests in flight at a time. */
+const PROGRESS_REQUESTS_MAX = 6;
 
 /**
- * How far each of these is; nothing for one that can't tell just now.
+ * Reads the progress of several Tasks; a Task whose request fails is missing from the result.
  * @param {string} tenant
  * @param {string[]} ids
  * @param {AbortSignal} signal
  */
 export async function readAllProgress(tenant, ids, signal) {
   /** @type {Map<string, import('../batch/progress.js').Progress>} */
-  const far = new Map();
+  const progress = new Map();
   const left = [...ids];
   const work = async () => {
     for (let id = left.shift(); id !== undefined; id = left.shift()) {
       try {
-        far.set(id, await readProgress(tenant, id, signal));
+        progress.set(id, await readProgress(tenant, id, signal));
       } catch (cause) {
-        // One that the server had no time for is asked for at the next look.
+        // The next poll retries a request that failed.
         if (signal.aborted || cause instanceof SignedOut) throw cause;
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return far;
+  await Promise.all(Array.from({ length: PROGRESS_REQUESTS_MAX }, work));
+  return progress;
 }
 
 /**
- * The tenant's Tasks, newest first.
+ * Lists the tenant's Tasks, newest first.
  * @param {string} tenant
  * @param {{page: number, size: number}} which
  * @param {AbortSignal} signal
@@ -118,7 +122,7 @@ export async function listTasks(tenant, which, signal) {
 }
 
 /**
- * What became of the items of a Task that is over.
+ * Lists a page of a finished Task's items in one state.
  * @param {string} tenant
  * @param {string} id
  * @param {'succeeded' | 'failed'} state
@@ -130,7 +134,7 @@ export function listItems(tenant, id, state, which, signal) {
 }
 
 /**
- * All of them.
+ * Lists all items of a finished Task in one state.
  * @param {string} tenant
  * @param {string} id
  * @param {'succeeded' | 'failed'} state

@@ -1,6 +1,6 @@
 // What a batch has made, as a file; with the passwords, as long as they are kept.
 
-import { path, problemOf, send, whole } from '../api/client.js';
+import { path, problemOf, readWhole, send } from '../api/client.js';
 import { allItems } from '../api/task.js';
 import { h, replace } from '../element.js';
 import { saveFile } from '../part/credentials.js';
@@ -99,7 +99,7 @@ const withoutPasswords = () => [
 async function asItIs(tenant, id, type) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { headers: { accept: type } });
   if (!answer.ok) throw await problemOf(answer);
-  return whole(answer.blob());
+  return readWhole(answer.blob());
 }
 
 /**

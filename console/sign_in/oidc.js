@@ -1,5 +1,5 @@
-// Signing in at an issuer of the operator's: OpenID Connect's authorization code flow with PKCE (RFC 7636), for a client that
-// has no secret. The browser goes to the issuer and comes back with a code, which is changed into tokens here.
+// Signing in at an OpenID Connect issuer: the authorization code flow with PKCE (RFC 7636), for a public client. The browser
+// goes to the issuer and returns with a code, which this module exchanges for tokens.
 
 const KEY = 'gatehouse.sign-in';
 
@@ -7,16 +7,16 @@ const KEY = 'gatehouse.sign-in';
  * @typedef {object} Issuer
  * @property {string} issuer
  * @property {string} clientId
- * @property {string} [authorizationEndpoint] not there while the server can't reach the issuer
+ * @property {string} [authorizationEndpoint] missing while the server can't reach the issuer
  * @property {string} [tokenEndpoint]
  * @property {string} [endSessionEndpoint]
  * @property {string} [revocationEndpoint]
  * @property {string} [scope]
- * @property {boolean} [namesItself] whether its answers say whose they are (RFC 9207)
+ * @property {boolean} [namesItself] whether the issuer's responses carry `iss` (RFC 9207)
  */
 
 /**
- * What an issuer has given.
+ * The tokens of an issuer.
  * @typedef {object} Grant
  * @property {string} accessToken
  * @property {string} [refreshToken]
@@ -24,11 +24,11 @@ const KEY = 'gatehouse.sign-in';
  * @property {Issuer} at
  */
 
-/** Whether the browser lets this page use what PKCE needs: on https, and on this machine. */
+/** Whether the browser offers the cryptography that PKCE needs: only over https, and on localhost. */
 export const isPossible = () => isSecureContext;
 
 /**
- * Goes to the issuer. The browser comes back to the console, and then to where it was.
+ * Sends the browser to the issuer. After the sign-in, the issuer sends it back to the console, to the same address.
  * @param {Issuer} at
  * @param {string} returnTo the address behind the `#`
  */
@@ -38,7 +38,7 @@ export async function leaveForIssuer(at, returnTo) {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   sessionStorage.setItem(KEY, JSON.stringify({ at, verifier, state, returnTo }));
   const url = new URL(/** @type {string} */ (at.authorizationEndpoint));
-  const asked = {
+  const params = {
     response_type: 'code',
     client_id: at.clientId,
     redirect_uri: redirectUri(),
@@ -47,33 +47,34 @@ export async function leaveForIssuer(at, returnTo) {
     code_challenge: base64url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
   };
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
-  // Some issuers give a token that can be renewed only where somebody agrees to it.
-  if (asked.scope.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
+  // Some issuers issue a refresh token only after the user's consent.
+  if (params.scope.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
   location.assign(url.href);
 }
 
-/** Whether the browser has come back from an issuer. */
-export function isBack() {
+/** Whether the address carries an issuer's response. */
+export function isIssuerResponse() {
   const query = new URLSearchParams(location.search);
   return query.has('state') && (query.has('code') || query.has('error'));
 }
 
 /**
- * Changes the code that the browser has brought into tokens. The address is cleaned of it.
- * @returns {Promise<Grant | undefined>} nothing for an answer that this tab has not asked for
+ * Exchanges the code of the issuer's response for tokens, and removes the response from the address.
+ * @returns {Promise<Grant | undefined>} `undefined` for a response that this tab has not requested
  */
-export async function comeBack() {
+export async function finishSignIn() {
   const query = new URLSearchParams(location.search);
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
-  const isAsked = kept?.state === query.get('state');
-  history.replaceState(null, '', location.pathname + (isAsked ? kept.returnTo : location.hash));
-  if (!isAsked) return undefined;
+  const isRequested = kept?.state === query.get('state');
+  history.replaceState(null, '', location.pathname + (isRequested ? kept.returnTo : location.hash));
+  if (!isRequested) return undefined;
   sessionStorage.removeItem(KEY);
-  // RFC 9207: an answer of another issuer must not be taken for this one's.
-  const answering = query.get('iss') ?? (kept.at.namesItself ? undefined : kept.at.issuer);
-  if (answering !== kept.at.issuer) {
-    throw new SignInFailed(`${answering ?? 'Somebody without a name'} has answered, and ${kept.at.issuer} was asked.`);
+  // RFC 9207: reject a response of another issuer.
+  const responder = query.get('iss') ?? (kept.at.namesItself ? undefined : kept.at.issuer);
+  if (responder !== kept.at.issuer) {
+    const other = responder ?? 'an issuer without a name';
+    throw new SignInFailed(`the response is from ${other}, but the sign-in began at ${kept.at.issuer}`);
   }
   if (query.has('error')) {
     const why = query.get('error_description') ?? query.get('error');
@@ -88,7 +89,7 @@ export async function comeBack() {
 }
 
 /**
- * New tokens for those that are no longer good; nothing where the issuer gives none any more.
+ * Renews tokens; `undefined` if the issuer refuses.
  * @param {Grant} grant
  */
 export async function renewAtIssuer({ at, refreshToken, idToken }) {
@@ -103,7 +104,7 @@ export async function renewAtIssuer({ at, refreshToken, idToken }) {
 }
 
 /**
- * Has the issuer forget what it gave, as far as it can. Nobody waits for it.
+ * Revokes the refresh token, if the issuer supports revocation. Does not wait for the response.
  * @param {Grant} grant
  */
 export function revoke({ at, refreshToken }) {
@@ -112,9 +113,9 @@ export function revoke({ at, refreshToken }) {
   fetch(at.revocationEndpoint, { method: 'POST', body: new URLSearchParams(form), keepalive: true }).catch(() => {});
 }
 
-/** A sign-in that came to nothing. It says why. */
+/** A failed sign-in; the message says why. */
 class SignInFailed extends Error {
-  /** Whether the issuer has said no, and would again. */
+  /** Whether a retry is pointless, because the issuer has refused. */
   isFinal = false;
 }
 
@@ -128,19 +129,19 @@ async function exchange(at, form) {
   const answer = await fetch(/** @type {string} */ (at.tokenEndpoint), { method: 'POST', body }).catch(() => undefined);
   if (!answer) {
     throw new SignInFailed(
-      `the issuer ${at.issuer} can't be asked for a token: is it up, and does it let ${location.origin} ask (CORS)?`,
+      `the issuer ${at.issuer} can't be reached for a token: check that it is up, and that it allows the origin ${location.origin} (CORS)`,
     );
   }
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok || !said.access_token) {
-    const why = `the issuer ${at.issuer} gives no token: ${said.error_description ?? said.error ?? answer.status}`;
-    throw Object.assign(new SignInFailed(why), { isFinal: typeof said.error === 'string' && answer.status < 500 });
+  const payload = await answer.json().catch(() => ({}));
+  if (!answer.ok || !payload.access_token) {
+    const why = `the issuer ${at.issuer} issued no token: ${payload.error_description ?? payload.error ?? answer.status}`;
+    throw Object.assign(new SignInFailed(why), { isFinal: typeof payload.error === 'string' && answer.status < 500 });
   }
   return {
     at,
-    accessToken: said.access_token,
-    ...(said.refresh_token && { refreshToken: said.refresh_token }),
-    ...(said.id_token && { idToken: said.id_token }),
+    accessToken: payload.access_token,
+    ...(payload.refresh_token && { refreshToken: payload.refresh_token }),
+    ...(payload.id_token && { idToken: payload.id_token }),
   };
 }
 

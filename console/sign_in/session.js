@@ -1,5 +1,4 @@
-// Who is signed in: a token, what it allows, and how it goes on when it expires. It is kept for this tab alone, and is gone
-// when the tab is closed.
+// The session: the user's token, its scopes, and its renewal. The session belongs to this tab, and ends when the tab is closed.
 
 import { Problem, unreachable } from '../api/problem.js';
 import { renewAtIssuer } from './oidc.js';
@@ -14,9 +13,9 @@ const SIGNED_OUT = 'gatehouse.signed-out';
  * @property {string[]} tenants `*` is every tenant
  * @property {string[]} scopes
  * @property {string} expiresAt
- * @property {'token' | 'demo' | 'issuer'} from how somebody has signed in
- * @property {string} [tenant] the one to begin with
- * @property {import('./oidc.js').Grant} [grant] what an issuer gave
+ * @property {'token' | 'demo' | 'issuer'} from how the user has signed in
+ * @property {string} [tenant] the tenant to start with
+ * @property {import('./oidc.js').Grant} [grant] the issuer's tokens
  */
 
 /** @type {Session | undefined} */
@@ -35,7 +34,7 @@ export function may(scope) {
 }
 
 /**
- * Whether two sessions are the same person's, who may do the same.
+ * Whether two sessions have the same user, tenants and scopes.
  * @param {Session} one
  * @param {Session} other
  */
@@ -45,22 +44,22 @@ export function isSame(one, other) {
   return allowed(one) === allowed(other);
 }
 
-/** Whether the session is for every tenant. */
+/** Whether the session covers every tenant. */
 export function isForAll() {
   return current?.tenants.includes('*') ?? false;
 }
 
 /**
- * How people can sign in here.
+ * Asks the server how users can sign in.
  * @returns {Promise<{issuers: import('./oidc.js').Issuer[], demo?: {tenant: string, token: string}}>}
  */
-export async function waysIn() {
+export async function signInOptions() {
   const answer = await fetch('../sign-in', { cache: 'no-store' }).catch(() => undefined);
   if (!answer?.ok) throw unreachable();
   return answer.json();
 }
 
-/** Takes up the session of this tab again, or the demo's. Whether there is one. */
+/** Resumes the session of this tab, or signs in to the demo; returns whether there is a session. */
 export async function resume() {
   const kept = sessionStorage.getItem(KEY);
   if (kept) {
@@ -71,26 +70,26 @@ export async function resume() {
   return signInToDemo();
 }
 
-/** Signs in to the demo, where this server has one and shows it to us. */
+/** Signs in to the demo, if the server offers one to this browser. */
 export async function signInToDemo() {
-  const { demo } = await waysIn();
+  const { demo } = await signInOptions();
   if (!demo) return false;
   await begin(demo.token, { from: 'demo', tenant: demo.tenant });
   return true;
 }
 
 /**
- * Begins a session with a token, if the server takes it.
+ * Starts a session with a token, if the server accepts the token.
  * @param {string} token
  * @param {Pick<Session, 'from' | 'tenant' | 'grant'>} how
  */
 export async function begin(token, how) {
-  keep({ token, ...(await learn(token)), ...how });
+  keep({ token, ...(await describeToken(token)), ...how });
   sessionStorage.removeItem(SIGNED_OUT);
 }
 
-/** Asks the server what a token allows. @param {string} token */
-async function learn(token) {
+/** Asks the server for the user, tenants and scopes of a token. @param {string} token */
+async function describeToken(token) {
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch('../me', { headers, cache: 'no-store' }).catch(() => undefined);
   if (!answer) throw unreachable();
@@ -101,9 +100,9 @@ async function learn(token) {
 }
 
 /**
- * Gets a new token for the one that was refused. However many ask, it is done once.
+ * Renews a token that the server refused. Concurrent callers share one renewal.
  * @param {string} refused
- * @returns {Promise<boolean>} whether there is another one; where there can't be, somebody has to sign in again
+ * @returns {Promise<boolean>} whether there is a new token; if not, the user has to sign in again
  */
 export function renew(refused) {
   if (current && current.token !== refused) return Promise.resolve(true);
@@ -115,22 +114,22 @@ export function renew(refused) {
 
 async function renewNow() {
   const before = current;
-  // Whoever has signed out meanwhile, or in as somebody else, wants nothing of this any more.
-  const isStill = (/** @type {Session | undefined} */ it) => it !== undefined && current === it;
+  // The user may have signed out in the meantime, or in as another user.
+  const isCurrent = (/** @type {Session | undefined} */ it) => it !== undefined && current === it;
   if (before?.from === 'demo') {
-    const { demo } = await waysIn();
-    if (!demo || !isStill(before)) return false;
-    const learnt = await learn(demo.token);
-    if (isStill(before)) keep({ ...before, token: demo.token, ...learnt });
+    const { demo } = await signInOptions();
+    if (!demo || !isCurrent(before)) return false;
+    const described = await describeToken(demo.token);
+    if (isCurrent(before)) keep({ ...before, token: demo.token, ...described });
     return current !== undefined;
   }
   const renewed = before?.grant && (await renewAtIssuer(before.grant));
-  if (!renewed || !isStill(before)) return false;
-  // Many issuers take a refresh token once: its successor is kept before anything else can go wrong.
+  if (!renewed || !isCurrent(before)) return false;
+  // Many issuers accept a refresh token once: store the next one before any other step can fail.
   const next = { ...before, token: renewed.accessToken, grant: renewed };
   keep(next);
-  const learnt = await learn(renewed.accessToken).catch(() => undefined);
-  if (learnt && isStill(next)) keep({ ...next, ...learnt });
+  const described = await describeToken(renewed.accessToken).catch(() => undefined);
+  if (described && isCurrent(next)) keep({ ...next, ...described });
   return current !== undefined;
 }
 
@@ -140,14 +139,14 @@ function keep(next) {
   sessionStorage.setItem(KEY, JSON.stringify(next));
 }
 
-/** The session is no longer good: somebody has to sign in again, and finds all else as it was. */
+/** Ends the session, and leaves the rest of the tab's storage for the next sign-in of the same user. */
 export function expire() {
   current = undefined;
   sessionStorage.removeItem(KEY);
   sessionStorage.setItem(SIGNED_OUT, '1');
 }
 
-/** Forgets the session, and whatever else this tab has kept. */
+/** Ends the session, and clears the tab's storage. */
 export function end() {
   sessionStorage.clear();
   expire();

@@ -1,11 +1,11 @@
-// Whose estate is looked at: those that a session covers, and the one to begin with.
+// The tenants that a session covers, and the one to start with.
 
 import { getAll } from '../api/client.js';
 import { isForAll, may, session } from './session.js';
 
 const KEY = 'gatehouse.tenant';
 
-/** So many are offered; more are typed. */
+/** The longest list of tenants that is offered; beyond it, the user types the name. */
 const OFFERED_MAX = 1000;
 
 /** @type {Promise<string[]> | undefined} */
@@ -17,13 +17,13 @@ export function rememberTenant(tenant) {
   localStorage.setItem(KEY, tenant);
 }
 
-/** Whoever comes next is asked which one. */
+/** Forgets the tenant, so that the next visit asks for one. */
 export function forgetTenant() {
   localStorage.removeItem(KEY);
 }
 
 /**
- * The tenant to begin with: the one that somebody looked at last, if the session covers it.
+ * The tenant to start with: the demo's, or else the last one that this browser showed, if the session covers it.
  * @param {import('./session.js').Session} session
  */
 export function lastTenant({ tenants, tenant }) {
@@ -35,8 +35,7 @@ export function lastTenant({ tenants, tenant }) {
 }
 
 /**
- * The tenants that can be offered: those that the token names, or where it is for all of them those that there are, if it
- * may list them.
+ * The tenants to offer: those that the token names, or all tenants for a token that covers and may list them all.
  * @returns {Promise<string[]>}
  */
 export function tenants() {
@@ -54,6 +53,6 @@ async function list(named) {
   if (!isForAll()) return [...named].sort();
   if (!may('admin')) return [];
   const { items, total } = await getAll('/-/admin/tenants', { most: OFFERED_MAX });
-  // A part of them would look like all.
+  // A partial list would look complete.
   return total > OFFERED_MAX ? [] : items.map((it) => it.name);
 }

@@ -1,7 +1,7 @@
 // The connections at all platforms as one list, with the accounts' problems beside it.
 
 import { go } from '../address.js';
-import { getAll, getPart, path } from '../api/client.js';
+import { getAll, getPageResponse, path } from '../api/client.js';
 import { accountProblems } from '../connection/account_problems.js';
 import { productTable } from '../connection/product_table.js';
 import { h } from '../element.js';
@@ -77,7 +77,7 @@ async function list(context, which) {
 /** @param {Context} context @param {Which} which */
 async function results({ tenant, signal, link }, { text, page, size: wanted, linkTo }) {
   const query = toQuery(readFilter(text, PRODUCT_FIELDS));
-  const { body, size } = await getPart(path(tenant, 'product'), { query, page, size: wanted, signal });
+  const { body, size } = await getPageResponse(path(tenant, 'product'), { query, page, size: wanted, signal });
   const { entities, errors } = body;
   // By properties a page in the middle may be empty, and what failed may have had something.
   const isLast = entities.length === 0 && errors.length === 0 && !query.includes('customProperty');

@@ -3,7 +3,7 @@
 import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
-import { newKey } from '../api/idempotency_key.js';
+import { idempotencyKeys } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { contractChoice } from '../part/contract_choice.js';
@@ -35,9 +35,7 @@ export async function show({ tenant, query, link, signal }) {
   const trouble = h('div', { 'aria-live': 'polite' });
   const main = h('div', {});
 
-  // A request whose answer is lost is sent again as the same one.
-  let key = newKey();
-  let sent = '';
+  let keyFor = idempotencyKeys();
 
   async function create() {
     const given = {
@@ -47,12 +45,13 @@ export async function show({ tenant, query, link, signal }) {
       password: password.value,
     };
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
-    if (sent !== '' && sent !== JSON.stringify(body)) key = newKey();
-    sent = JSON.stringify(body);
     replace(trouble);
     showFaults(form, [], CONTROLS);
     try {
-      const { body: access } = await ask('POST', path(tenant, 'access'), { body, headers: { 'idempotency-key': key } });
+      const { body: access } = await ask('POST', path(tenant, 'access'), {
+        body,
+        headers: { 'idempotency-key': keyFor(body) },
+      });
       if (signal.aborted) showCredentialsDialog(access);
       else showCreated(access);
     } catch (cause) {
@@ -93,8 +92,7 @@ export async function show({ tenant, query, link, signal }) {
 
   /** @param {string} contractId */
   function again(contractId) {
-    key = newKey();
-    sent = '';
+    keyFor = idempotencyKeys();
     form.reset();
     contract.value = contractId;
     replace(main, form);

@@ -3,7 +3,7 @@
 import { go } from '../address.js';
 import { ask, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
-import { newKey } from '../api/idempotency_key.js';
+import { idempotencyKeys } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
 import { changeForm } from '../batch/change_form.js';
 import { creationForm } from '../batch/creation_form.js';
@@ -66,8 +66,7 @@ export async function show({ tenant, query, link, signal }) {
     replace(trouble);
   }
 
-  let key = newKey();
-  let sent = '';
+  const keyFor = idempotencyKeys();
 
   async function submit() {
     replace(trouble);
@@ -78,21 +77,18 @@ export async function show({ tenant, query, link, signal }) {
       const consequence = question.consequence.map((it) => h('p', {}, it));
       if (!(await confirm({ ...question, consequence }, signal))) return;
     }
-    // The same batch, sent again because its answer was lost, is the same Task.
-    const text = JSON.stringify(body);
-    if (sent !== '' && sent !== text) key = newKey();
-    sent = text;
     try {
       const { body: task } = await ask('POST', path(tenant, 'access', address), {
         body,
-        headers: { 'idempotency-key': key },
+        headers: { 'idempotency-key': keyFor(body) },
       });
       keepNote(task.id, note);
       if (signal.aborted) return;
       if (may('access:read')) go(link(['batches', task.id]));
       else replace(main, accepted(task.id, link));
     } catch (cause) {
-      const words = cause instanceof Problem && explainRefusal(cause, new TextEncoder().encode(text).length);
+      const words =
+        cause instanceof Problem && explainRefusal(cause, new TextEncoder().encode(JSON.stringify(body)).length);
       replace(trouble, problemPanel(cause), words && h('p', { class: 'panel notice' }, words));
     }
   }

@@ -5,7 +5,7 @@ import { field, whileBusy } from '../part/form.js';
 import { loadAfter } from '../part/loading.js';
 import { sentence } from '../part/problem_panel.js';
 import { isPossible, leaveForIssuer } from '../sign_in/oidc.js';
-import { begin, signInToDemo, waysIn } from '../sign_in/session.js';
+import { begin, signInOptions, signInToDemo } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
 
@@ -43,7 +43,7 @@ export function show({ signal, signInProblem }) {
     h('h1', {}, 'Sign in'),
     told,
     loadAfter(signal, 'Asking how to sign in …', async () => {
-      const { issuers, demo } = await waysIn();
+      const { issuers, demo } = await signInOptions();
       return [
         demo &&
           h(

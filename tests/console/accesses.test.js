@@ -126,7 +126,7 @@ inBrowser('a request whose answer is lost is sent again as the same one', server
     { times: 1 },
   );
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('alert').filter({ hasText: 'No answer' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'No response' }).waitFor();
   await page.getByRole('button', { name: 'Create' }).click();
   assert.equal(await api.letsIn(await shownCredentials(page)), true);
 });
@@ -373,7 +373,7 @@ inBrowser('a password whose answer is lost is shown as one that may be set', ser
     await route.abort('connectionreset');
   });
   await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
-  await page.getByRole('alert').filter({ hasText: 'It may have been done, or not' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'The server may or may not have processed the request' }).waitFor();
   await page.getByRole('heading', { name: 'A new password may be set, but was not received' }).waitFor();
   assert.equal(await api.letsIn(access), false);
 

@@ -277,7 +277,7 @@ inBrowser('many end with the month', server, async ({ page }) => {
   await send(page);
   await agree(page, /End 2 accesses with the month\?.*first instant of the next month/s, 'End 2 accesses');
   await untilOver(page, 'Done');
-  await page.getByRole('heading', { name: /^End with the month/ }).waitFor();
+  await page.getByRole('heading', { name: /^Termination at month end/ }).waitFor();
   for (const { id } of accesses) assert.equal((await api.get(`/demo/access/${id}`)).status, 'PENDING_TERMINATE');
   const made = await cellsOf(page, /^Accesses that the batch made/);
   assert.deepEqual(

@@ -25,7 +25,7 @@ inBrowser('the first stop leads past the menu', server, async ({ page }) => {
   await openView(page, 'demo/accesses', 'accesses');
   await page.keyboard.press('Tab');
   const first = await focusOf(page);
-  assert.deepEqual([first.name, first.trouble], ['Skip to the view', '']);
+  assert.deepEqual([first.name, first.trouble], ['Skip to content', '']);
   await page.keyboard.press('Enter');
   await focusIsOn(page, 'Accesses');
   assert.equal(fragmentOf(page), '#/demo/accesses');
@@ -297,7 +297,7 @@ inBrowser('the colours are chosen, and somebody signs out and in again', server,
   await openView(page, 'demo/contracts', 'contracts');
   await tabTo(page, 'demo');
   await page.keyboard.press('Enter');
-  await tabTo(page, 'As the system');
+  await tabTo(page, 'System');
   await page.keyboard.press('ArrowDown');
   await focusIsOn(page, 'Light');
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');

@@ -283,7 +283,7 @@ inBrowser('the colours are the system’s, unless somebody says otherwise', serv
   await untilIs(other, 'dark');
   await other.locator('.person > summary').click();
   assert.equal(await other.getByLabel('Dark').isChecked(), true);
-  await choose('As the system');
+  await choose('System');
   await page.reload();
   await untilReady(page, 'contracts');
   await untilIs(page, 'light');

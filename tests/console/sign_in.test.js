@@ -83,7 +83,7 @@ inBrowser('whoever may only read is offered nothing else', server, async ({ page
   ]) {
     await openView(page, `demo/${route}`, view);
     const said = await page.getByRole('main').innerText();
-    assert.ok(said.includes('Not with this sign-in') && said.includes(scope), `${route}: ${said}`);
+    assert.ok(said.includes('Not permitted') && said.includes(scope), `${route}: ${said}`);
   }
 });
 
@@ -142,7 +142,7 @@ inBrowser('whoever may not list the tenants names one', server, async ({ page })
   await page.getByLabel('Tenant', { exact: true }).fill('acme');
   await page.getByRole('button', { name: 'Open' }).click();
   await untilReady(page, 'overview');
-  await page.getByRole('banner').getByRole('link', { name: 'change' }).click();
+  await page.getByRole('banner').getByRole('link', { name: 'Change tenant' }).click();
   await untilReady(page, 'tenant');
 });
 
@@ -161,7 +161,7 @@ async function spoilToken(page) {
 /** @param {Page} page @param {string} token @param {string} view */
 async function signInAgain(page, token, view) {
   await untilReady(page, 'sign-in');
-  assert.match(await page.getByRole('alert').innerText(), /sign-in has ended/);
+  assert.match(await page.getByRole('alert').innerText(), /sign-in has expired/);
   await page.unroute('**/demo/**');
   await pasteToken(page, token);
   await untilReady(page, view);
@@ -222,7 +222,7 @@ inBrowser('what was put in is there again for whoever signs in, and for nobody e
   await losing();
   await signInAgain(page, await server.makeToken(['demo'], scope), 'accesses/new');
   assert.equal(await name.inputValue(), 'half-written');
-  await page.getByRole('heading', { name: 'Your sign-in had ended' }).waitFor();
+  await page.getByRole('heading', { name: 'Your sign-in has expired' }).waitFor();
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: 'The password is shown only once' }).waitFor();
 

@@ -113,7 +113,7 @@ inBrowser('a view that can’t be had says why, and can be tried again', server,
     ],
     ['busy', (route) => route.fulfill({ status: 503, json: BUSY }), /Too busy.*store does not answer.*try again/s],
     ['html', (route) => route.fulfill({ status: 502, body: '<html>Bad gateway</html>' }), /502/],
-    ['unreachable', (route) => route.abort('connectionrefused'), /No answer.*connection is gone.*Try again/s],
+    ['unreachable', (route) => route.abort('connectionrefused'), /No response.*connection may be down.*Try again/s],
     [
       'forbidden',
       (route) => route.fulfill({ status: 403, json: { title: 'Forbidden', detail: 'not for you' } }),
@@ -210,7 +210,7 @@ async function sendInVain(page, pattern, button, agree = async () => {}) {
   assert.ok(before.length > 0);
   for (const [answer, said] of /** @type {[(route: Route) => Promise<void>, string][]} */ ([
     [(route) => route.fulfill({ status: 503, json: BUSY }), 'Too busy'],
-    [(route) => route.abort('connectionreset'), 'No answer'],
+    [(route) => route.abort('connectionreset'), 'No response'],
   ])) {
     await spoil(page, pattern, answer);
     await page.getByRole('button', { name: button, exact: true }).click();
@@ -290,7 +290,7 @@ inBrowser('a change that failed has changed nothing, and says so', server, async
   await spoil(page, `**/demo/access/${id}`, (route) => route.abort('connectionrefused'));
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await alert(page).filter({ hasText: 'No answer' }).waitFor();
+  await alert(page).filter({ hasText: 'No response' }).waitFor();
   assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), name);
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
