@@ -1,4 +1,4 @@
-// What is missing from a result because an account failed: beside what the others gave, never instead of it.
+// The panel of accounts that failed. It stands beside the results of the other accounts, and never replaces them.
 
 import { accountIn } from '../api/product.js';
 import { h } from '../element.js';
@@ -17,9 +17,7 @@ export function accountProblems(errors) {
     h(
       'h2',
       { id: 'missing-title' },
-      accounts.size > 0
-        ? `${counted(accounts.size, 'account gave', 'accounts gave')} less than asked for`
-        : 'Something is missing',
+      accounts.size > 0 ? `Incomplete results from ${counted(accounts.size, 'account')}` : 'Incomplete results',
     ),
     h(
       'ul',
@@ -37,7 +35,7 @@ export function accountProblems(errors) {
             h(
               'details',
               {},
-              h('summary', { class: 'fine' }, 'What the platform said'),
+              h('summary', { class: 'fine' }, 'Response of the platform'),
               error.externalErrors.map((/** @type {any} */ it) =>
                 h('p', { class: 'fine' }, it.status, ' ', h('code', {}, it.body || '(nothing)')),
               ),
@@ -45,11 +43,15 @@ export function accountProblems(errors) {
         );
       }),
     ),
-    h('p', { class: 'fine' }, 'What the others have is shown; the rest is unknown until these answer again.'),
+    h(
+      'p',
+      { class: 'fine' },
+      'The results of the other accounts are shown. The missing results are unknown until these accounts respond again.',
+    ),
   );
 }
 
-/** The account's name stands in front already. @param {string} detail @param {{name: string} | undefined} account */
+/** Removes the account from the detail: the panel names it before. @param {string} detail @param {{name: string} | undefined} account */
 function withoutAccount(detail, account) {
   return account ? detail.replace(/^account `[^`]*` at \S+: /, '') : detail;
 }

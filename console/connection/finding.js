@@ -1,24 +1,24 @@
-// What a search has found out about an identifier: found, surely nowhere, or nobody knows.
+// The result of a search for one identifier: found, missing at every account, or unknown because an account failed.
 
-import { isCarried, isSame } from './identifier.js';
+import { hasIdentifier, isSameIdentifier } from './identifier.js';
 
-/** So many items one search may have. */
+/** The API's limit of identifiers in one search request. */
 const ITEMS_MAX = 1000;
 
-/** @typedef {import('./identifier.js').Sought} Sought */
+/** @typedef {import('./identifier.js').Identifier} Identifier */
 /** @typedef {import('./identifier.js').Kind} Kind */
 /** @typedef {import('../api/product.js').Product} Product */
 
 /**
- * What became of an identifier.
+ * The result for one identifier.
  * @typedef {object} Finding
  * @property {'found' | 'missing' | 'unknown'} result
  * @property {{kind: Kind, product: Product}[]} found
  */
 
 /**
- * What an answer says about one of them.
- * @param {Sought} sought
+ * Judges one identifier by the response of a search request.
+ * @param {Identifier} identifier
  * @param {Kind[]} kinds
  * @param {Product[]} products
  * @param {any[]} missing
@@ -29,32 +29,33 @@ export function judge({ value }, kinds, products, missing, hasFailures) {
   /** @type {Finding['found']} */
   const found = [];
   for (const product of products) {
-    const kind = kinds.find((it) => isCarried(product, it, value));
+    const kind = kinds.find((it) => hasIdentifier(product, it, value));
     if (kind) found.push({ kind, product });
   }
   if (found.length > 0) return { result: 'found', found };
-  // Of IMSIs and MSISDNs an answer says nothing; of the others it names those that are surely nowhere.
+  // The response names identifiers that are missing at every account, except IMSIs and MSISDNs.
   const isNamed =
-    kinds.length === 1 && missing.some((it) => isSame(kinds[0], String(it.detail).split('`')[1] ?? '', value));
+    kinds.length === 1 &&
+    missing.some((it) => isSameIdentifier(kinds[0], String(it.detail).split('`')[1] ?? '', value));
   return { result: hasFailures && !isNamed ? 'unknown' : 'missing', found };
 }
 
 /**
- * As many at a time as a search may have, each with all that it is taken for.
+ * Divides identifiers into requests of at most `ITEMS_MAX`; each kind of an identifier counts.
  * @template {{kinds: Kind[]}} Item
  * @param {Item[]} items
  */
-export function parts(items) {
+export function intoRequests(items) {
   /** @type {Item[][]} */
-  const all = [];
+  const requests = [];
   let n = ITEMS_MAX;
   for (const item of items) {
     if (n + item.kinds.length > ITEMS_MAX) {
-      all.push([]);
+      requests.push([]);
       n = 0;
     }
-    all[all.length - 1].push(item);
+    requests[requests.length - 1].push(item);
     n += item.kinds.length;
   }
-  return all;
+  return requests;
 }

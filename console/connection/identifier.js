@@ -1,50 +1,49 @@
-// Identifiers as people have them: from labels, spreadsheets and mails, recognised by their form.
+// Identifiers that users paste from labels, spreadsheets and mails, recognised by their format.
 
 import { valuesOf } from '../api/product.js';
 
 /** @typedef {'iccid' | 'imsi' | 'msisdn' | 'serial' | 'id'} Kind */
 
 /**
- * @typedef {object} Sought
+ * @typedef {object} Identifier
  * @property {string} given
- * @property {string} value as the API is asked for it
+ * @property {string} value the normalised form that the API searches for
  * @property {Kind[]} likely
- * @property {Kind[]} perhaps what it may be as well, if it isn't found
+ * @property {Kind[]} perhaps further kinds, tried if the likely ones are not found
  */
 
-/** @type {Record<Kind, {word: string, list: string, form: RegExp, characteristic?: string}>} */
+/** @type {Record<Kind, {word: string, list: string, format: RegExp, characteristic?: string}>} */
 export const KINDS = {
-  iccid: { word: 'ICCID', list: 'iccidList', form: /^89\d{14,18}$/, characteristic: 'ICCID' },
-  imsi: { word: 'IMSI', list: 'imsiList', form: /^\d{6,15}$/, characteristic: 'IMSI' },
-  msisdn: { word: 'MSISDN', list: 'msisdnList', form: /^\d{6,15}$/, characteristic: 'MSISDN' },
+  iccid: { word: 'ICCID', list: 'iccidList', format: /^89\d{14,18}$/, characteristic: 'ICCID' },
+  imsi: { word: 'IMSI', list: 'imsiList', format: /^\d{6,15}$/, characteristic: 'IMSI' },
+  msisdn: { word: 'MSISDN', list: 'msisdnList', format: /^\d{6,15}$/, characteristic: 'MSISDN' },
   serial: {
     word: 'serial number',
     list: 'terminalSNList',
-    form: /^(\d{5,22}|SL-DF-[A-Za-z0-9-]{1,64})$/,
+    format: /^(\d{5,22}|SL-DF-[A-Za-z0-9-]{1,64})$/,
     characteristic: 'SERIAL_NUMBER',
   },
-  id: { word: 'product ID', list: 'iotConnectionProductIdList', form: /^[A-Z0-9][A-Z0-9_]{0,31}-\P{Cc}+$/u },
+  id: { word: 'product ID', list: 'iotConnectionProductIdList', format: /^[A-Z0-9][A-Z0-9_]{0,31}-\P{Cc}+$/u },
 };
 
 /**
- * What somebody has pasted, one by one: with lines, spaces, commas or semicolons between; what has these in it stands in
- * quotes.
+ * Splits a pasted text at lines, spaces, commas and semicolons. Quotes protect an identifier that contains a separator.
  * @param {string} text
  */
 export const split = (text) => [...text.matchAll(/"([^"\n]+)"|[^\s,;"]+/g)].map(([plain, quoted]) => quoted ?? plain);
 
-/** The same again as a text. @param {string[]} values */
+/** Joins identifiers to a text that `split` reads. @param {string[]} values */
 export const join = (values) => values.map((it) => (/[\s,;]/.test(it) ? `"${it}"` : it)).join('\n');
 
 /**
- * What a text is, by its form; nothing where it can't be an identifier.
+ * Recognises the kinds of an identifier by its format; `undefined` if it matches none.
  * @param {string} given
- * @returns {Sought | undefined}
+ * @returns {Identifier | undefined}
  */
 export function recognise(given) {
-  // A plus, and the `F` that fills a card's last half byte, are no part of the number.
+  // The plus, and the `F` that pads the last half byte of an ICCID, are not part of the number.
   const value = given.replace(/^\+(?=\d+$)/, '').replace(/^(89\d+)F$/i, '$1');
-  const fits = (/** @type {Kind[]} */ kinds) => kinds.filter((it) => KINDS[it].form.test(value));
+  const fits = (/** @type {Kind[]} */ kinds) => kinds.filter((it) => KINDS[it].format.test(value));
   /** @type {[Kind[], Kind[]]} */
   const [likely, perhaps] = given.startsWith('+')
     ? [fits(['msisdn']), []]
@@ -59,24 +58,24 @@ export function recognise(given) {
 }
 
 /**
- * Whether a connection carries an identifier.
+ * Whether a connection has an identifier.
  * @param {import('../api/product.js').Product} product
  * @param {Kind} kind
  * @param {string} value
  */
-export function isCarried(product, kind, value) {
+export function hasIdentifier(product, kind, value) {
   const { characteristic } = KINDS[kind];
   if (!characteristic) return product.id === value;
-  return valuesOf(product, characteristic).some((it) => isSame(kind, it.replace(/^\+/, ''), value));
+  return valuesOf(product, characteristic).some((it) => isSameIdentifier(kind, it.replace(/^\+/, ''), value));
 }
 
 /**
- * Whether two texts are the same identifier: a card with its check digit and without is the same card.
+ * Whether two texts are the same identifier: an ICCID with and without its check digit is the same card.
  * @param {Kind} kind
  * @param {string} one
  * @param {string} other
  */
-export function isSame(kind, one, other) {
+export function isSameIdentifier(kind, one, other) {
   if (kind !== 'iccid') return one === other;
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return (

@@ -7,7 +7,7 @@ import { table } from '../part/table.js';
 
 /** @typedef {import('../api/product.js').Product} Product */
 
-/** What is shown of its numbers, and in which words. */
+/** The characteristics in the column of numbers, with their labels. */
 const NUMBERS = [
   ['ICCID', 'ICCID'],
   ['MSISDN', 'MSISDN'],
@@ -18,7 +18,7 @@ const NUMBERS = [
  * @param {string} caption
  * @param {Product[]} rows
  * @param {(path: string[]) => string} link
- * @param {import('../part/table.js').Column<any>[]} [first] columns that stand in front
+ * @param {import('../part/table.js').Column<any>[]} [first] columns before the others
  */
 export function productTable(caption, rows, link, first = []) {
   return table({

@@ -1,38 +1,38 @@
-// Looking for many identifiers: which were found, which are surely nowhere, and of which nobody knows.
+// Searching for many identifiers at all platforms.
 
 import { ask, path } from '../api/client.js';
 import { accountIn } from '../api/product.js';
-import { judge, parts } from './finding.js';
+import { intoRequests, judge } from './finding.js';
 import { KINDS } from './identifier.js';
 
-/** @typedef {import('./identifier.js').Sought} Sought */
+/** @typedef {import('./identifier.js').Identifier} Identifier */
 /** @typedef {import('./identifier.js').Kind} Kind */
 /** @typedef {import('./finding.js').Finding} Finding */
 
 /**
- * Looks for all of them: as what they are likely to be, and what isn't found then as what it may be as well.
+ * Searches for each identifier as its likely kinds, and then as its further kinds if it was not found.
  * @param {string} tenant
- * @param {Sought[]} sought
+ * @param {Identifier[]} identifiers
  * @param {AbortSignal} signal
  * @returns {Promise<{findings: Finding[], errors: any[]}>}
  */
-export async function search(tenant, sought, signal) {
+export async function search(tenant, identifiers, signal) {
   /** @type {Finding[]} */
-  const findings = sought.map(() => ({ result: 'missing', found: [] }));
+  const findings = identifiers.map(() => ({ result: 'missing', found: [] }));
   /** @type {any[]} */
   const errors = [];
-  const look = async (/** @type {(it: Sought) => Kind[]} */ kindsOf) => {
-    const items = sought
+  const look = async (/** @type {(it: Identifier) => Kind[]} */ kindsOf) => {
+    const items = identifiers
       .map((it, n) => ({ it, n, kinds: kindsOf(it) }))
       .filter(({ n, kinds }) => kinds.length > 0 && findings[n].result !== 'found');
-    for (const part of parts(items)) {
-      const { body } = await ask('POST', path(tenant, 'product', 'find'), { body: bodyOf(part), signal });
+    for (const request of intoRequests(items)) {
+      const { body } = await ask('POST', path(tenant, 'product', 'find'), { body: bodyOf(request), signal });
       const missing = body.errors.filter((/** @type {any} */ it) => it.status === 404);
       const failed = body.errors.filter((/** @type {any} */ it) => it.status !== 404);
       errors.push(...failed);
-      for (const { it, n, kinds } of part) {
+      for (const { it, n, kinds } of request) {
         const finding = judge(it, kinds, body.entities, missing, failed.length > 0);
-        // What nobody knew before isn't nowhere now.
+        // A later request doesn't make an unknown result certain.
         if (!(findings[n].result === 'unknown' && finding.result === 'missing')) findings[n] = finding;
       }
     }
@@ -42,7 +42,7 @@ export async function search(tenant, sought, signal) {
   return { findings, errors: withoutRepeats(errors) };
 }
 
-/** @param {{it: Sought, kinds: Kind[]}[]} items */
+/** @param {{it: Identifier, kinds: Kind[]}[]} items */
 function bodyOf(items) {
   /** @type {Record<string, string[]>} */
   const body = {};
@@ -55,7 +55,7 @@ function bodyOf(items) {
   return body;
 }
 
-/** The same account fails once for every part, and in the end is left alone: what it failed with first is told. @param {any[]} errors */
+/** Keeps the first error of each account: a failing account repeats its error for every request. @param {any[]} errors */
 function withoutRepeats(errors) {
   const seen = new Set();
   return errors.filter((error) => {

@@ -1,7 +1,7 @@
-// A filter in two forms side by side: put together by choosing, and written as the API takes it. Whichever is changed, the
-// other follows.
+// The filter builder: the conditions to choose, beside the expression to write. A change on one side updates the other.
 
 import { append, focusOn, h, replace } from '../element.js';
+import { onSubmit, VERBATIM } from '../part/form.js';
 import { BadFilter, readFilter, readTime, writeFilter } from './expression.js';
 
 /** @typedef {import('./expression.js').Expression} Expression */
@@ -9,13 +9,13 @@ import { BadFilter, readFilter, readTime, writeFilter } from './expression.js';
 /** @typedef {import('./expression.js').Field} Field */
 
 /** @type {Record<string, string>} */
-const SIGNS = { '=': 'is', '>=': 'from', '<=': 'until', '>': 'after', '<': 'before' };
+const OPERATOR_WORDS = { '=': 'is', '>=': 'from', '<=': 'until', '>': 'after', '<': 'before' };
 
 /**
  * @param {object} what
  * @param {Field[]} what.fields
- * @param {string} what.text the filter as it is
- * @param {Record<string, string[]>} what.suggestions values that there are, by field
+ * @param {string} what.text the current filter
+ * @param {Record<string, string[]>} what.suggestions known values by field
  * @param {(text: string) => void} what.apply
  */
 export function filterBuilder({ fields, text, suggestions, apply }) {
@@ -26,9 +26,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
   const written = h('textarea', {
     id: 'filter-text',
     rows: 3,
-    spellcheck: 'false',
-    autocapitalize: 'off',
-    autocomplete: 'off',
+    ...VERBATIM,
     placeholder: `${fields[0].name}=…`,
     'aria-describedby': 'filter-hint filter-fault',
     oninput: () => readWritten(),
@@ -43,17 +41,17 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
   function readWritten() {
     try {
       expression = readFilter(written.value.replaceAll('\n', ''), fields);
-      tell('');
+      showFault('');
       drawConditions();
     } catch (cause) {
-      tell(cause instanceof BadFilter ? cause.message : String(cause));
-      const words = 'As soon as the expression can be read, its conditions stand here.';
+      showFault(cause instanceof BadFilter ? cause.message : String(cause));
+      const words = 'The conditions appear here once the expression is valid.';
       if (!chosen.hasChildNodes()) replace(chosen, h('p', { class: 'waiting' }, words));
     }
   }
 
   /** @param {string} message */
-  function tell(message) {
+  function showFault(message) {
     fault.textContent = message;
     fault.hidden = message === '';
     written.setAttribute('aria-invalid', String(message !== ''));
@@ -61,13 +59,13 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
 
   function writeChosen() {
     written.value = writeFilter(complete(expression));
-    tell('');
+    showFault('');
   }
 
   function drawConditions() {
     replace(
       chosen,
-      expression.length === 0 && h('p', { class: 'waiting' }, 'No condition: everything is listed.'),
+      expression.length === 0 && h('p', { class: 'waiting' }, 'No condition: the list shows everything.'),
       expression.map((alternative, n) => [
         n > 0 && h('p', { class: 'or' }, 'or'),
         alternative.map((condition, m) => conditionRow(condition, n, m)),
@@ -92,13 +90,13 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     const names = h(
       'select',
       {
-        'aria-label': `Condition ${place}: what`,
+        'aria-label': `Condition ${place}: field`,
         onchange: () => {
           const { kind } = field();
           condition.name = names.value;
           if (field().kind !== kind) Object.assign(condition, { operator: field().operators[0], value: '' });
           writeChosen();
-          // The choice itself stays: somebody may be typing the name of what they look for.
+          // The select itself stays: the user may be typing to find an option.
           while (names.nextSibling) names.nextSibling.remove();
           append(row, rest());
         },
@@ -106,7 +104,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
       fields.map((it) => h('option', { value: it.name, selected: it.name === condition.name }, it.word)),
     );
     const rest = () => [
-      signs(condition, field(), place),
+      operators(condition, field(), place),
       field().kind === 'time' ? timeInput(condition, place) : textInput(condition, field(), place),
       h(
         'button',
@@ -125,18 +123,18 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
   }
 
   /** @param {Condition} condition @param {Field} field @param {string} place */
-  function signs(condition, field, place) {
+  function operators(condition, field, place) {
     const select = h(
       'select',
       {
-        'aria-label': `Condition ${place}: how`,
+        'aria-label': `Condition ${place}: operator`,
         disabled: field.operators.length === 1,
         onchange: () => {
           condition.operator = select.value;
           writeChosen();
         },
       },
-      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, SIGNS[it])),
+      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, OPERATOR_WORDS[it])),
     );
     return select;
   }
@@ -151,9 +149,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
       value: condition.value,
       required: true,
       list: known.length > 0 ? list : undefined,
-      spellcheck: 'false',
-      autocapitalize: 'off',
-      autocomplete: 'off',
+      ...VERBATIM,
       oninput: () => {
         condition.value = input.value;
         writeChosen();
@@ -190,9 +186,14 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
 
   /** @param {number} n */
   function add(n) {
-    const [{ name, operators }] = fields;
+    const [
+      {
+        name,
+        operators: [operator],
+      },
+    ] = fields;
     expression[n] ??= [];
-    expression[n].push({ name, operator: operators[0], value: '' });
+    expression[n].push({ name, operator, value: '' });
     drawConditions();
     focusValue(n, expression[n].length - 1);
   }
@@ -217,13 +218,12 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     {
       class: 'filter',
       'aria-label': 'Filter',
-      onsubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
+      onsubmit: onSubmit(() => {
         if (!fault.hidden) return written.focus();
         apply(written.value.replaceAll('\n', '').trim());
-      },
+      }),
     },
-    h('div', { class: 'half', role: 'group', 'aria-label': 'By choosing' }, h('h3', {}, 'By choosing'), chosen),
+    h('div', { class: 'half', role: 'group', 'aria-label': 'As conditions' }, h('h3', {}, 'As conditions'), chosen),
     h(
       'div',
       { class: 'half' },
@@ -248,11 +248,11 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
   return form;
 }
 
-/** What is still being put together is no condition yet. @param {Expression} expression */
+/** Leaves out conditions without a value. @param {Expression} expression */
 const complete = (expression) =>
   expression.map((it) => it.filter(({ value }) => value !== '')).filter((it) => it.length > 0);
 
-/** A time as an input for local times takes it. @param {Date} time */
+/** The value of a `datetime-local` input. @param {Date} time */
 function toLocal(time) {
   if (Number.isNaN(time.getTime())) return '';
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

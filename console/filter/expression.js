@@ -1,8 +1,8 @@
-// The language of lists: conditions with `&` between, alternatives with `;` between. What people write and what they put
-// together by choosing is the same expression, and each can be made of the other.
+// The filter language of lists: `&` joins conditions, `;` separates alternatives. An expression is parsed from the text that the
+// user writes, and printed from the conditions that the user chooses.
 
 /**
- * What can be asked.
+ * A field that a list can be filtered by.
  * @typedef {object} Field
  * @property {string} name
  * @property {string} word
@@ -12,53 +12,67 @@
 
 /** @typedef {{name: string, operator: string, value: string}} Condition */
 
-/** @typedef {Condition[][]} Expression alternatives of conditions that go together */
+/** @typedef {Condition[][]} Expression alternatives, each with conditions that must all hold */
 
 const EQUAL = ['='];
 const ORDERED = ['>=', '<=', '>', '<', '='];
 
-/** @type {Field[]} */
+/** @returns {Field} */
+const text = (/** @type {string} */ name, /** @type {string} */ word) => ({
+  name,
+  word,
+  operators: EQUAL,
+  kind: 'text',
+});
+
+/** @returns {Field} */
+const time = (/** @type {string} */ name, /** @type {string} */ word) => ({
+  name,
+  word,
+  operators: ORDERED,
+  kind: 'time',
+});
+
 export const ACCESS_FIELDS = [
-  { name: 'contractId', word: 'Contract', operators: EQUAL, kind: 'text' },
-  { name: 'productOfferingId', word: 'Offering', operators: EQUAL, kind: 'text' },
-  { name: 'createdBy', word: 'Batch', operators: EQUAL, kind: 'text' },
-  { name: 'username', word: 'Username', operators: EQUAL, kind: 'text' },
-  { name: 'name', word: 'Name', operators: EQUAL, kind: 'text' },
-  { name: 'createdAt', word: 'Created', operators: ORDERED, kind: 'time' },
-  { name: 'startDateTime', word: 'Starts', operators: ORDERED, kind: 'time' },
-  { name: 'endDateTime', word: 'Ends', operators: ORDERED, kind: 'time' },
+  text('contractId', 'Contract'),
+  text('productOfferingId', 'Offering'),
+  text('createdBy', 'Batch'),
+  text('username', 'Username'),
+  text('name', 'Name'),
+  time('createdAt', 'Created'),
+  time('startDateTime', 'Starts'),
+  time('endDateTime', 'Ends'),
 ];
 
-/** @type {Field[]} */
 export const PRODUCT_FIELDS = [
-  { name: 'platform', word: 'Platform', operators: EQUAL, kind: 'text' },
-  { name: 'relatedParty.name', word: 'Account', operators: EQUAL, kind: 'text' },
-  { name: 'customProperty.name', word: 'Property', operators: EQUAL, kind: 'text' },
-  { name: 'customProperty.value', word: 'Property’s value', operators: EQUAL, kind: 'text' },
-  { name: 'ICCID', word: 'ICCID', operators: EQUAL, kind: 'text' },
-  { name: 'IMSI', word: 'IMSI', operators: EQUAL, kind: 'text' },
-  { name: 'MSISDN', word: 'MSISDN', operators: EQUAL, kind: 'text' },
-  { name: 'serialNumber', word: 'Serial number', operators: EQUAL, kind: 'text' },
+  text('platform', 'Platform'),
+  text('relatedParty.name', 'Account'),
+  text('customProperty.name', 'Property name'),
+  text('customProperty.value', 'Property value'),
+  text('ICCID', 'ICCID'),
+  text('IMSI', 'IMSI'),
+  text('MSISDN', 'MSISDN'),
+  text('serialNumber', 'Serial number'),
 ];
 
-/** An expression that can't be read. It says what is wrong, and where. */
+/** An invalid expression; the message says what is wrong. */
 export class BadFilter extends Error {}
 
 /**
- * Reads what somebody wrote.
+ * Parses an expression.
  * @param {string} text
  * @param {Field[]} fields
  * @returns {Expression}
  */
 export function readFilter(text, fields) {
   if (text.trim() === '') return [];
-  // As it stands in an address, its signs may be encoded, and all of it as one.
+  // An expression that was copied from a URL may be percent-encoded as a whole.
   const whole = text.trim().replace(/^filter=(.*(?:%3D|%3C|%3E).*)$/is, (_, encoded) => decode(encoded));
   return whole.split(';').map((alternative) => alternative.split('&').map((it) => readCondition(it, fields)));
 }
 
 /**
- * Writes an expression as people read it: only what would be misunderstood is encoded.
+ * Prints an expression for users: only ambiguous characters are percent-encoded.
  * @param {Expression} expression
  */
 export function writeFilter(expression) {
@@ -69,14 +83,14 @@ export function writeFilter(expression) {
 }
 
 /**
- * What lists everything that has one value, as people read it.
+ * The expression that one field has one value.
  * @param {string} name
  * @param {string} value
  */
 export const having = (name, value) => writeFilter([[{ name, operator: '=', value }]]);
 
 /**
- * Writes an expression as it stands in a request.
+ * Prints an expression for a request.
  * @param {Expression} expression
  */
 export function toQuery(expression) {
@@ -108,28 +122,28 @@ function readCondition(text, fields) {
   if (!found) {
     throw new BadFilter(
       plain === ''
-        ? 'A condition is missing: there is nothing between two signs.'
-        : `“${plain}” is no condition. One is a name, a sign and a value: contractId=C-1`,
+        ? 'A condition is missing: there is nothing between two separators.'
+        : `“${plain}” is not a condition. A condition has a field, an operator and a value: contractId=C-1`,
     );
   }
   const [, name, operator, written] = found;
   const field = fields.find((it) => it.name.toLowerCase() === name.toLowerCase());
   if (!field) {
-    throw new BadFilter(`“${name}” can't be asked for. These can: ${fields.map((it) => it.name).join(', ')}`);
+    throw new BadFilter(`“${name}” is not a filter field. The fields are: ${fields.map((it) => it.name).join(', ')}`);
   }
   if (!field.operators.includes(operator)) {
-    throw new BadFilter(`“${field.name}” has no “${operator}”. It has ${field.operators.join(' ')}`);
+    throw new BadFilter(`“${field.name}” does not support “${operator}”, only ${field.operators.join(' ')}`);
   }
   if (written === '') throw new BadFilter(`“${field.name}” has no value.`);
   const value = decode(written);
   if (field.kind === 'time' && Number.isNaN(readTime(value).getTime())) {
-    throw new BadFilter(`“${value}” is no time. One is 2026-11-01, or 2026-11-01T12:30:00Z`);
+    throw new BadFilter(`“${value}” is not a time. Write 2026-11-01 or 2026-11-01T12:30:00Z`);
   }
   return { name: field.name, operator, value };
 }
 
 /**
- * A time as the API reads it: without an offset it is in UTC.
+ * Parses a time like the API does: without an offset, it is in UTC.
  * @param {string} text
  */
 export function readTime(text) {
@@ -138,7 +152,7 @@ export function readTime(text) {
   return new Date(hasOffset || text.length === 10 ? text : `${text}Z`);
 }
 
-/** A `%` that begins no escape is itself. @param {string} text */
+/** Decodes percent-escapes; a `%` that begins no escape stays. @param {string} text */
 function decode(text) {
   return text.replace(/(%[0-9a-f]{2})+/gi, (escapes) => {
     try {

@@ -1,4 +1,4 @@
-// The filter of a list: a line that says what is filtered by, which opens to the whole builder.
+// The filter of a list: a summary with the expression, which opens the builder.
 
 import { Problem } from '../api/problem.js';
 import { h } from '../element.js';
@@ -19,8 +19,8 @@ export function filterPanel(what) {
 }
 
 /**
- * What is wrong where a filter is: it can't be read, or the API refuses it, or it asks for too much. Nothing for what has
- * nothing to do with it.
+ * Explains a failure that the filter caused: it is invalid, the API refuses it, or it takes too long. `undefined` for other
+ * failures.
  * @param {unknown} cause
  */
 export function filterProblem(cause) {
@@ -28,10 +28,10 @@ export function filterProblem(cause) {
     return h(
       'div',
       { class: 'panel problem', role: 'alert' },
-      h('h2', {}, 'This filter can’t be read'),
+      h('h2', {}, 'Invalid filter'),
       h('p', {}, cause.message),
     );
   }
-  const isOurs = cause instanceof Problem && (cause.status === 400 || cause.title === 'Too slow');
-  return isOurs ? problemPanel(cause) : undefined;
+  const isOfFilter = cause instanceof Problem && (cause.status === 400 || cause.title === 'Too slow');
+  return isOfFilter ? problemPanel(cause) : undefined;
 }

@@ -11,7 +11,7 @@ import { count, counted } from '../part/number.js';
 import { problemPanel } from '../part/problem_panel.js';
 
 /** @typedef {import('./context.js').Context} Context */
-/** @typedef {import('../connection/identifier.js').Sought} Sought */
+/** @typedef {import('../connection/identifier.js').Identifier} Identifier */
 
 /** An address may have so many letters of numbers; more are not shared by it. */
 const SHARED_MAX = 4000;
@@ -81,7 +81,7 @@ export async function show(context) {
 async function resultsOf({ tenant, signal, link }, given) {
   const all = given.map((it) => ({ it, sought: recognise(it) }));
   const malformed = all.filter(({ sought }) => !sought).map(({ it }) => it);
-  const sought = /** @type {Sought[]} */ (all.map((it) => it.sought).filter(Boolean));
+  const sought = /** @type {Identifier[]} */ (all.map((it) => it.sought).filter(Boolean));
   const { findings, errors } = sought.length > 0 ? await search(tenant, sought, signal) : { findings: [], errors: [] };
   const of = (/** @type {string} */ result) => sought.filter((_, n) => findings[n].result === result);
   const found = sought.flatMap((it, n) =>
@@ -101,7 +101,7 @@ async function resultsOf({ tenant, signal, link }, given) {
         found.length > 0 &&
           productTable('What was found, with the number it was found by', found, link, [
             {
-              name: 'Sought',
+              name: 'Number',
               cell: (it) => [
                 h('code', {}, it.sought),
                 h('br'),
@@ -161,7 +161,7 @@ function group(id, title, content, otherwise, meaning) {
   );
 }
 
-/** @param {Sought[]} all */
+/** @param {Identifier[]} all */
 function numbers(all) {
   return h(
     'ul',

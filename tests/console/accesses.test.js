@@ -49,7 +49,7 @@ inBrowser('an access is created with all that is generated', server, async ({ pa
   }
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Keep as a file' }).click(),
+    page.getByRole('button', { name: 'Save as a file' }).click(),
   ]);
   const chunks = await (await download.createReadStream()).toArray();
   const kept = JSON.parse(Buffer.concat(chunks).toString());
@@ -189,7 +189,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   await page.getByText('Filter', { exact: true }).click();
   const written = page.getByLabel('As an expression');
   await page.getByRole('button', { name: 'Add a condition' }).click();
-  await page.getByLabel('Condition 1.1: what').selectOption('Name');
+  await page.getByLabel('Condition 1.1: field').selectOption('Name');
   await page.getByLabel('Condition 1.1: Name').fill(odd);
   assert.equal(await written.inputValue(), 'name=pump %26 valve%3B 50%2526 = "half"');
   await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
@@ -201,7 +201,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   await page.getByRole('button', { name: '+ or' }).click();
   await page.getByLabel('Condition 2.1: Contract').fill('C-PRE');
   await page.getByRole('button', { name: '+ and' }).nth(1).click();
-  await page.getByLabel('Condition 2.2: what').selectOption('Created');
+  await page.getByLabel('Condition 2.2: field').selectOption('Created');
   await page.getByLabel('Condition 2.2: time in your zone').fill('2026-07-01T12:30:00');
   assert.match(await written.inputValue(), /;contractId=C-PRE&createdAt>=2026-07-01T10:30:00Z$/);
   await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
@@ -214,7 +214,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   // And the other way round.
   await written.fill('createdAt<2026-07-01T10:30:00Z; name=plain & contractId=C-PRE');
   assert.equal(await page.getByRole('group', { name: /^Condition \d\.\d$/ }).count(), 3);
-  assert.equal(await page.getByLabel('Condition 1.1: how').inputValue(), '<');
+  assert.equal(await page.getByLabel('Condition 1.1: operator').inputValue(), '<');
   assert.equal(await page.getByLabel('Condition 1.1: time in your zone').inputValue(), '2026-07-01T12:30');
   assert.equal(await page.getByLabel('Condition 2.1: Name').inputValue(), 'plain');
   await page.getByRole('button', { name: 'Remove condition 1.1' }).click();
@@ -230,12 +230,12 @@ inBrowser('a filter that can’t be read is explained, and lists nothing', serve
   await page.getByText('Filter', { exact: true }).click();
   const written = page.getByLabel('As an expression');
   for (const [text, why] of /** @type {[string, RegExp][]} */ ([
-    ['status=ACTIVE', /“status” can't be asked for\. These can: contractId/],
-    ['contractId>C-1', /“contractId” has no “>”/],
+    ['status=ACTIVE', /“status” is not a filter field\. The fields are: contractId/],
+    ['contractId>C-1', /“contractId” does not support “>”/],
     ['contractId=', /has no value/],
-    ['createdAt>=yesterday', /“yesterday” is no time/],
-    ['contractId=C-1&', /nothing between two signs/],
-    ['nonsense', /is no condition/],
+    ['createdAt>=yesterday', /“yesterday” is not a time/],
+    ['contractId=C-1&', /nothing between two separators/],
+    ['nonsense', /is not a condition/],
   ])) {
     await written.fill(text);
     assert.match(await page.locator('#filter-fault').innerText(), why);
@@ -244,7 +244,7 @@ inBrowser('a filter that can’t be read is explained, and lists nothing', serve
   }
   assert.equal(new URL(page.url()).hash, '#/demo/accesses');
   await openView(page, 'demo/accesses?filter=status%3DACTIVE', 'accesses');
-  await page.getByRole('heading', { name: 'This filter can’t be read' }).waitFor();
+  await page.getByRole('heading', { name: 'Invalid filter' }).waitFor();
   assert.equal(await page.getByRole('table').count(), 0);
   await openView(page, 'demo/accesses?filter=username%3Dnobody', 'accesses');
   await page.getByRole('heading', { name: 'Nothing passes this filter' }).waitFor();

@@ -90,7 +90,7 @@ inBrowser('connections are filtered, by what there is', server, async ({ page })
   await leadsTo(page, 'connections', () => page.getByRole('link', { name: 'Show all' }).click());
   await listed(page);
   await openView(page, 'demo/connections?filter=colour%3Dred', 'connections');
-  await page.getByRole('heading', { name: 'This filter can’t be read' }).waitFor();
+  await page.getByRole('heading', { name: 'Invalid filter' }).waitFor();
   assert.equal(await page.getByRole('table').count(), 0);
 });
 
@@ -99,22 +99,22 @@ inBrowser('what an account doesn’t give is told beside what the others give', 
   const { entities } = await lame.get('/lame/product?pageSize=50&pageNumber=1');
   assert.ok(entities.length > 0);
   assert.deepEqual(await listed(page), idsOf(entities));
-  const told = problems(page, '2 accounts gave less than asked for');
+  const told = problems(page, 'Incomplete results from 2 accounts');
   await told.first().waitFor();
   const [gone, keyless] = (await told.allInnerTexts()).sort();
   assert.match(gone, /^gone at GAMMA: .*can't be reached/s);
   assert.match(keyless, /^keyless at BETA: .*answered 401/s);
-  await told.getByText('What the platform said').click();
+  await told.getByText('Response of the platform').click();
   await told.getByText(/^\{"status":401.*a token is needed/).waitFor();
   // Somebody who is nowhere near an end can go on.
   await page.getByRole('link', { name: 'Next page' }).waitFor();
 
   await openView(page, 'lame/connections?filter=platform%3DBETA', 'connections');
-  await problems(page, '1 account gave less than asked for').waitFor();
+  await problems(page, 'Incomplete results from 1 account').waitFor();
   assert.equal(await page.getByRole('table').count(), 0);
   await openView(page, 'lame/connections?filter=platform%3DALPHA', 'connections');
   assert.ok((await listed(page)).length > 0);
-  assert.equal(await page.getByRole('heading', { name: /less than asked for/ }).count(), 0);
+  assert.equal(await page.getByRole('heading', { name: /Incomplete results/ }).count(), 0);
   // The overview knows by now who answers.
   await openView(page, 'lame/overview', 'overview');
   const accounts = await cellsOf(page, /^Accounts at platforms/);
@@ -196,7 +196,7 @@ inBrowser('what couldn’t be asked for is unknown, not missing', server, async 
   // Only ALPHA could have this one, and ALPHA has answered.
   assert.deepEqual(await group(page, 'Not found (1)'), ['ALPHA-nowhere']);
   assert.deepEqual(await group(page, 'Unknown (3)'), ['8949000000000000001', 'BETA-perhaps', '999990000000001']);
-  assert.equal(await problems(page, '2 accounts gave less than asked for').count(), 2);
+  assert.equal(await problems(page, 'Incomplete results from 2 accounts').count(), 2);
 });
 
 inBrowser('one connection is shown with all that its platform says', server, async ({ page, context, watch }) => {

@@ -41,12 +41,12 @@ test('alternatives and conditions keep their order in a request', () => {
 test('what can’t be read is explained', () => {
   /** @type {[string, RegExp][]} */
   const faults = [
-    ['status=ACTIVE', /“status” can't be asked for\. These can: contractId/],
-    ['contractId>A', /“contractId” has no “>”/],
+    ['status=ACTIVE', /“status” is not a filter field\. The fields are: contractId/],
+    ['contractId>A', /“contractId” does not support “>”/],
     ['contractId=', /“contractId” has no value/],
-    ['contractId=A&&name=x', /nothing between two signs/],
-    ['hello', /“hello” is no condition/],
-    ['createdAt>=yesterday', /“yesterday” is no time/],
+    ['contractId=A&&name=x', /nothing between two separators/],
+    ['hello', /“hello” is not a condition/],
+    ['createdAt>=yesterday', /“yesterday” is not a time/],
   ];
   for (const [text, why] of faults) {
     assert.throws(

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import { loadModule } from './environment.js';
 
-const { judge, parts } = await loadModule('connection/finding.js');
+const { judge, intoRequests } = await loadModule('connection/finding.js');
 const { join, recognise, split } = await loadModule('connection/identifier.js');
 
 const ICCID = '8948692690826143258';
@@ -34,9 +34,11 @@ test('what the answer names as missing is so, even where an account failed', () 
 
 test('a search has no more items than it may have', () => {
   const items = Array.from({ length: 1500 }, () => ({ kinds: ['imsi', 'msisdn'] }));
-  const sizes = parts(items).map((/** @type {{kinds: string[]}[]} */ part) => part.flatMap((it) => it.kinds).length);
+  const sizes = intoRequests(items).map(
+    (/** @type {{kinds: string[]}[]} */ part) => part.flatMap((it) => it.kinds).length,
+  );
   assert.deepEqual(sizes, [1000, 1000, 1000]);
-  assert.deepEqual(parts([]), []);
+  assert.deepEqual(intoRequests([]), []);
 });
 
 test('what is pasted is taken apart, and what stands in quotes is not', () => {

@@ -168,9 +168,9 @@ inBrowser('a filter is put together, applied and cleared', server, async ({ page
   await page.keyboard.type('C-PRE');
   await choose(page, '+ or');
   await focusIsOn(page, 'Condition 2.1: Contract');
-  await tabTo(page, 'Condition 2.1: what', 'Shift+Tab');
+  await tabTo(page, 'Condition 2.1: field', 'Shift+Tab');
   await page.keyboard.type('Username');
-  await focusIsOn(page, 'Condition 2.1: what');
+  await focusIsOn(page, 'Condition 2.1: field');
   await tabTo(page, 'Condition 2.1: Username');
   await page.keyboard.type('nobody');
   await choose(page, 'Remove condition 2.1');

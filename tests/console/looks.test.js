@@ -173,7 +173,7 @@ inBrowser('connections', server, async ({ page }) => {
 
 inBrowser('connections where accounts fail', server, async ({ page }) => {
   await signInWith(page, await tokenForLame(server), 'lame/connections?size=25', 'connections');
-  await page.getByRole('heading', { name: /less than asked for/ }).waitFor();
+  await page.getByRole('heading', { name: /Incomplete results/ }).waitFor();
   await everywhere(page, 'connections-problems');
   await open(page, 'lame/connections/find?numbers=8949000000000000001+BETA-perhaps', 'connections/find');
   await page.getByRole('heading', { name: 'Unknown (2)' }).waitFor();
