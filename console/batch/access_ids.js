@@ -1,18 +1,18 @@
-// Which accesses a batch changes: IDs, one a line, or those of a table that has a column of them. Whatever else is there is a
-// fault: nothing that somebody pasted goes missing without a word.
+// Reading the access IDs of a change: one ID per line, or a table with a column of IDs. Everything else is a fault, so that no
+// pasted line is skipped silently.
 
 import { readTable } from './csv_reader.js';
 
 /**
  * @typedef {object} Read
- * @property {string[]} ids each of them once
- * @property {{line: number, faults: string[]}[]} faulty lines that have none
- * @property {number[]} repeated lines whose ID stands above already
- * @property {string} [column] where they were, if it is a table
- * @property {string} [trouble] why none can be read
+ * @property {string[]} ids without repetitions
+ * @property {{line: number, faults: string[]}[]} faulty lines without a valid ID
+ * @property {number[]} repeated lines whose ID an earlier line has
+ * @property {string} [column] the column of the IDs, in a table
+ * @property {string} [trouble] why the text can't be read
  */
 
-/** The columns that hold IDs, in tables that gatehouse writes. */
+/** Columns of IDs in the tables that gatehouse writes. */
 const COLUMNS = ['id', 'accessid'];
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -30,7 +30,7 @@ export function readIds(text) {
   if (trouble) return refuse(trouble);
   if (!isTable && head.length > 1) {
     return refuse(
-      'None of its columns is called id or accessId. Name that column in the first line, or put each ID on a line of its own.',
+      'No column is called id or accessId. Name the column in the first line, or put each ID on its own line.',
     );
   }
   const [width, which] = isTable ? [head.length, at] : [1, 0];
@@ -43,7 +43,7 @@ export function readIds(text) {
     if (faults.length > 0) faulty.push({ line, faults });
     else if (cells.length > width) faulty.push({ line, faults: [tooWide(cells.length, width)] });
     else if (given === '') faulty.push({ line, faults: ['has no ID'] });
-    else if (!ID.test(id)) faulty.push({ line, faults: [`“${given.slice(0, 64)}” is no access ID`] });
+    else if (!ID.test(id)) faulty.push({ line, faults: [`“${given.slice(0, 64)}” is not an access ID`] });
     else if (ids.has(id)) repeated.push(line);
     else ids.add(id);
   }

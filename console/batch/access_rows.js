@@ -1,22 +1,22 @@
-// Accesses from a table, or from a list with one a line. What is wrong with a row is told before anything is sent, by the rules
-// of the command line.
+// Reading the accesses of a creation from a table, or from a list with one access per line. Faults are found before anything is
+// sent, by the rules of the command line.
 
-import { readTable, withoutMark } from './csv_reader.js';
+import { readTable, withoutByteOrderMark } from './csv_reader.js';
 
 /** @typedef {{username?: string, password?: string, deviceName?: string}} Item */
 /** @typedef {{line: number, item: Item, faults: string[]}} Row */
 
 /**
- * What came of a table.
+ * The result of reading a table.
  * @typedef {object} Read
  * @property {Row[]} rows
- * @property {string[]} unused columns that mean nothing here
- * @property {number} nEmpty rows of nothing but separators, which are left out
- * @property {{line: number, isTaken: boolean}} [heading] the line that names columns, or might; and whether it was taken so
- * @property {string} [trouble] why it is no table at all
+ * @property {string[]} unused names of unknown columns
+ * @property {number} nEmpty number of skipped rows that have only separators
+ * @property {{line: number, isUsed: boolean}} [header] the line that names columns, or may do so; and whether it was read as the header
+ * @property {string} [trouble] why the table can't be read
  */
 
-/** By what is left of a heading without case, spaces, `_` and `-`. @type {Map<string, keyof Item>} */
+/** Columns by their header, in lower case and without spaces, `_` and `-`. @type {Map<string, keyof Item>} */
 const COLUMNS = new Map([
   ['username', 'username'],
   ['user', 'username'],
@@ -25,45 +25,45 @@ const COLUMNS = new Map([
   ['device', 'deviceName'],
 ]);
 
-/** A device's name that a spreadsheet would take for a formula has a `'` in front, in gatehouse's own tables. */
+/** The guard that gatehouse's tables put before a device name that a spreadsheet would run as a formula. */
 const GUARDED = /^'[=+\-@\t\r\n]/;
 
 /**
- * Reads what was pasted: with a heading it is a table, else each line is one value.
+ * Reads a pasted text: a table if it has a header, otherwise a list with one value per line.
  * @param {string} text
- * @param {'deviceName' | 'username'} each what a line is without a heading
- * @param {boolean} [hasHeading] whether the first line is one, if somebody has said so
+ * @param {'deviceName' | 'username'} each the meaning of a line without a header
+ * @param {boolean} [hasHeader] the user's choice whether the first line is the header
  * @returns {Read}
  */
-export function readPasted(text, each, hasHeading) {
+export function readPasted(text, each, hasHeader) {
   const found = readTable(text);
   const [head] = found.rows;
   const columns = head ? columnsOf(head.cells) : [];
-  const mayBeHeading = columns.some(Boolean);
-  if (mayBeHeading && (hasHeading ?? isHeading(columns))) return readBelow(found, columns);
-  const rows = withoutMark(text)
+  const mayBeHeader = columns.some(Boolean);
+  if (mayBeHeader && (hasHeader ?? isHeader(columns))) return readTableRows(found, columns);
+  const rows = withoutByteOrderMark(text)
     .split(/\r\n|\r|\n/)
     .map((it, n) => ({ line: n + 1, value: it.trim() }))
     .filter(({ value }) => value !== '')
     .map(({ line, value }) => ({ line, item: { [each]: value }, faults: [] }));
-  const heading = mayBeHeading ? { line: head.line, isTaken: false } : undefined;
-  return { rows: judge(rows), unused: [], nEmpty: 0, heading };
+  const header = mayBeHeader ? { line: head.line, isUsed: false } : undefined;
+  return { rows: withFaults(rows), unused: [], nEmpty: 0, header };
 }
 
 /**
- * Reads a file, the first line of which names its columns.
+ * Reads a file whose first line names the columns.
  * @param {string} text
  * @returns {Read}
  */
 export function readFileRows(text) {
   const found = readTable(text);
   const [head] = found.rows;
-  if (!head) return refuse(found.trouble ?? 'There is nothing in it.');
+  if (!head) return refuse(found.trouble ?? 'The file is empty.');
   const columns = columnsOf(head.cells);
-  if (isHeading(columns)) return readBelow(found, columns);
-  const strange = head.cells.find((_, n) => !columns[n]) ?? '';
+  if (isHeader(columns)) return readTableRows(found, columns);
+  const unknown = head.cells.find((_, n) => !columns[n]) ?? '';
   return refuse(
-    `Its first line must name its columns: username, password and deviceName, any of them, in any order. “${strange.slice(0, 64)}” is none.`,
+    `The first line must name the columns: username, password and deviceName, any of them, in any order. “${unknown.slice(0, 64)}” is not one of them.`,
   );
 }
 
@@ -71,40 +71,39 @@ export function readFileRows(text) {
 export const refuse = (trouble) => ({ rows: [], unused: [], nEmpty: 0, trouble });
 
 /**
- * Which column each cell of a heading names.
+ * The column that each cell of a header names.
  * @param {string[]} cells
  */
 function columnsOf(cells) {
   const plain = cells.map((it) => it.trim().toLowerCase().replace(/[ _-]/g, ''));
   const columns = plain.map((it) => COLUMNS.get(it));
-  // Gatehouse's own tables have it beside the device's name.
+  // gatehouse's tables have both columns; other tables call the device name `name`.
   const name = plain.indexOf('name');
   if (name >= 0 && !columns.includes('deviceName')) columns[name] = 'deviceName';
   return columns;
 }
 
 /**
- * Whether a line is a heading beyond doubt. One cell among others that happens to be called like a column makes none: the line
- * would be lost.
+ * Whether a line is certainly a header. One known name among unknown ones is not enough: a line of data would be lost.
  * @param {(keyof Item | undefined)[]} columns
  */
-function isHeading(columns) {
+function isHeader(columns) {
   const nKnown = columns.filter(Boolean).length;
   return nKnown === columns.length || nKnown > 1;
 }
 
 /**
- * The rows below a heading.
+ * Reads the rows below a header.
  * @param {import('./csv_reader.js').Table} table
  * @param {(keyof Item | undefined)[]} columns
  * @returns {Read}
  */
-function readBelow({ rows: [head, ...rows], trouble }, columns) {
-  const heading = { line: head.line, isTaken: true };
+function readTableRows({ rows: [head, ...rows], trouble }, columns) {
+  const header = { line: head.line, isUsed: true };
   const twice = columns.find((it, n) => it && columns.indexOf(it) < n);
-  const why = trouble ?? (twice && `The column ${twice} is there twice.`);
-  if (why) return { ...refuse(why), heading };
-  // What is missing behind the last column that counts doesn't matter.
+  const why = trouble ?? (twice && `The column ${twice} occurs twice.`);
+  if (why) return { ...refuse(why), header };
+  // A row may end after the last known column.
   const nNeeded = columns.findLastIndex(Boolean) + 1;
   const read = rows
     .filter((it) => !it.isEmpty)
@@ -116,19 +115,19 @@ function readBelow({ rows: [head, ...rows], trouble }, columns) {
         if (name && cell !== '') item[name] = cell;
       }
       const n = cells.length;
-      const isUneven = n < nNeeded || n > columns.length;
+      const hasWrongWidth = n < nNeeded || n > columns.length;
       const cellFault = `has ${n} ${n === 1 ? 'cell' : 'cells'}, where the table has ${columns.length} columns`;
-      return { line, item, faults: isUneven ? [...faults, cellFault] : faults };
+      return { line, item, faults: hasWrongWidth ? [...faults, cellFault] : faults };
     });
   const unused = head.cells.filter((_, n) => !columns[n]).map((it) => it.trim());
-  return { rows: judge(read), unused, nEmpty: rows.length - read.length, heading };
+  return { rows: withFaults(read), unused, nEmpty: rows.length - read.length, header };
 }
 
 /**
- * Says of each row what no access could have, or what hardly anybody means. A password is never repeated.
+ * Adds the faults of each row: values that no access can have, or that are hardly intended. Faults never quote a password.
  * @param {Row[]} rows
  */
-function judge(rows) {
+function withFaults(rows) {
   /** @type {Map<string, number>} */
   const seen = new Map();
   for (const { line, item, faults } of rows) {
@@ -140,12 +139,12 @@ function judge(rows) {
     }
     if (deviceName !== undefined && GUARDED.test(deviceName))
       faults.push(
-        "deviceName begins with a “'” before a sign such as “=”, which gatehouse’s own tables have for spreadsheets: it is no part of the value, so take it away",
+        "deviceName begins with a “'” before a sign such as “=”. gatehouse’s tables have it to protect spreadsheets: it is not part of the value, so remove it",
       );
     if (username !== undefined) {
       if (/\p{Cc}/u.test(username)) faults.push('username has a control character');
       const before = seen.get(username);
-      if (before !== undefined) faults.push(`username ${username} stands on line ${before} already`);
+      if (before !== undefined) faults.push(`username ${username} is already on line ${before}`);
       else seen.set(username, line);
     }
     if (password !== undefined && new TextEncoder().encode(password).length > 72)

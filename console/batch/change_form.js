@@ -1,32 +1,32 @@
-// Which accesses a batch changes or ends, and how; with what is wrong with their IDs before anything is sent.
+// The form of a batch that changes or terminates accesses by their IDs. Faulty IDs are shown before anything is sent.
 
 import { h, replace } from '../element.js';
 import { field } from '../part/form.js';
 import { counted } from '../part/number.js';
 import { readIds } from './access_ids.js';
-import { readAsTyped } from './debounced_input.js';
+import { onInputDebounced } from './debounced_input.js';
 import { warnOfItems } from './limits.js';
 import { rowFaults } from './row_faults.js';
 
 const CHANGES = /** @type {[string, string][]} */ ([
   ['SUSPENDED', 'Suspend'],
   ['ACTIVE', 'Activate'],
-  ['TERMINATED', 'Terminate, for good'],
+  ['TERMINATED', 'Terminate permanently'],
 ]);
 
 /**
  * @param {string} kind
  * @param {import('./retry.js').Retry | undefined} retry
- * @returns {import('../view/new_batch.js').Form}
+ * @returns {import('./request.js').BatchForm}
  */
 export function changeForm(kind, retry) {
   const isEnd = kind === 'end';
-  // What somebody else has asked for isn't guessed: it might be the opposite.
-  const chosen = retry ? CHANGES.find(([it]) => it === retry.note.status)?.[0] : 'SUSPENDED';
+  // The change of a batch that another tab has sent is unknown: the user chooses it again.
+  const chosen = retry ? CHANGES.find(([it]) => it === retry.remembered.status)?.[0] : 'SUSPENDED';
   const status = h(
     'select',
     { id: 'change', required: true },
-    chosen === undefined && h('option', { value: '', selected: true }, 'Choose what is to be done'),
+    chosen === undefined && h('option', { value: '', selected: true }, 'Choose a change'),
     CHANGES.map(([value, word]) => h('option', { value, selected: value === chosen }, word)),
   );
   const area = h('textarea', {
@@ -46,7 +46,7 @@ export function changeForm(kind, retry) {
     drawPreview();
   }
 
-  /** @param {string} [fault] why it can't be sent, once somebody has tried */
+  /** @param {string} [fault] why the batch can't be sent, after the user has tried */
   function drawPreview(fault) {
     if (area.value.trim() === '' && !fault) return replace(preview);
     const { ids, faulty, repeated, column, trouble } = read;
@@ -56,40 +56,39 @@ export function changeForm(kind, retry) {
       preview,
       wrong && h('p', { class: 'fault', role: 'alert' }, wrong),
       faulty.length > 0 &&
-        rowFaults(faulty, ids.length, (isLeftOut) => {
-          isWithoutFaulty = isLeftOut;
+        rowFaults(faulty, ids.length, (isSkipped) => {
+          isWithoutFaulty = isSkipped;
         }),
-      !trouble && !fault && h('p', {}, `${counted(ids.length, 'access ID is', 'access IDs are')} in it.`),
-      column &&
-        h('p', { class: 'fine' }, `Its first line is the heading, and the IDs are those of the column ${column}.`),
+      !trouble && !fault && h('p', {}, `${counted(ids.length, 'access ID')} found.`),
+      column && h('p', { class: 'fine' }, `The first line is the header; the IDs are in the column ${column}.`),
       repeated.length > 0 &&
         h(
           'p',
           { class: 'fine' },
-          `${counted(repeated.length, 'line repeats an ID that stands', 'lines repeat IDs that stand')} above, first on line ${repeated[0]}. Each ID is sent once.`,
+          `${counted(repeated.length, 'line repeats', 'lines repeat')} an earlier ID, first on line ${repeated[0]}. Each ID is sent once.`,
         ),
       many && h('p', { class: 'panel notice' }, many),
     );
   }
 
-  const readNow = readAsTyped(area, reread);
+  const readNow = onInputDebounced(area, reread);
   drawPreview();
   const element = h(
     'div',
     { class: 'fields' },
     !isEnd && field({ label: 'Change', control: status }),
     field({
-      label: 'IDs of accesses',
+      label: 'Access IDs',
       control: area,
-      hint: 'One a line, or a table with a column id or accessId, such as a batch’s CSV. Only accesses of pay-per-use contracts can be changed by a batch.',
+      hint: 'One ID per line, or a table with a column id or accessId, such as the CSV of a batch. A batch can only change accesses of pay-per-use contracts.',
     }),
     preview,
   );
-  const ready = () => {
+  const request = () => {
     readNow();
     const { ids, faulty, trouble } = read;
     if (trouble || ids.length === 0) {
-      drawPreview('There is no access ID in it. One looks like 01a1dd4d-f036-7005-9379-54b08ec1966e.');
+      drawPreview('The text has no access ID. An access ID looks like 01a1dd4d-f036-7005-9379-54b08ec1966e.');
       area.focus();
       return undefined;
     }
@@ -104,20 +103,20 @@ export function changeForm(kind, retry) {
     return {
       address: 'batchUpdate',
       body: { ...operation, accessesIdList: ids },
-      note: isEnd ? {} : { status: status.value },
+      remembered: isEnd ? {} : { status: status.value },
       question: isEnd ? endQuestion(them) : changeQuestion(status.value, them),
     };
   };
-  return { element, ready };
+  return { element, request };
 }
 
 /** @param {string} them */
 const endQuestion = (them) => ({
-  title: `End ${them} with the month?`,
+  title: `Terminate ${them} at the end of the month?`,
   consequence: [
-    'Their devices may connect until the first instant of the next month in the tenant’s time zone. Until then, activating an access calls its end off.',
+    'Their devices may connect until the first instant of the next month in the tenant’s time zone. Until then, activating an access cancels its end.',
   ],
-  yes: `End ${them}`,
+  yes: `Terminate ${them}`,
   isIrreversible: true,
 });
 
@@ -127,24 +126,24 @@ function changeQuestion(status, them) {
     return {
       title: `Terminate ${them}?`,
       consequence: [
-        'From the next check on, their devices can never connect again. This can’t be undone. Their usernames may be given to other accesses.',
+        'From the next check on, their devices can never connect again. This can’t be undone. Other accesses may then use their usernames.',
       ],
-      yes: `Terminate ${them} for good`,
+      yes: `Terminate ${them} permanently`,
       isIrreversible: true,
     };
   }
   if (status === 'SUSPENDED') {
     return {
       title: `Suspend ${them}?`,
-      consequence: ['As the batch comes to them, their devices can’t connect any more. They can be activated again.'],
+      consequence: [
+        'Once the batch has processed an access, its device can’t connect. The accesses can be activated again.',
+      ],
       yes: `Suspend ${them}`,
     };
   }
   return {
     title: `Activate ${them}?`,
-    consequence: [
-      'As the batch comes to them, their devices may connect again. Ends that were planned are called off.',
-    ],
+    consequence: ['Once the batch has processed an access, its device may connect again. Planned ends are cancelled.'],
     yes: `Activate ${them}`,
   };
 }

@@ -1,5 +1,5 @@
-// Which accesses a batch creates: so many, those of a pasted list, or those of a file; with what is wrong with them before
-// anything is sent.
+// The form of a batch that creates accesses: a number of them, a pasted list, or a file. Faulty rows are shown before anything is
+// sent.
 
 import { h, replace } from '../element.js';
 import { contractChoice } from '../part/contract_choice.js';
@@ -7,17 +7,17 @@ import { choices, field } from '../part/form.js';
 import { count, counted } from '../part/number.js';
 import { table } from '../part/table.js';
 import { readFileRows, readPasted, refuse } from './access_rows.js';
-import { readAsTyped } from './debounced_input.js';
+import { onInputDebounced } from './debounced_input.js';
 import { decode, FILE_BYTES_MAX } from './file_text.js';
 import { warnOfItems } from './limits.js';
 import { markRefused } from './retry_table.js';
 import { rowFaults } from './row_faults.js';
 
-/** So many rows are shown. */
+/** The number of rows in the preview. */
 const SHOWN_MAX = 8;
 
-const WAYS = /** @type {[string, string][]} */ ([
-  ['number', 'So many, all generated'],
+const SOURCES = /** @type {[string, string][]} */ ([
+  ['number', 'A number, all generated'],
   ['list', 'A pasted list'],
   ['file', 'A CSV file'],
 ]);
@@ -25,10 +25,10 @@ const WAYS = /** @type {[string, string][]} */ ([
 /**
  * @param {import('../api/contract.js').Contract[]} contracts
  * @param {{retry?: import('./retry.js').Retry, contract?: string}} given
- * @returns {import('../view/new_batch.js').Form}
+ * @returns {import('./request.js').BatchForm}
  */
 export function creationForm(contracts, { retry, contract }) {
-  const choice = contractChoice(contracts, retry?.note.contractId ?? contract);
+  const choice = contractChoice(contracts, retry?.remembered.contractId ?? contract);
   const number = h('input', {
     id: 'number',
     type: 'number',
@@ -41,33 +41,33 @@ export function creationForm(contracts, { retry, contract }) {
   const each = h(
     'select',
     { id: 'each' },
-    h('option', { value: 'deviceName' }, 'a device’s name'),
+    h('option', { value: 'deviceName' }, 'a device name'),
     h('option', { value: 'username' }, 'a username'),
   );
   const file = h('input', { id: 'file', type: 'file', accept: '.csv,.tsv,.txt,text/csv' });
   const preview = h('div', { 'aria-live': 'polite' });
   const place = h('div', { class: 'fields' });
-  let way = retry?.table === undefined ? 'number' : 'list';
+  let source = retry?.table === undefined ? 'number' : 'list';
   /** @type {import('./access_rows.js').Read | undefined} */
   let read;
   let isWithoutFaulty = false;
   let firstLine = '';
-  /** @type {boolean | undefined} what somebody has said of that line of the list */
-  let hasHeading;
-  /** @type {Promise<void>} until the file that was chosen last is read */
+  /** @type {boolean | undefined} the user's choice whether that line is the header */
+  let hasHeader;
+  /** @type {Promise<void>} resolves when the chosen file is read */
   let reading = Promise.resolve();
 
   const rereadList = () => {
-    // It may have waited until another way was chosen; whoever comes back to the list has it read again.
-    if (way !== 'list') return;
+    // A debounced read may come after the user has chosen another source; choosing the list again reads it again.
+    if (source !== 'list') return;
     const [first] = list.value.trimStart().split('\n', 1);
-    if (first !== firstLine) [firstLine, hasHeading] = [first, undefined];
+    if (first !== firstLine) [firstLine, hasHeader] = [first, undefined];
     const kind = /** @type {'deviceName' | 'username'} */ (each.value);
-    read = list.value.trim() === '' ? undefined : readPasted(list.value, kind, hasHeading);
+    read = list.value.trim() === '' ? undefined : readPasted(list.value, kind, hasHeader);
     if (read && retry?.refused) markRefused(read.rows, retry.refused);
     drawPreview();
   };
-  const readListNow = readAsTyped(list, rereadList);
+  const readListNow = onInputDebounced(list, rereadList);
   each.addEventListener('change', rereadList);
 
   async function rereadFile() {
@@ -75,8 +75,8 @@ export function creationForm(contracts, { retry, contract }) {
     read = undefined;
     replace(preview);
     const found = await readFile(chosen);
-    // Somebody may have chosen another one in the meantime, or another way.
-    if (way !== 'file' || file.files?.[0] !== chosen) return;
+    // The user may have chosen another file or source in the meantime.
+    if (source !== 'file' || file.files?.[0] !== chosen) return;
     read = found;
     drawPreview();
   }
@@ -97,25 +97,25 @@ export function creationForm(contracts, { retry, contract }) {
   function drawPreview() {
     isWithoutFaulty = false;
     if (!read) return replace(preview);
-    const { rows, unused, nEmpty, heading, trouble } = read;
+    const { rows, unused, nEmpty, header, trouble } = read;
     const faulty = rows.filter((it) => it.faults.length > 0);
     const many = warnOfItems(rows.length);
-    const headingWords = heading && headingNote(heading);
-    if (trouble) return replace(preview, headingWords, fault(trouble));
-    if (rows.length === 0) return replace(preview, headingWords, fault('There is no row in it.'));
+    const headerWords = header && headerNote(header);
+    if (trouble) return replace(preview, headerWords, fault(trouble));
+    if (rows.length === 0) return replace(preview, headerWords, fault('There are no rows.'));
     replace(
       preview,
-      headingWords,
+      headerWords,
       faulty.length > 0 &&
-        rowFaults(faulty, rows.length - faulty.length, (isLeftOut) => {
-          isWithoutFaulty = isLeftOut;
+        rowFaults(faulty, rows.length - faulty.length, (isSkipped) => {
+          isWithoutFaulty = isSkipped;
         }),
       unused.length > 0 && h('p', { class: 'fine' }, `These columns are not used: ${unused.join(', ')}.`),
       nEmpty > 0 &&
         h(
           'p',
           { class: 'fine' },
-          `${counted(nEmpty, 'row of empty cells is', 'rows of empty cells are')} left out. A cell of “""” makes an access of which everything is generated.`,
+          `${counted(nEmpty, 'empty row is', 'empty rows are')} skipped. A row with a cell “""” creates an access with generated credentials.`,
         ),
       many && h('p', { class: 'panel notice' }, many),
       h(
@@ -127,13 +127,13 @@ export function creationForm(contracts, { retry, contract }) {
         rows.length > SHOWN_MAX && `, the first ${SHOWN_MAX}`,
       ),
       table({
-        caption: 'What would be created',
+        caption: 'Preview of the accesses',
         isCompact: true,
         columns: [
           { name: 'Line', kind: 'number', cell: (it) => count(it.line) },
           { name: 'Username', cell: (it) => given(it.item.username) ?? generated() },
           { name: 'Password', cell: (it) => (it.item.password === undefined ? generated() : 'given') },
-          { name: 'Device’s name', cell: (it) => given(it.item.deviceName) ?? h('span', { class: 'none' }, 'none') },
+          { name: 'Device name', cell: (it) => given(it.item.deviceName) ?? h('span', { class: 'none' }, 'none') },
         ],
         rows: rows.slice(0, SHOWN_MAX),
       }),
@@ -141,16 +141,16 @@ export function creationForm(contracts, { retry, contract }) {
   }
 
   /**
-   * A first line that is taken for what it isn't would be lost, or become an access.
-   * @param {{line: number, isTaken: boolean}} heading
+   * Says how the first line is read, so that the user can correct it: as the header or as data.
+   * @param {{line: number, isUsed: boolean}} header
    */
-  function headingNote({ line, isTaken }) {
-    const words = isTaken ? `Line ${line} is taken for a heading.` : `Line ${line} is taken for data.`;
-    if (way === 'file') return h('p', { class: 'fine' }, words);
+  function headerNote({ line, isUsed }) {
+    const words = `Line ${line} is read as ${isUsed ? 'the header' : 'data'}.`;
+    if (source === 'file') return h('p', { class: 'fine' }, words);
     return h(
       'div',
       {},
-      h('p', { class: 'fine' }, words, !isTaken && ' It has the name of a column in it.'),
+      h('p', { class: 'fine' }, words, !isUsed && ' It contains the name of a column.'),
       h(
         'p',
         {},
@@ -159,10 +159,10 @@ export function creationForm(contracts, { retry, contract }) {
           { class: 'choices' },
           h('input', {
             type: 'checkbox',
-            id: 'heading',
-            checked: isTaken,
+            id: 'header',
+            checked: isUsed,
             onchange: (/** @type {Event} */ event) => {
-              hasHeading = /** @type {HTMLInputElement} */ (event.target).checked;
+              hasHeader = /** @type {HTMLInputElement} */ (event.target).checked;
               rereadList();
             },
           }),
@@ -174,79 +174,79 @@ export function creationForm(contracts, { retry, contract }) {
 
   /** @param {string} chosen */
   function choose(chosen) {
-    way = chosen;
+    source = chosen;
     read = undefined;
-    const ways = {
+    const sources = {
       number: () => [
-        field({ label: 'How many', control: number, hint: 'Usernames, passwords and names of devices are generated.' }),
+        field({ label: 'How many', control: number, hint: 'The server generates the usernames, passwords and names.' }),
         warning,
       ],
       list: () => [
         field({
           label: 'The list',
           control: list,
-          hint: 'One a line. If its first line names columns (username, password, deviceName), it is read as a table.',
+          hint: 'One access per line. If the first line names columns (username, password, deviceName), the text is read as a table.',
         }),
-        field({ label: 'Without a heading, each line is', control: each }),
+        field({ label: 'Without a header, each line is', control: each }),
         preview,
       ],
       file: () => [
         field({
           label: 'The file',
           control: file,
-          hint: 'Its first line names its columns: username, password, deviceName, any of them. Commas, semicolons or tabs. A username or password that is left empty is generated.',
+          hint: 'The first line names the columns: username, password and deviceName, any of them. Commas, semicolons or tabs separate the cells. The server generates usernames and passwords that are empty.',
         }),
         preview,
       ],
     };
-    replace(place, ways[/** @type {keyof typeof ways} */ (way)]());
-    if (way === 'list') rereadList();
-    else if (way === 'file' && file.files?.length) startReading();
+    replace(place, sources[/** @type {keyof typeof sources} */ (source)]());
+    if (source === 'list') rereadList();
+    else if (source === 'file' && file.files?.length) startReading();
     else replace(preview);
   }
 
-  choose(way);
+  choose(source);
   const element = h(
     'div',
     { class: 'fields' },
     field({ label: 'Contract', control: choice }),
-    choices({ name: 'way', legend: 'Which', choices: WAYS, chosen: way, choose }),
+    choices({ name: 'source', legend: 'Accesses', choices: SOURCES, chosen: source, choose }),
     place,
   );
 
-  const ready = async () => {
+  const request = async () => {
     const contractId = choice.value;
     const batch = (/** @type {object} */ which) => ({
       address: 'batch',
       body: { contractId, ...which },
-      note: { contractId },
+      remembered: { contractId },
     });
-    if (way === 'number') return batch({ numberOfAccesses: Number(number.value) });
-    if (way === 'list') readListNow();
+    if (source === 'number') return batch({ numberOfAccesses: Number(number.value) });
+    if (source === 'list') readListNow();
     else await reading;
     if (!read || read.trouble || read.rows.length === 0) {
-      if (!read) replace(preview, fault(way === 'list' ? 'Paste a list first.' : 'Choose a file first.'));
-      (way === 'list' ? list : file).focus();
+      if (!read) replace(preview, fault(source === 'list' ? 'Paste a list first.' : 'Choose a file first.'));
+      (source === 'list' ? list : file).focus();
       return undefined;
     }
     const good = read.rows.filter((it) => it.faults.length === 0);
     if (good.length < read.rows.length && !isWithoutFaulty) {
       const tick = /** @type {HTMLElement | null} */ (preview.querySelector('#without-faulty'));
-      (tick ?? (way === 'list' ? list : file)).focus();
+      (tick ?? (source === 'list' ? list : file)).focus();
       return undefined;
     }
     return batch({ accesses: good.map((it) => it.item) });
   };
-  return { element, ready };
+  return { element, request };
 }
 
 /** @param {File | undefined} file @returns {Promise<import('./access_rows.js').Read | undefined>} */
 async function readFile(file) {
   if (!file) return undefined;
   if (file.size > FILE_BYTES_MAX)
-    return refuse(`${file.name} has more than 32 MiB, and this page reads no more. Send it in several parts.`);
+    return refuse(`${file.name} is larger than 32 MiB, the limit of this page. Split it into several files.`);
   const bytes = await file.arrayBuffer().catch(() => undefined);
-  if (!bytes) return refuse(`${file.name} can’t be read. Perhaps it was moved or changed: choose it again.`);
+  if (!bytes) return refuse(`${file.name} can’t be read. It may have been moved or changed: choose it again.`);
   const decoded = decode(file.name, bytes);
   return 'text' in decoded ? readFileRows(decoded.text) : refuse(decoded.trouble);
 }

@@ -1,28 +1,28 @@
-// Tables that people made: CSV (RFC 4180) with commas, semicolons or tabs between the cells. The command line reads them alike;
-// where it would guess what a “"” means, nothing is guessed here.
+// Reading CSV (RFC 4180) with commas, semicolons or tabs, by the rules of the command line. Where the command line would guess
+// the meaning of a “"”, this reader reports a fault.
 
 /**
- * A row, with the line that it begins on.
+ * A row, with the number of its first line.
  * @typedef {object} TableRow
  * @property {number} line
- * @property {string[]} cells as they are: nothing is trimmed
- * @property {boolean} isEmpty whether it is nothing but separators
+ * @property {string[]} cells untrimmed
+ * @property {boolean} isEmpty whether the row has only separators
  * @property {string[]} faults
  */
 
-/** @typedef {{rows: TableRow[], trouble?: string}} Table with what keeps the rest from being read */
+/** @typedef {{rows: TableRow[], trouble?: string}} Table with the reason why the rest can't be read */
 
 /**
- * All rows of a table. Empty lines are none.
+ * Reads the rows of a table; blank lines are skipped.
  * @param {string} text
  * @returns {Table}
  */
 export function readTable(text) {
-  const body = withoutMark(text);
-  // Some spreadsheets say so in front.
-  const said = /^sep=(.)(?:\r\n|\r|\n)/i.exec(body);
-  const separator = said?.[1] ?? likelySeparator(body);
-  let [at, line] = said ? [said[0].length, 2] : [0, 1];
+  const body = withoutByteOrderMark(text);
+  // Some spreadsheets name the separator in the first line.
+  const named = /^sep=(.)(?:\r\n|\r|\n)/i.exec(body);
+  const separator = named?.[1] ?? likelySeparator(body);
+  let [at, line] = named ? [named[0].length, 2] : [0, 1];
   /** @type {TableRow[]} */
   const rows = [];
 
@@ -37,9 +37,9 @@ export function readTable(text) {
     for (;;) {
       const start = at;
       if (body[at] === '"') {
-        at = behindQuotes(body, at);
+        at = afterQuotes(body, at);
         if (at < 0) {
-          const trouble = `On line ${line} a cell begins with “"”, and nothing closes it. Put a “"” at its end; inside of it, a “"” is written twice.`;
+          const trouble = `The cell that begins with “"” on line ${line} is never closed. End it with “"”; inside a cell, write “"” twice.`;
           return { rows, trouble };
         }
         const inside = body.slice(start + 1, at - 1);
@@ -47,8 +47,8 @@ export function readTable(text) {
         const end = at;
         toCellEnd();
         if (at > end) {
-          const span = line > row.line ? `, and goes on to line ${line}` : '';
-          row.faults.push(`has something behind the “"” that closes a cell${span}`);
+          const span = line > row.line ? `, and continues to line ${line}` : '';
+          row.faults.push(`has text after the “"” that closes a cell${span}`);
         }
         row.cells.push(inside.replaceAll('""', '"'));
         isQuoted = true;
@@ -59,7 +59,7 @@ export function readTable(text) {
       if (at >= body.length || body[at] !== separator) break;
       at += 1;
     }
-    // Who writes `""` means a cell.
+    // A quoted empty cell is deliberate.
     row.isEmpty = !isQuoted && row.cells.every((it) => it === '');
     const isBlankLine = !isQuoted && row.cells.length === 1 && row.cells[0].trim() === '';
     if (!isBlankLine) rows.push(row);
@@ -69,21 +69,21 @@ export function readTable(text) {
   return { rows };
 }
 
-/** Spreadsheets mark UTF-8 with it. @param {string} text */
-export const withoutMark = (text) => text.replace(/^\uFEFF/, '');
+/** Removes the byte order mark, which spreadsheets write in UTF-8. @param {string} text */
+export const withoutByteOrderMark = (text) => text.replace(/^\uFEFF/, '');
 
 /**
- * Where the quotes end that begin here; before the text, if nothing closes them.
+ * The position after the closing quote; -1 if there is none.
  * @param {string} text
  * @param {number} start
  */
-function behindQuotes(text, start) {
+function afterQuotes(text, start) {
   let at = text.indexOf('"', start + 1);
   while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
   return at < 0 ? -1 : at + 1;
 }
 
-/** What stands between the cells: the sign that the first line has most of. @param {string} text */
+/** The most frequent separator of the first line. @param {string} text */
 function likelySeparator(text) {
   const [first] = /^.*\S.*$/m.exec(text) ?? [''];
   const counts = [',', ';', '\t'].map((it) => ({ it, n: first.split(it).length }));

@@ -1,23 +1,23 @@
-// Writing tables as text (RFC 4180), as the API writes them: safe to open in a spreadsheet.
+// Writing CSV (RFC 4180) like the API does: safe to open in a spreadsheet.
 
-/** What makes a spreadsheet take a cell for a formula, at its beginning. */
+/** The beginning of a cell that a spreadsheet would run as a formula. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
-/** A device must send these as they are, so nothing is put before them. */
+/** Columns that are never guarded: a device must send these values unchanged. */
 const CREDENTIALS = ['username', 'password'];
 
 /**
- * A table with a heading; what a row doesn't have is empty.
+ * Writes a table with a header; a missing value is an empty cell.
  * @param {string[]} columns
  * @param {Record<string, string | undefined>[]} rows
  */
 export function toTable(columns, rows) {
-  const lines = rows.map((row) => columns.map((name) => cell(shown(name, row[name] ?? ''))).join(','));
+  const lines = rows.map((row) => columns.map((name) => cell(guarded(name, row[name] ?? ''))).join(','));
   return [columns.join(','), ...lines, ''].join('\r\n');
 }
 
-/** A cell as it is read again. @param {string} text */
+/** Quotes a cell if needed. @param {string} text */
 export const cell = (text) => (text === '' || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** A `'` in front says that it is text. @param {string} name @param {string} text */
-const shown = (name, text) => (FORMULA.test(text) && !CREDENTIALS.includes(name) ? `'${text}` : text);
+/** Guards a formula with a `'` in front, which marks it as text. @param {string} name @param {string} text */
+const guarded = (name, text) => (FORMULA.test(text) && !CREDENTIALS.includes(name) ? `'${text}` : text);

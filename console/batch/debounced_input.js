@@ -1,17 +1,17 @@
-// A field for a text that may be very long: a short one is read with each keystroke, a long one a moment after the last.
+// Debounced reading of a text field: a short text is read at each keystroke, a long one after a pause.
 
-/** So many characters are read between two keystrokes without anybody noticing. */
+/** The longest text that can be read between two keystrokes without a noticeable delay. */
 const SHORT_MAX = 50_000;
 
-const MOMENT_MS = 300;
+const PAUSE_MS = 300;
 
 /**
- * Reads what is in a field whenever it has changed.
+ * Calls `read` when the text of a field has changed.
  * @param {HTMLTextAreaElement} area
  * @param {() => void} read
- * @returns {() => void} reads it now, if it has changed since it was read
+ * @returns {() => void} calls `read` at once, if a change is pending
  */
-export function readAsTyped(area, read) {
+export function onInputDebounced(area, read) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
   const readNow = () => {
@@ -22,7 +22,7 @@ export function readAsTyped(area, read) {
   };
   area.addEventListener('input', () => {
     clearTimeout(waiting);
-    waiting = setTimeout(readNow, MOMENT_MS);
+    waiting = setTimeout(readNow, PAUSE_MS);
     if (area.value.length <= SHORT_MAX) readNow();
   });
   return readNow;

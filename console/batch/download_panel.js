@@ -1,4 +1,4 @@
-// What a batch has made, as a file; with the passwords, as long as they are kept.
+// The panel that downloads a batch's accesses as a file, with their passwords while the server stores them.
 
 import { path, problemOf, readWhole, send } from '../api/client.js';
 import { allItems } from '../api/task.js';
@@ -14,7 +14,7 @@ import { toTable } from './csv_writer.js';
 const CSV = 'text/csv';
 const JSON_TYPE = 'application/json';
 
-/** As the API's own table has them. */
+/** The columns of the API's table. */
 const COLUMNS = [
   'id',
   'username',
@@ -32,7 +32,7 @@ const COLUMNS = [
  * @param {import('../view/context.js').Context} context
  * @param {import('../api/task.js').Task} task
  */
-export function batchDownload({ tenant, signal }, task) {
+export function downloadPanel({ tenant, signal }, task) {
   const { id, passwordsUntil } = task;
   const trouble = h('div', { 'aria-live': 'polite' });
   const button = (/** @type {string} */ word, /** @type {string} */ type, /** @type {string} */ ending) => {
@@ -42,7 +42,7 @@ export function batchDownload({ tenant, signal }, task) {
   const download = async (/** @type {string} */ type, /** @type {string} */ ending) => {
     replace(trouble);
     try {
-      const file = task.state === 'TERMINATED' ? fromItems(tenant, id, type) : asItIs(tenant, id, type);
+      const file = task.state === 'TERMINATED' ? fileOfItems(tenant, id, type) : fileOfTask(tenant, id, type);
       saveFile(`${id}.${ending}`, await file, type);
     } catch (cause) {
       replace(trouble, problemPanel(cause));
@@ -56,15 +56,15 @@ export function batchDownload({ tenant, signal }, task) {
   );
   const words = h('div', {});
   const section = h('section', { 'aria-labelledby': 'download-title' }, words, buttons, trouble);
-  /** As time goes on. Whether it is worth looking again. */
-  const tell = async () => {
+  /** Redraws the panel; returns whether the passwords may still expire. */
+  const draw = async () => {
     const hasPasswords = passwordsUntil !== undefined && new Date(passwordsUntil) > new Date();
     section.className = hasPasswords ? 'panel secret' : 'panel';
     replace(words, hasPasswords ? untilWhen(passwordsUntil) : withoutPasswords());
     return hasPasswords;
   };
-  tell();
-  repeat(signal, 10, tell);
+  draw();
+  repeat(signal, 10, draw);
   return section;
 }
 
@@ -74,20 +74,20 @@ const untilWhen = (until) => [
   h(
     'p',
     { id: 'passwords-until' },
-    'The passwords can be had here until ',
+    'The passwords are available here until ',
     timeElement(until),
-    ` (${relative(until)}). Then they are destroyed; nobody can bring them back.`,
+    ` (${relative(until)}). Then the server deletes them permanently.`,
   ),
 ];
 
 const withoutPasswords = () => [
-  h('h2', { id: 'download-title' }, 'The accesses as a file'),
+  h('h2', { id: 'download-title' }, 'Accesses as a file'),
   h(
     'p',
     {},
     may('access:write')
-      ? 'There are no passwords here: the batch set none, or their time is over.'
-      : 'There are no passwords here: your token may read accesses, but only one with access:write sees passwords.',
+      ? 'The file has no passwords: the batch set none, or the server has deleted them.'
+      : 'The file has no passwords: only a token with access:write may read them.',
   ),
 ];
 
@@ -96,19 +96,19 @@ const withoutPasswords = () => [
  * @param {string} id
  * @param {string} type
  */
-async function asItIs(tenant, id, type) {
+async function fileOfTask(tenant, id, type) {
   const answer = await send('GET', path(tenant, 'access', 'batch', id), { headers: { accept: type } });
   if (!answer.ok) throw await problemOf(answer);
   return readWhole(answer.blob());
 }
 
 /**
- * A batch that was stopped has no list of what it made, but its items are there.
+ * Makes the file from the items: a stopped batch has no list of its accesses.
  * @param {string} tenant
  * @param {string} id
  * @param {string} type
  */
-async function fromItems(tenant, id, type) {
+async function fileOfItems(tenant, id, type) {
   const accesses = (await allItems(tenant, id, 'succeeded')).map((it) => it.access);
   return new Blob([type === CSV ? toTable(COLUMNS, accesses) : JSON.stringify(accesses)]);
 }

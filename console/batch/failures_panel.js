@@ -1,10 +1,11 @@
-// What failed in a batch, why, and the way to send it again.
+// The panel of a batch's failed items, with the reasons and a link to the retry.
 
 import { listItems } from '../api/task.js';
 import { h } from '../element.js';
 import { loadBefore } from '../part/loading.js';
 import { count } from '../part/number.js';
 import { pager } from '../part/pager.js';
+import { panel } from '../part/panel.js';
 import { inOneLine } from '../part/problem_panel.js';
 import { table } from '../part/table.js';
 import { may } from '../sign_in/session.js';
@@ -17,20 +18,19 @@ import { may } from '../sign_in/session.js';
  * @param {Task} task
  * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-export async function batchFailures({ tenant, signal, link }, task, { page, size: wanted, linkTo }) {
-  return h(
-    'section',
-    { class: 'panel', 'aria-labelledby': 'failed-title' },
-    h('h2', { id: 'failed-title' }, 'What failed'),
+export async function failuresPanel({ tenant, signal, link }, task, { page, size: requested, linkTo }) {
+  return panel(
+    'failed-title',
+    'Failed items',
     await loadBefore(signal, async () => {
-      const { items, total, size } = await listItems(tenant, task.id, 'failed', { page, size: wanted }, signal);
+      const { items, total, size } = await listItems(tenant, task.id, 'failed', { page, size: requested }, signal);
       return [
         table({
-          caption: 'Items that failed, in the order of the batch',
+          caption: 'Failed items, in the order of the batch',
           columns: [
             { name: 'Item', kind: 'number', cell: (it) => count(it.index + 1) },
             {
-              name: 'Which',
+              name: 'Access',
               isHeading: true,
               cell: (it) =>
                 it.error.accessId ??
@@ -38,7 +38,7 @@ export async function batchFailures({ tenant, signal, link }, task, { page, size
                 it.error.deviceName ??
                 h('span', { class: 'none' }, 'generated'),
             },
-            { name: 'Why', cell: (it) => [h('strong', {}, it.error.title), h('br'), inOneLine(it.error)] },
+            { name: 'Reason', cell: (it) => [h('strong', {}, it.error.title), h('br'), inOneLine(it.error)] },
           ],
           rows: items,
         }),
@@ -49,7 +49,7 @@ export async function batchFailures({ tenant, signal, link }, task, { page, size
       h(
         'p',
         { class: 'buttons' },
-        h('a', { class: 'button', href: link(['batches', 'new'], { retry: task.id }) }, 'Send the failed ones again'),
+        h('a', { class: 'button', href: link(['batches', 'new'], { retry: task.id }) }, 'Retry the failed items'),
       ),
   );
 }

@@ -1,42 +1,41 @@
-// How much a batch may have. Each server has its own limits, which this page can't ask for: beyond the usual ones it warns, and
-// what a server refuses because of them is explained.
+// The limits of a batch. The API doesn't tell a server's limits, so the console warns beyond the defaults, and explains refusals.
 
 import { count } from '../part/number.js';
 
-/** What `limits.batch_items` is, unless it is set otherwise. */
-const ITEMS_USUAL = 100_000;
+/** The default of the setting `limits.batch_items`. */
+const ITEMS_DEFAULT = 100_000;
 
-/** What `limits.body_bytes` is, unless it is set otherwise. */
-export const BODY_BYTES_USUAL = 32 * 1024 * 1024;
+/** The default of the setting `limits.body_bytes`. */
+export const BODY_BYTES_DEFAULT = 32 * 1024 * 1024;
 
 /**
- * A warning for a batch that few servers take.
- * @param {number} n of its items
+ * Warns about a batch with more items than servers accept by default.
+ * @param {number} n number of items
  */
 export function warnOfItems(n) {
-  if (!(n > ITEMS_USUAL)) return undefined;
-  return `A server takes ${count(ITEMS_USUAL)} in a batch, unless it is set otherwise. If it refuses these ${count(n)}, nothing is done; send them in several batches then.`;
+  if (!(n > ITEMS_DEFAULT)) return undefined;
+  return `By default, a server accepts ${count(ITEMS_DEFAULT)} items in a batch. If it refuses these ${count(n)}, nothing is done: send several batches.`;
 }
 
-/** What the API says of too many. */
+/** The API's message about too many items. */
 const TOO_MANY = /^must (?:have|be a whole number from) 1 to (\d+)(?: elements)?, not (\d+)$/;
 
 /**
- * What to do about a batch that was too large, if that is why it failed.
+ * Explains the refusal of a batch that was too large; `undefined` for other refusals.
  * @param {{status: number, invalidParams: {reason: string}[]}} problem
- * @param {number} nBytes of its body
+ * @param {number} nBytes size of the body
  */
 export function explainRefusal({ status, invalidParams }, nBytes) {
   for (const { reason } of status === 400 ? invalidParams : []) {
     const [max, given] = TOO_MANY.exec(reason)?.slice(1).map(Number) ?? [];
     if (given > max)
-      return `This server takes ${count(max)} in a batch (limits.batch_items). Nothing was done: send them in several batches.`;
+      return `This server accepts ${count(max)} items in a batch (limits.batch_items). Nothing was done: send several batches.`;
   }
   if (status === 413)
-    return `The batch has ${mebibytes(nBytes)}, which is more than this server takes (limits.body_bytes). Nothing was done: send it in several batches.`;
-  // Some servers hang up on whoever sends too much.
-  if (status === 0 && nBytes > BODY_BYTES_USUAL)
-    return `The batch has ${mebibytes(nBytes)}. A server takes ${mebibytes(BODY_BYTES_USUAL)}, unless it is set otherwise (limits.body_bytes), and may have hung up for that: send it in several batches.`;
+    return `The batch has ${mebibytes(nBytes)}, more than this server accepts (limits.body_bytes). Nothing was done: send several batches.`;
+  // Some servers and proxies close the connection of a body that is too large.
+  if (status === 0 && nBytes > BODY_BYTES_DEFAULT)
+    return `The batch has ${mebibytes(nBytes)}. By default, a server accepts ${mebibytes(BODY_BYTES_DEFAULT)} (limits.body_bytes), and may close the connection of a larger request: send several batches.`;
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-// How far a Task has come.
+// The progress of a Task.
 
 import { h, replace } from '../element.js';
 import { count } from '../part/number.js';
@@ -24,7 +24,7 @@ export function progressBar({ total, succeeded, failed }) {
 }
 
 /**
- * Shows how far it is now, in the place of what was shown before.
+ * Shows the progress in an element, and keeps the bar that is already there.
  * @param {Element} place
  * @param {Progress} progress
  */

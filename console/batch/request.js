@@ -1,26 +1,41 @@
-// What this tab has sent: a Task says what came of a batch, but not what was asked. It is needed to send again what failed.
-// No password is kept.
+// Batch requests: what a form has ready to send, and what this tab remembers of it. A Task reports the results of a batch, but
+// not its request, which a retry of the failed items needs. Passwords are not remembered.
 
 const KEY = 'gatehouse.batch.';
 
 /**
- * @typedef {object} Note
+ * The part of a request that the tab remembers.
+ * @typedef {object} Remembered
  * @property {string} [contractId]
- * @property {string} [status] what a change sets
+ * @property {string} [status] the status that a change sets
+ */
+
+/**
+ * A request that is ready to send.
+ * @typedef {object} BatchRequest
+ * @property {string} address below the tenant's accesses
+ * @property {object} body
+ * @property {Remembered} remembered
+ * @property {{title: string, consequence: string[], yes: string, isIrreversible?: boolean}} [question] asked before sending
+ */
+
+/**
+ * A form that makes a request; `undefined` if the user has to correct something first.
+ * @typedef {{element: HTMLElement, request: () => BatchRequest | undefined | Promise<BatchRequest | undefined>}} BatchForm
  */
 
 /**
  * @param {string} taskId
- * @param {Note} note
+ * @param {Remembered} request
  */
-export function keepNote(taskId, note) {
-  sessionStorage.setItem(KEY + taskId, JSON.stringify(note));
+export function rememberRequest(taskId, request) {
+  sessionStorage.setItem(KEY + taskId, JSON.stringify(request));
 }
 
 /**
  * @param {string} taskId
- * @returns {Note}
+ * @returns {Remembered}
  */
-export function noteOf(taskId) {
+export function rememberedRequest(taskId) {
   return JSON.parse(sessionStorage.getItem(KEY + taskId) ?? '{}');
 }

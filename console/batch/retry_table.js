@@ -1,10 +1,10 @@
-// What failed in a creation, as rows that can be mended and sent. The batch doesn't have them as they were sent: passwords are
-// not kept, and of an item that was refused for its form each name is cut to 64 characters, with its control characters replaced.
+// The failed items of a creation as a table to correct and send. The batch doesn't store the items as they were sent: it has no
+// passwords, and it cuts the names of a refused item to 64 characters and replaces their control characters.
 
 import { cell } from './csv_writer.js';
 
 /**
- * The problem of an item, with as much of the item as is known.
+ * The problem of an item, with the names that the batch stores.
  * @typedef {object} ItemError
  * @property {number} status
  * @property {string} [detail]
@@ -13,31 +13,31 @@ import { cell } from './csv_writer.js';
  * @property {string} [deviceName]
  */
 
-/** As many characters of a name are told. */
-const TOLD_MAX = 64;
+/** The length to which the batch cuts the names of refused items. */
+const NAME_MAX = 64;
 
 /**
- * A table of them; none where nothing but their number is known.
+ * The table of failed items; `undefined` if no item has a name.
  * @param {ItemError[]} errors
  */
-export function tableOf(errors) {
+export function retryTable(errors) {
   if (!errors.some((it) => it.username !== undefined || it.deviceName !== undefined)) return undefined;
   const lines = errors.map((it) => [it.username ?? '', it.deviceName ?? ''].map(cell).join(','));
   return ['username,deviceName', ...lines].join('\n');
 }
 
 /**
- * Those that must not be sent as they stand in that table: why, by what it has of them.
+ * The rows that must not be sent as the table has them: the reason by the row's names.
  * @param {ItemError[]} errors
  * @returns {Map<string, string>}
  */
-export function refusedOf(errors) {
+export function refusedRows(errors) {
   const refused = errors.filter((it) => (it.username || it.deviceName) && isAltered(it));
   return new Map(refused.map((it) => [keyOf(it), it.detail ?? 'no access can have that name']));
 }
 
 /**
- * Says so of rows that are still as that table has them.
+ * Adds a fault to each row that the user has not corrected.
  * @param {import('./access_rows.js').Row[]} rows
  * @param {Map<string, string>} refused
  */
@@ -47,20 +47,20 @@ export function markRefused(rows, refused) {
     if (why === undefined || faults.length > 0) continue;
     const words = why.replace(/`([^`]*)`/g, '“$1”');
     faults.push(
-      `was refused (${words}), and of such a row the batch shows no more than ${TOLD_MAX} characters of a name: write it as it is to be`,
+      `was refused (${words}). The batch shows at most ${NAME_MAX} characters of a refused name: enter the full name`,
     );
   }
 }
 
 /**
- * Whether the names of an item are not those that were sent, or were refused themselves. One whose password alone was refused
- * is fine with another.
+ * Whether an item's names were refused, or may differ from those that were sent. If only the password was refused, the names are
+ * fine.
  * @param {ItemError} error
  */
 function isAltered({ status, invalidParams = [], username = '', deviceName = '' }) {
   if (status !== 400) return false;
   const isOfPassword = invalidParams.length > 0 && invalidParams.every((it) => it.name === 'password');
-  const mayBeCut = [username, deviceName].some((it) => [...it].length >= TOLD_MAX || it.includes('\uFFFD'));
+  const mayBeCut = [username, deviceName].some((it) => [...it].length >= NAME_MAX || it.includes('\uFFFD'));
   return mayBeCut || !isOfPassword;
 }
 

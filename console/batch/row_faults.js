@@ -1,17 +1,17 @@
-// What is wrong with rows before they are sent: each with its line, and the way to send the others.
+// The panel of faulty rows, before a batch is sent: each with its line, and a checkbox that skips them.
 
 import { h } from '../element.js';
 import { count, counted } from '../part/number.js';
 
-/** So many are told. */
-const TOLD_MAX = 50;
+/** The number of rows that the panel lists. */
+const SHOWN_MAX = 50;
 
 /**
  * @param {{line: number, faults: string[]}[]} faulty
  * @param {number} nOthers
- * @param {(isLeftOut: boolean) => void} leaveOut
+ * @param {(isSkipped: boolean) => void} skip
  */
-export function rowFaults(faulty, nOthers, leaveOut) {
+export function rowFaults(faulty, nOthers, skip) {
   return h(
     'div',
     { class: 'panel problem', role: 'alert' },
@@ -19,9 +19,9 @@ export function rowFaults(faulty, nOthers, leaveOut) {
     h(
       'ul',
       { class: 'list' },
-      faulty.slice(0, TOLD_MAX).map(({ line, faults }) => h('li', {}, `Line ${line}: ${faults.join('; ')}.`)),
+      faulty.slice(0, SHOWN_MAX).map(({ line, faults }) => h('li', {}, `Line ${line}: ${faults.join('; ')}.`)),
     ),
-    faulty.length > TOLD_MAX && h('p', {}, `And ${count(faulty.length - TOLD_MAX)} more.`),
+    faulty.length > SHOWN_MAX && h('p', {}, `And ${count(faulty.length - SHOWN_MAX)} more.`),
     nOthers > 0 &&
       h(
         'label',
@@ -29,9 +29,9 @@ export function rowFaults(faulty, nOthers, leaveOut) {
         h('input', {
           type: 'checkbox',
           id: 'without-faulty',
-          onchange: (/** @type {Event} */ event) => leaveOut(/** @type {HTMLInputElement} */ (event.target).checked),
+          onchange: (/** @type {Event} */ event) => skip(/** @type {HTMLInputElement} */ (event.target).checked),
         }),
-        `Leave them out, and send the other ${nOthers === 1 ? 'one' : count(nOthers)}`,
+        `Skip these rows, and send the other ${nOthers === 1 ? 'one' : count(nOthers)}`,
       ),
   );
 }

@@ -62,7 +62,7 @@ export async function show({ tenant, params: [id], signal, link }) {
     const rows = [
       ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, explained(status, endDateTime))]],
       ['Username', [h('code', {}, username), copyButton('username', username)]],
-      ['Device’s name', deviceName ?? h('span', { class: 'none' }, 'none')],
+      ['Device name', deviceName ?? h('span', { class: 'none' }, 'none')],
       [
         'Contract',
         h(

@@ -4,8 +4,8 @@ import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../api/task.js';
-import { batchDownload } from '../batch/download_panel.js';
-import { batchFailures } from '../batch/failures_panel.js';
+import { downloadPanel } from '../batch/download_panel.js';
+import { failuresPanel } from '../batch/failures_panel.js';
 import { showProgress } from '../batch/progress.js';
 import { h, replace } from '../element.js';
 import { copyButton } from '../part/copy_button.js';
@@ -149,9 +149,9 @@ async function outcomeOf(context, task, progress) {
   const linkTo = (/** @type {{page?: number, failed?: number, size: number}} */ to) =>
     link(['batches', task.id], { ...(to.size === size && { page, failed }), ...to });
   return Promise.all([
-    progress.succeeded > 0 && batchDownload(context, task),
+    progress.succeeded > 0 && downloadPanel(context, task),
     progress.failed > 0 &&
-      batchFailures(context, task, {
+      failuresPanel(context, task, {
         page: failed,
         size,
         linkTo: ({ page, size }) => linkTo({ failed: page, size }),

@@ -113,7 +113,7 @@ export async function show({ tenant, query, link, signal }) {
       control: contract,
       hint: 'It decides the offering, how the access is paid for and how long it lives. It can’t be changed later.',
     }),
-    field({ label: 'Device’s name (optional)', control: deviceName, hint: 'What people call the device: pump-7.' }),
+    field({ label: 'Device name (optional)', control: deviceName, hint: 'What people call the device: pump-7.' }),
     field({
       label: 'Username (optional)',
       control: username,

@@ -8,7 +8,7 @@ import { Problem } from '../api/problem.js';
 import { changeForm } from '../batch/change_form.js';
 import { creationForm } from '../batch/creation_form.js';
 import { explainRefusal } from '../batch/limits.js';
-import { keepNote } from '../batch/request.js';
+import { rememberRequest } from '../batch/request.js';
 import { readRetry } from '../batch/retry.js';
 import { h, replace } from '../element.js';
 import { copyButton } from '../part/copy_button.js';
@@ -18,17 +18,6 @@ import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
-
-/**
- * What a form has ready to be sent.
- * @typedef {object} Ready
- * @property {string} address below the tenant's accesses
- * @property {object} body
- * @property {import('../batch/request.js').Note} note
- * @property {{title: string, consequence: string[], yes: string, isIrreversible?: boolean}} [question]
- */
-
-/** @typedef {{element: HTMLElement, ready: () => Ready | undefined | Promise<Ready | undefined>}} Form */
 
 export const title = () => 'New batch';
 export const scopes = ['access:write'];
@@ -52,7 +41,7 @@ export async function show({ tenant, query, link, signal }) {
   const place = h('div', {});
   const trouble = h('div', { 'aria-live': 'polite' });
   const send = h('button', { type: 'submit', class: 'main' }, 'Send the batch');
-  /** @type {Form} */
+  /** @type {import('../batch/request.js').BatchForm} */
   let form;
 
   /** @param {string} chosen */
@@ -70,9 +59,9 @@ export async function show({ tenant, query, link, signal }) {
 
   async function submit() {
     replace(trouble);
-    const ready = await form.ready();
-    if (!ready) return;
-    const { address, body, note, question } = ready;
+    const request = await form.request();
+    if (!request) return;
+    const { address, body, remembered, question } = request;
     if (question) {
       const consequence = question.consequence.map((it) => h('p', {}, it));
       if (!(await confirm({ ...question, consequence }, signal))) return;
@@ -82,7 +71,7 @@ export async function show({ tenant, query, link, signal }) {
         body,
         headers: { 'idempotency-key': keyFor(body) },
       });
-      keepNote(task.id, note);
+      rememberRequest(task.id, remembered);
       if (signal.aborted) return;
       if (may('access:read')) go(link(['batches', task.id]));
       else replace(main, accepted(task.id, link));
@@ -140,12 +129,12 @@ function accepted(id, link) {
  * What nobody can know any more of a batch that is sent again.
  * @param {import('../batch/retry.js').Retry} retry
  */
-function lostOf({ kind, table, note }) {
+function lostOf({ kind, table, remembered }) {
   if (kind === 'create') {
     return table === undefined
       ? 'Nothing but their number is kept. Passwords that were chosen are not: new ones are generated.'
       : 'Passwords that were chosen are not kept: add them, or new ones are generated.';
   }
-  if (kind === 'end' || note.status) return undefined;
+  if (kind === 'end' || remembered.status) return undefined;
   return 'The batch doesn’t tell what was asked of it, and this tab hasn’t sent it: choose again what is to be done. It may have set a password, too; only the command line and the API do that for many.';
 }

@@ -70,7 +70,7 @@ inBrowser('an access is created with what somebody has chosen, and another after
   await openView(page, 'demo/accesses/new', 'accesses/new');
   const chosen = { username: 'meter 12 – north', password: 'rain on the roof' };
   await page.getByLabel('Contract').selectOption('C-PRE');
-  await fillIn(page, { 'Device’s name': 'Meter <b>12</b>', Username: chosen.username, Password: chosen.password });
+  await fillIn(page, { 'Device name': 'Meter <b>12</b>', Username: chosen.username, Password: chosen.password });
   await page.getByRole('button', { name: 'Create' }).click();
   assert.deepEqual(await shownCredentials(page), chosen);
   await page.getByText('The access Meter <b>12</b> is there').waitFor();

@@ -25,7 +25,7 @@ const ADDRESSES = [
   ['accesses/new?contract=C-PRE', 'accesses/new', 'Create an access'],
   [`accesses/${ACCESS.id}`, 'accesses/id', ACCESS.username],
   ['batches?size=50', 'batches', 'Creation'],
-  ['batches/new?kind=end', 'batches/new', 'IDs of accesses'],
+  ['batches/new?kind=end', 'batches/new', 'Access IDs'],
   [`batches/${BATCH.id}?page=3`, 'batches/id', BATCH.accesses[59].name],
   ['connections?filter=platform%3DGAMMA&size=25&page=2', 'connections', 'Satellite terminal'],
   [`connections/find?numbers=${PRODUCT}+ALPHA-nowhere`, 'connections/find', 'Not found (1)'],

@@ -28,7 +28,7 @@ async function untilOver(page, state) {
 }
 
 /** @param {Page} page */
-const preview = (page) => cellsOf(page, 'What would be created');
+const preview = (page) => cellsOf(page, 'Preview of the accesses');
 
 /** A file as somebody chooses it. @param {Page} page @param {string | Buffer} content */
 async function chooseFile(page, content) {
@@ -54,7 +54,7 @@ inBrowser('many are created by their number, and their credentials can be had', 
   await send(page);
   const id = await untilOver(page, 'Done');
   await page.getByText('40 of 40').waitFor();
-  assert.match(await page.locator('#passwords-until').innerText(), /until .*\(in 2[34] hours\).*destroyed/);
+  assert.match(await page.locator('#passwords-until').innerText(), /until .*\(in 2[34] hours\).*deletes them/);
 
   const { accesses } = await api.get(`/demo/access/batch/${id}`);
   const json = await download(page, 'Download JSON');
@@ -94,7 +94,7 @@ inBrowser('a list is pasted: of names, of usernames, or with a heading', server,
     ['1', 'generated', 'generated', 'pump-1'],
     ['3', 'generated', 'generated', 'pump-2, left'],
   ]);
-  await page.getByLabel('Without a heading, each line is').selectOption('a username');
+  await page.getByLabel('Without a header, each line is').selectOption('a username');
   assert.deepEqual(
     (await preview(page)).map(([, username]) => username),
     ['pump-1', 'pump-2, left'],
@@ -130,13 +130,13 @@ inBrowser('a file is looked through before anything is sent', server, async ({ p
   const told = await faults.getByRole('listitem').allInnerTexts();
   assert.equal(told.length, 3);
   assert.match(told[0], /^Line 3: username has a control character/);
-  assert.match(told[1], /^Line 4: .*good-1 stands on line 2 already/);
+  assert.match(told[1], /^Line 4: .*good-1 is already on line 2/);
   assert.match(told[2], /^Line 8: has 5 cells/);
   await page.getByText('These columns are not used: colour.').waitFor();
 
   // As long as some are faulty, and nobody has said what to do with them, nothing goes out.
   await send(page);
-  const tick = page.getByLabel('Leave them out, and send the other 2');
+  const tick = page.getByLabel('Skip these rows, and send the other 2');
   assert.equal(await tick.evaluate((it) => it === document.activeElement), true);
   await tick.check();
   await send(page);
@@ -155,11 +155,11 @@ inBrowser('a file is looked through before anything is sent', server, async ({ p
 inBrowser('a file that is no table is refused with a reason', server, async ({ page }) => {
   await openNew(page);
   for (const [content, why] of /** @type {[string | Buffer, RegExp][]} */ ([
-    ['', /nothing in it/],
-    ['colour,size\nred,2', /first line must name its columns/],
-    ['username,user\na,b', /username is there twice/],
-    ['username\n', /no row in it/],
-    [Buffer.from([0x75, 0x73, 0x65, 0x72, 0x0a, 0xe4, 0xf6]), /no text in UTF-8/],
+    ['', /file is empty/],
+    ['colour,size\nred,2', /first line must name the columns/],
+    ['username,user\na,b', /username occurs twice/],
+    ['username\n', /no rows/],
+    [Buffer.from([0x75, 0x73, 0x65, 0x72, 0x0a, 0xe4, 0xf6]), /not UTF-8 text/],
   ])) {
     await chooseFile(page, content);
     await page.getByRole('alert').filter({ hasText: why }).waitFor();
@@ -211,12 +211,12 @@ inBrowser('what failed is explained, and sent again once it is mended', server, 
   await page.getByLabel('The list').fill('username,deviceName\nmine,"pump, left"\nfresh,pump-2\n');
   await send(page);
   await untilOver(page, 'Some failed');
-  const [[item, which, why], ...others] = await cellsOf(page, /^Items that failed/);
+  const [[item, which, why], ...others] = await cellsOf(page, /^Failed items/);
   assert.equal(others.length, 0);
   assert.deepEqual([item, which], ['1', 'mine']);
   assert.match(why, /Username taken/);
 
-  await page.getByRole('link', { name: 'Send the failed ones again' }).click();
+  await page.getByRole('link', { name: 'Retry the failed items' }).click();
   await untilReady(page, 'batches/new');
   await page.getByText('This is what failed in the batch before').waitFor();
   assert.equal(await page.getByLabel('Contract').inputValue(), 'C-PRE');
@@ -246,13 +246,13 @@ inBrowser('many are changed by their IDs, however these are pasted', server, asy
   const ids = accesses.map((/** @type {any} */ it) => it.id);
   await openView(page, 'demo/batches/new', 'batches/new');
   await page.getByLabel('Change accesses').check();
-  const pasted = page.getByLabel('IDs of accesses');
+  const pasted = page.getByLabel('Access IDs');
   await pasted.fill('nothing of the kind');
   await send(page);
-  await page.getByRole('alert').filter({ hasText: 'There is no access ID in it' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'The text has no access ID' }).waitFor();
   const rows = [`${ids[0]},x`, `"${ids[1]}",y`, `${ids[2].toUpperCase()},`, `${prepaid.id},z`, `${ids[0]},x`];
   await pasted.fill(['id,username', ...rows].join('\n'));
-  await page.getByText('4 access IDs are in it.').waitFor();
+  await page.getByText('4 access IDs found.').waitFor();
   await send(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   assert.equal((await api.get(`/demo/access/${ids[0]}`)).status, 'ACTIVE');
@@ -260,11 +260,11 @@ inBrowser('many are changed by their IDs, however these are pasted', server, asy
   await agree(page, /Suspend 4 accesses\?.*can’t connect/s, 'Suspend 4 accesses');
   await untilOver(page, 'Some failed');
   for (const id of ids) assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
-  const [[, which, why]] = await cellsOf(page, /^Items that failed/);
+  const [[, which, why]] = await cellsOf(page, /^Failed items/);
   assert.equal(which, prepaid.id);
   assert.match(why, /Not pay per use/);
   // What is sent again is the same change of those alone.
-  await page.getByRole('link', { name: 'Send the failed ones again' }).click();
+  await page.getByRole('link', { name: 'Retry the failed items' }).click();
   await untilReady(page, 'batches/new');
   assert.equal(await page.getByLabel('Change accesses').isChecked(), true);
   assert.equal(await pasted.inputValue(), prepaid.id);
@@ -273,9 +273,13 @@ inBrowser('many are changed by their IDs, however these are pasted', server, asy
 inBrowser('many end with the month', server, async ({ page }) => {
   const { accesses } = await api.createMany({ numberOfAccesses: 2 });
   await openView(page, 'demo/batches/new?kind=end', 'batches/new');
-  await page.getByLabel('IDs of accesses').fill(accesses.map((/** @type {any} */ it) => it.id).join('\n'));
+  await page.getByLabel('Access IDs').fill(accesses.map((/** @type {any} */ it) => it.id).join('\n'));
   await send(page);
-  await agree(page, /End 2 accesses with the month\?.*first instant of the next month/s, 'End 2 accesses');
+  await agree(
+    page,
+    /Terminate 2 accesses at the end of the month\?.*first instant of the next month/s,
+    'Terminate 2 accesses',
+  );
   await untilOver(page, 'Done');
   await page.getByRole('heading', { name: /^Termination at month end/ }).waitFor();
   for (const { id } of accesses) assert.equal((await api.get(`/demo/access/${id}`)).status, 'PENDING_TERMINATE');

@@ -133,7 +133,7 @@ inBrowser('an access is created, and mended where something is wrong', server, a
   await focusIsOn(page, 'Create an access');
   await tabTo(page, 'Contract');
   await page.keyboard.type('C-PAYG');
-  await tabTo(page, 'Device’s name (optional)');
+  await tabTo(page, 'Device name (optional)');
   await page.keyboard.type('typed');
   await tabTo(page, 'Username (optional)');
   await page.keyboard.type('x'.repeat(129));
@@ -157,7 +157,7 @@ inBrowser('an access is created, and mended where something is wrong', server, a
   assert.deepEqual([created.deviceName, created.contractId], ['typed', 'C-PAYG']);
   await tabTo(page, 'Create another', 'Shift+Tab');
   await page.keyboard.press('Enter');
-  await focusIsOn(page, 'Device’s name (optional)');
+  await focusIsOn(page, 'Device name (optional)');
 });
 
 inBrowser('a filter is put together, applied and cleared', server, async ({ page }) => {
@@ -214,7 +214,7 @@ inBrowser('a batch is put together, sent, and its passwords are read', server, a
   await tabTo(page, 'Create accesses');
   await page.keyboard.press('ArrowDown');
   await focusIsOn(page, 'Change accesses');
-  await page.getByLabel('IDs of accesses').waitFor();
+  await page.getByLabel('Access IDs').waitFor();
   await page.keyboard.press('ArrowUp');
   await focusIsOn(page, 'Create accesses');
   await tabTo(page, 'Contract');

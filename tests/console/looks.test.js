@@ -111,7 +111,7 @@ inBrowser('batches, and a new one', server, async ({ page }) => {
   await everywhere(page, 'new-batch-number');
   await page.getByLabel('A pasted list').check();
   await page.getByLabel('The list').fill('pump-1\npump-2\npump-3');
-  await page.getByRole('table', { name: 'What would be created' }).waitFor();
+  await page.getByRole('table', { name: 'Preview of the accesses' }).waitFor();
   await everywhere(page, 'new-batch-list');
   await page.getByLabel('A CSV file').check();
   const rows = 'username;password;deviceName;colour\nmeter-1;;cellar;red\n meter-2;;;\nmeter-1;;attic;blue\n';
@@ -120,7 +120,7 @@ inBrowser('batches, and a new one', server, async ({ page }) => {
   await page.getByRole('alert').filter({ hasText: 'can’t be sent' }).waitFor();
   await everywhere(page, 'new-batch-file');
   await page.getByLabel('Change accesses').check();
-  await page.getByLabel('IDs of accesses').fill(`${ACTIVE.id}\n${ENDING.id}`);
+  await page.getByLabel('Access IDs').fill(`${ACTIVE.id}\n${ENDING.id}`);
   await everywhere(page, 'new-batch-change');
 });
 

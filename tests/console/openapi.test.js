@@ -112,9 +112,12 @@ inBrowser('all that the console asks for is in the description of the API', serv
   await download.path();
   const [id] = (await api.get('/demo/access?pageSize=1&pageNumber=2')).map((/** @type {any} */ it) => it.id);
   await openView(page, 'demo/batches/new?kind=end', 'batches/new');
-  await page.getByLabel('IDs of accesses').fill(id);
+  await page.getByLabel('Access IDs').fill(id);
   await page.getByRole('button', { name: 'Send the batch' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: /^End/ }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Terminate/ })
+    .click();
   await untilReady(page, 'batches/id');
   const slow = await api.beginSlowly('described');
   await openView(page, `demo/batches/${slow}`, 'batches/id');

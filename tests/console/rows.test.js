@@ -9,7 +9,7 @@ const { toTable } = await loadModule('batch/csv_writer.js');
 const { readPasted, readFileRows } = await loadModule('batch/access_rows.js');
 const { readIds } = await loadModule('batch/access_ids.js');
 const { decode } = await loadModule('batch/file_text.js');
-const { tableOf, refusedOf, markRefused } = await loadModule('batch/retry_table.js');
+const { retryTable, refusedRows, markRefused } = await loadModule('batch/retry_table.js');
 const { warnOfItems, explainRefusal } = await loadModule('batch/limits.js');
 
 const A = '01a1dd3f-f1be-708c-81bb-51208c72ed9c';
@@ -40,7 +40,7 @@ test('the first line of a list is an access like the others', () => {
       itemsOf(read),
       names.map((deviceName) => ({ deviceName })),
     );
-    assert.equal(read.heading, undefined);
+    assert.equal(read.header, undefined);
   }
 });
 
@@ -48,14 +48,14 @@ test('a line that names columns is a heading, unless somebody says otherwise', (
   const text = '\nUser Name\nann\n';
   const table = readPasted(text, 'deviceName');
   assert.deepEqual(itemsOf(table), [{ username: 'ann' }]);
-  assert.deepEqual(table.heading, { line: 2, isTaken: true });
+  assert.deepEqual(table.header, { line: 2, isUsed: true });
   const list = readPasted(text, 'deviceName', false);
   assert.deepEqual(itemsOf(list), [{ deviceName: 'User Name' }, { deviceName: 'ann' }]);
-  assert.deepEqual(list.heading, { line: 2, isTaken: false });
+  assert.deepEqual(list.header, { line: 2, isUsed: false });
 
   // One cell among others may as well be a value.
   const doubtful = 'password, left\nright\n';
-  assert.deepEqual(readPasted(doubtful, 'deviceName').heading, { line: 1, isTaken: false });
+  assert.deepEqual(readPasted(doubtful, 'deviceName').header, { line: 1, isUsed: false });
   assert.equal(readPasted(doubtful, 'deviceName').rows.length, 2);
   assert.deepEqual(readPasted('username,colour\nann,red', 'deviceName', true).unused, ['colour']);
   // What names no column at all can't be one, whatever was said of another text.
@@ -64,12 +64,12 @@ test('a line that names columns is a heading, unless somebody says otherwise', (
 
 test('a file without a heading is refused, and loses no row', () => {
   for (const [text, why] of [
-    ['', /nothing in it/],
-    ['pump-1\npump-2\n', /must name its columns.*“pump-1” is none/],
-    ['admin,password,pump\n', /must name its columns.*“admin” is none/],
-    ['username,colour\na,b\n', /“colour” is none/],
-    ['constructor,valueOf\n', /must name its columns/],
-    ['username,User_Name\na,b\n', /username is there twice/],
+    ['', /file is empty/],
+    ['pump-1\npump-2\n', /must name the columns.*“pump-1” is not one of them/],
+    ['admin,password,pump\n', /must name the columns.*“admin” is not one of them/],
+    ['username,colour\na,b\n', /“colour” is not one of them/],
+    ['constructor,valueOf\n', /must name the columns/],
+    ['username,User_Name\na,b\n', /username occurs twice/],
   ]) {
     assert.match(String(readFileRows(text).trouble), /** @type {RegExp} */ (why));
   }
@@ -117,7 +117,7 @@ test('what gatehouse puts before formulas is not taken for a part of the value',
   assert.equal(table, "username,password,deviceName\r\n-x,=secret,'=1+1\r\n");
   const faults = faultsOf(readFileRows(table));
   assert.equal(faults.length, 1);
-  assert.match(faults[0], /^2: deviceName begins with a “'”.*take it away$/);
+  assert.match(faults[0], /^2: deviceName begins with a “'”.*remove it$/);
   // Credentials have nothing before them, so theirs is their own.
   assert.deepEqual(itemsOf(readFileRows("username,password\n'-x,'=secret\n")), [
     { username: "'-x", password: "'=secret" },
@@ -127,15 +127,15 @@ test('what gatehouse puts before formulas is not taken for a part of the value',
 
 test('quotes that are not closed swallow nothing', () => {
   const open = readFileRows('username,deviceName\na,one\nb,"two\nc,three\n');
-  assert.match(String(open.trouble), /^On line 3 a cell begins with “"”, and nothing closes it/);
+  assert.match(String(open.trouble), /^The cell that begins with “"” on line 3 is never closed/);
   assert.deepEqual(open.rows, []);
   assert.deepEqual(faultsOf(readFileRows('username,deviceName\na,"one"two\nb,"three" \nc,four')), [
-    '2: has something behind the “"” that closes a cell',
-    '3: has something behind the “"” that closes a cell',
+    '2: has text after the “"” that closes a cell',
+    '3: has text after the “"” that closes a cell',
   ]);
   // Here the second quote closes the first, and two rows have become one.
   const [fault] = faultsOf(readFileRows('username,deviceName\na,"one\nb,"two"\nc,three'));
-  assert.match(fault, /^2: has something behind.*goes on to line 3$/);
+  assert.match(fault, /^2: has text after.*continues to line 3$/);
   // Inside a cell, and in a list without a heading, a quote is a quote.
   assert.deepEqual(itemsOf(readFileRows('deviceName\n5" pipe\n')), [{ deviceName: '5" pipe' }]);
   assert.deepEqual(itemsOf(readPasted('"left\n5" pipe', 'deviceName')), [
@@ -170,7 +170,7 @@ test('every fault of a row is told with its line', () => {
     'a\u0007,,',
   ];
   assert.deepEqual(faultsOf(readFileRows(`username,password,deviceName\n${rows.join('\n')}\n`)), [
-    '4: username ok stands on line 2 already',
+    '4: username ok is already on line 2',
     '5: password has more than 72 bytes',
     '6: has 2 cells, where the table has 3 columns',
     '7: deviceName has more than 128 characters',
@@ -208,11 +208,11 @@ test('what only looks like an access ID is none, and nothing vanishes', () => {
   assert.deepEqual(
     list.faulty.map((/** @type {any} */ it) => `${it.line}: ${it.faults}`),
     [
-      `2: “job-${B}” is no access ID`,
-      `3: “${B.slice(1)}” is no access ID`,
-      `4: “${`${B} ${A}`.slice(0, 64)}” is no access ID`,
+      `2: “job-${B}” is not an access ID`,
+      `3: “${B.slice(1)}” is not an access ID`,
+      `4: “${`${B} ${A}`.slice(0, 64)}” is not an access ID`,
       '5: has 2 cells, where one ID is expected',
-      '6: has something behind the “"” that closes a cell',
+      '6: has text after the “"” that closes a cell',
     ],
   );
   const gaps = readIds(`name,id\na,\n,\nb,${A}\nc,${B},d\n`);
@@ -220,8 +220,8 @@ test('what only looks like an access ID is none, and nothing vanishes', () => {
     gaps.faulty.map((/** @type {any} */ it) => `${it.line}: ${it.faults}`),
     ['2: has no ID', '3: has no ID', '5: has 3 cells, where the table has 2 columns'],
   );
-  assert.match(String(readIds('name,status\na,b\n').trouble), /None of its columns is called id or accessId/);
-  assert.match(String(readIds(`${A}\n"${B}\n`).trouble), /On line 2/);
+  assert.match(String(readIds('name,status\na,b\n').trouble), /No column is called id or accessId/);
+  assert.match(String(readIds(`${A}\n"${B}\n`).trouble), /on line 2 is never closed/);
 });
 
 test('IDs that are there several times count once, and are told', () => {
@@ -247,9 +247,9 @@ test('files are UTF-8, or UTF-16 that says so', () => {
     assert.deepEqual(decode('f.csv', bytes(file)), { text: 'username\nmüller\n' });
   }
   for (const [file, why] of /** @type {[Buffer, RegExp][]} */ ([
-    [Buffer.from('username\na\nm\xfcller\n', 'latin1'), /^f.csv is no text in UTF-8: see line 3\. Save it/],
-    [Buffer.from('username\n', 'utf16le'), /^f.csv is no text in UTF-8: it has the character U\+0000/],
-    [utf16.subarray(0, 7), /begins as UTF-16, but isn’t/],
+    [Buffer.from('username\na\nm\xfcller\n', 'latin1'), /^f.csv is not UTF-8 text: see line 3\. Save it/],
+    [Buffer.from('username\n', 'utf16le'), /^f.csv is not UTF-8 text: it has the character U\+0000/],
+    [utf16.subarray(0, 7), /begins like UTF-16, but is not valid UTF-16/],
   ])) {
     assert.match(decode('f.csv', bytes(file)).trouble, why);
   }
@@ -274,8 +274,8 @@ test('what failed becomes a table that can be sent, except what the batch shows 
     refusal('password', { username: 'y'.repeat(64) }),
     { status: 409 },
   ];
-  const text = String(tableOf(errors));
-  const refused = refusedOf(errors);
+  const text = String(retryTable(errors));
+  const refused = refusedRows(errors);
   const rows = (/** @type {string} */ it) => {
     const read = readPasted(it, 'deviceName');
     markRefused(read.rows, refused);
@@ -286,7 +286,7 @@ test('what failed becomes a table that can be sent, except what the batch shows 
     faults.map((it) => it.slice(0, 16)),
     ['3: was refused (', '4: was refused (', '6: was refused ('],
   );
-  assert.match(faults[0], /must not hold a “x”.*no more than 64 characters/);
+  assert.match(faults[0], /must not hold a “x”.*at most 64 characters/);
   const mended = text.replace(long, 'short').replace('\uFFFD', ' ').replace('y'.repeat(64), 'carl');
   assert.deepEqual(itemsOf(rows(mended)), [
     { username: 'taken', deviceName: 'pump, left' },
@@ -296,7 +296,7 @@ test('what failed becomes a table that can be sent, except what the batch shows 
     { username: 'carl' },
     {},
   ]);
-  assert.equal(tableOf([{ status: 409 }, { status: 400 }]), undefined);
+  assert.equal(retryTable([{ status: 409 }, { status: 400 }]), undefined);
 });
 
 test('a batch beyond the usual limits is warned of, and a refusal is explained', () => {
@@ -308,11 +308,11 @@ test('a batch beyond the usual limits is warned of, and a refusal is explained',
   });
   const MIB = 1024 * 1024;
   for (const it of ['must have 1 to 500 elements, not 501', 'must be a whole number from 1 to 500, not 501']) {
-    assert.match(explainRefusal(problem(400, it), 10), /takes 500 in a batch/);
+    assert.match(explainRefusal(problem(400, it), 10), /accepts 500 items in a batch/);
   }
   assert.equal(explainRefusal(problem(400, 'must have 1 to 500 elements, not 0'), 10), undefined);
   assert.equal(explainRefusal(problem(400, 'is taken'), 10), undefined);
   assert.match(explainRefusal(problem(413), 40 * MIB), /has 40 MiB/);
-  assert.match(explainRefusal(problem(0), 40 * MIB), /takes 32 MiB/);
+  assert.match(explainRefusal(problem(0), 40 * MIB), /accepts 32 MiB/);
   assert.equal(explainRefusal(problem(0), MIB), undefined);
 });

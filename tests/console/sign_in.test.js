@@ -212,7 +212,7 @@ inBrowser('what was put in is there again for whoever signs in, and for nobody e
   const scope = 'access:read access:write';
   watch.announce(401, '/demo/access');
   await signInWith(page, await server.makeToken(['demo'], scope), 'demo/accesses/new', 'accesses/new');
-  const name = page.getByLabel('Device’s name (optional)');
+  const name = page.getByLabel('Device name (optional)');
   const losing = async () => {
     await page.getByLabel('Contract').selectOption('C-PAYG');
     await name.fill('half-written');

@@ -228,7 +228,7 @@ inBrowser('a form that couldn’t be sent is as it was, and can be sent again', 
   }
   await openView(page, 'demo/accesses/new', 'accesses/new');
   await page.getByLabel('Contract').selectOption('C-PAYG');
-  await page.getByLabel('Device’s name (optional)').fill('kept');
+  await page.getByLabel('Device name (optional)').fill('kept');
   await page.getByLabel('Username (optional)').fill('kept-name');
   await page.getByLabel('Password (optional)').fill('kept password');
   await sendInVain(page, '**/demo/access', 'Create');
@@ -244,7 +244,7 @@ inBrowser('a form that couldn’t be sent is as it was, and can be sent again', 
   await page.getByLabel('A CSV file').check();
   const file = { name: 'fleet.csv', mimeType: 'text/csv', buffer: Buffer.from('username\n twice\nfrom-file\n') };
   await page.getByLabel('The file').setInputFiles(file);
-  await page.getByLabel(/^Leave them out/).check();
+  await page.getByLabel(/^Skip these rows/).check();
   await sendInVain(page, '**/demo/access/batch', 'Send the batch');
   await page.getByRole('button', { name: 'Send the batch' }).click();
   await untilReady(page, 'batches/id');
@@ -252,12 +252,12 @@ inBrowser('a form that couldn’t be sent is as it was, and can be sent again', 
   assert.equal((await api.get('/demo/access?username=from-file')).length, 1);
 
   await openView(page, 'demo/batches/new?kind=change', 'batches/new');
-  await page.getByLabel('IDs of accesses').fill(MADE.accesses[2].id);
+  await page.getByLabel('Access IDs').fill(MADE.accesses[2].id);
   await page.getByLabel('Change', { exact: true }).selectOption('TERMINATED');
   const agree = () =>
     page
       .getByRole('dialog')
-      .getByRole('button', { name: /for good$/ })
+      .getByRole('button', { name: /permanently$/ })
       .click();
   await sendInVain(page, '**/demo/access/batchUpdate', 'Send the batch', agree);
   assert.equal((await api.get(`/demo/access/${MADE.accesses[2].id}`)).status, 'ACTIVE');
