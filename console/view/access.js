@@ -1,4 +1,4 @@
-// One access in detail, and what can be done with it.
+// One access in detail, with the actions that change it.
 
 import { announce } from '../announcement.js';
 import { ask, get, path } from '../api/client.js';
@@ -9,6 +9,7 @@ import { copyButton } from '../part/copy_button.js';
 import { credentialsPanel, lostPasswordPanel, showCredentialsDialog } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
 import { field } from '../part/form.js';
+import { facts } from '../part/panel.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
@@ -25,9 +26,9 @@ export async function show({ tenant, params: [id], signal, link }) {
   const address = path(tenant, 'access', id);
   const view = h('div', {});
   const outcome = h('div', { 'aria-live': 'polite' });
-  /** Stays until the view is left: nothing that happens beside it takes a password away. */
+  /** Holds a new password until the user leaves the view: no other action removes it. */
   const secret = h('div', {});
-  /** The version that is shown: nobody changes what they haven't seen. */
+  /** The version on the page: a change of a newer version is refused. */
   let etag = '';
 
   async function read() {
@@ -43,12 +44,12 @@ export async function show({ tenant, params: [id], signal, link }) {
       h('div', { class: 'title' }, h('h1', {}, access.name), may('access:write') && actions(access)),
       outcome,
       secret,
-      h('section', { class: 'panel', 'aria-label': 'The access' }, facts(access)),
+      h('section', { class: 'panel', 'aria-label': 'The access' }, factsOf(access)),
     );
   }
 
   /** @param {any} access */
-  function facts({
+  function factsOf({
     username,
     deviceName,
     status,
@@ -80,23 +81,26 @@ export async function show({ tenant, params: [id], signal, link }) {
         'Ends',
         endDateTime
           ? timeElement(endDateTime, { isPrecise: true })
-          : h('span', { class: 'none' }, status === 'PENDING_ACTIVE' ? 'not known before it connects' : 'without end'),
+          : h(
+              'span',
+              { class: 'none' },
+              status === 'PENDING_ACTIVE' ? 'set when the device first connects' : 'no end date',
+            ),
       ],
-      ['Made by', createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'no batch: one by one'],
+      [
+        'Created by',
+        createdBy ? h('a', { href: link(['batches', createdBy]) }, createdBy) : 'no batch (created individually)',
+      ],
       ['ID', [h('code', {}, id), copyButton('ID', id)]],
     ];
-    return h(
-      'dl',
-      { class: 'facts' },
-      rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
-    );
+    return facts(rows);
   }
 
   /** @param {any} access */
   function actions(access) {
     const { status } = access;
     if (status === 'TERMINATED')
-      return h('p', { class: 'fine' }, 'Terminated for good: nothing can be changed any more.');
+      return h('p', { class: 'fine' }, 'Permanently terminated: the access can’t be changed.');
     const button = (/** @type {string} */ word, /** @type {() => void} */ onclick) =>
       h('button', { type: 'button', onclick }, word);
     const isPlanned = status === 'PENDING_TERMINATE' || (status === 'SUSPENDED' && access.endDateTime);
@@ -129,12 +133,12 @@ export async function show({ tenant, params: [id], signal, link }) {
   async function rotate(access) {
     const own = h('input', { id: 'own-password', type: 'password', autocomplete: 'new-password', maxlength: 72 });
     const question = {
-      title: asking('A new password for', access.name),
+      title: asking('Set a new password for', access.name),
       consequence: [
         h(
           'p',
           {},
-          'From the next check on, the old password lets nobody in: a device that still has it can’t connect until it gets the new one.',
+          'From the next check on, the old password is refused: a device that still uses it can’t connect until it gets the new one.',
         ),
       ],
       form: field({ label: 'Password (optional)', control: own, hint: 'Generated if left empty. At most 72 bytes.' }),
@@ -152,13 +156,13 @@ export async function show({ tenant, params: [id], signal, link }) {
     if (signal.aborted) return showCredentialsDialog(body);
     draw(body);
     replace(secret, credentialsPanel(body));
-    announce('The new password is set, and shown only now.');
+    announce('The new password is set, and shown only once.');
     focusOn(secret.querySelector('.copy'));
   }
 
   /**
    * @param {object} body
-   * @param {() => void} [unsure] what is to be done where nobody knows whether it happened
+   * @param {() => void} [unsure] called if the outcome is unknown
    */
   async function patch(body, unsure) {
     replace(outcome);
@@ -172,7 +176,7 @@ export async function show({ tenant, params: [id], signal, link }) {
       return answer.body;
     } catch (cause) {
       const isUnsure = cause instanceof Problem && cause.isUnsure;
-      // How it is now is what is decided on next. Should that fail, too, the first trouble is the one to tell.
+      // The user decides on the current state next. If that can't be read either, the first problem is the one to show.
       if (isUnsure || (cause instanceof Problem && cause.status === 412)) await read().catch(() => {});
       replace(outcome, problemPanel(cause));
       if (isUnsure) unsure?.();
@@ -188,18 +192,20 @@ export async function show({ tenant, params: [id], signal, link }) {
 const EXPLAINED = {
   PENDING_ACTIVE: 'Its validity begins when its device connects for the first time.',
   ACTIVE: 'Its device may connect.',
-  SUSPENDED: 'Its device is kept out until it is activated again.',
-  PENDING_TERMINATE: 'Its device may connect until its end.',
+  SUSPENDED: 'Its device can’t connect until the access is activated again.',
+  PENDING_TERMINATE: 'Its device may connect until the access ends.',
   TERMINATED: 'Its device may never connect again.',
 };
 
 /** @param {string} status @param {string | undefined} endDateTime */
 function explained(status, endDateTime) {
   const isEnding = status === 'SUSPENDED' && endDateTime;
-  return isEnding ? 'Its device is kept out; it is activated again before its end, or never.' : EXPLAINED[status];
+  return isEnding
+    ? 'Its device can’t connect. The access can only be activated again before its end.'
+    : EXPLAINED[status];
 }
 
-/** A question about a name, whose letters can't turn the rest around. @param {string} what @param {string} name */
+/** A question about a name. The `bdi` keeps right-to-left letters of the name from reordering the text. @param {string} what @param {string} name */
 const asking = (what, name) => [what, ' ', h('bdi', {}, name), '?'];
 
 const SUSPEND = (/** @type {any} */ { name, endDateTime }) => ({
@@ -207,17 +213,17 @@ const SUSPEND = (/** @type {any} */ { name, endDateTime }) => ({
   title: asking('Suspend', name),
   consequence: [
     endDateTime
-      ? 'From the next check on, its device can’t connect. Its end stays as it is: until then, it can be activated again.'
-      : 'From the next check on, its device can’t connect. It can be activated again at any time.',
+      ? 'From the next check on, its device can’t connect. Its end does not change: until then, the access can be activated again.'
+      : 'From the next check on, its device can’t connect. The access can be activated again at any time.',
   ],
   yes: 'Suspend',
-  done: 'is suspended: the next check refuses it.',
+  done: 'is suspended: the next check refuses its device.',
 });
 
-const CALLS_OFF = 'If an end was planned for it, that is called off.';
+const CANCELS_END = 'A planned end is cancelled.';
 
-/** What a suspended access doesn't tell: whether it has ever connected. */
-const BEGINS_NOW = 'If it is prepaid and has never connected, its validity begins now.';
+/** The API doesn't tell whether the device of a suspended access has ever connected. */
+const BEGINS_NOW = 'If the access is prepaid and its device has never connected, its validity begins now.';
 
 const ACTIVATE = (/** @type {any} */ { name, status }, /** @type {boolean} */ isPlanned) => ({
   status: 'ACTIVE',
@@ -226,9 +232,9 @@ const ACTIVATE = (/** @type {any} */ { name, status }, /** @type {boolean} */ is
     status === 'PENDING_ACTIVE'
       ? 'Its validity begins now, not with its first connection, and its end follows from that.'
       : status === 'PENDING_TERMINATE'
-        ? 'The planned end is called off, and it lives on as its contract says.'
+        ? 'The planned end is cancelled, and the access continues as its contract says.'
         : 'From the next check on, its device may connect again.',
-    ...(status === 'SUSPENDED' ? [isPlanned ? CALLS_OFF : BEGINS_NOW] : []),
+    ...(status === 'SUSPENDED' ? [isPlanned ? CANCELS_END : BEGINS_NOW] : []),
   ],
   yes: status === 'PENDING_TERMINATE' ? 'Keep' : 'Activate',
   done: 'is active.',
@@ -239,9 +245,9 @@ const TERMINATE = (/** @type {any} */ { name, username }) => ({
   title: asking('Terminate', name),
   consequence: [
     'From the next check on, its device can never connect again. This can’t be undone.',
-    ['The username ', h('bdi', {}, username), ' may then be given to another access.'],
+    ['The username ', h('bdi', {}, username), ' may then be used by another access.'],
   ],
-  yes: 'Terminate for good',
+  yes: 'Terminate permanently',
   done: 'is terminated.',
   isIrreversible: true,
 });

@@ -1,4 +1,4 @@
-// The accesses: any page of any filter.
+// The list of accesses, with its filter and its pages.
 
 import { go } from '../address.js';
 import { getPage, path } from '../api/client.js';
@@ -6,7 +6,9 @@ import { contractsOf } from '../api/contract.js';
 import { h } from '../element.js';
 import { ACCESS_FIELDS, readFilter, toQuery } from '../filter/expression.js';
 import { filterPanel, filterProblem } from '../filter/panel.js';
-import { pageIn, pager } from '../part/pager.js';
+import { createButtons } from '../part/create_buttons.js';
+import { pageIn, pager, pastTheEnd } from '../part/pager.js';
+import { emptyPanel } from '../part/panel.js';
 import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
@@ -20,20 +22,9 @@ export const scopes = ['access:read', 'access:write'];
 /** @param {Context} context */
 export async function show(context) {
   const { tenant, query, signal, link } = context;
-  const head = h(
-    'div',
-    { class: 'title' },
-    h('h1', {}, 'Accesses'),
-    may('access:write') &&
-      h(
-        'p',
-        { class: 'buttons' },
-        h('a', { class: 'button main', href: link(['accesses', 'new']) }, 'Create an access'),
-        h('a', { class: 'button', href: link(['batches', 'new']) }, 'Create many'),
-      ),
-  );
+  const head = h('div', { class: 'title' }, h('h1', {}, 'Accesses'), createButtons(link));
   if (!may('access:read')) {
-    return h('div', {}, head, h('p', { class: 'panel' }, 'This sign-in creates accesses, but may not list them.'));
+    return h('div', {}, head, h('p', { class: 'panel' }, 'Your token may create accesses, but not list them.'));
   }
   const text = query.get('filter') ?? '';
   const { page, size } = pageIn(query);
@@ -41,7 +32,7 @@ export async function show(context) {
     link(['accesses'], { filter: text, size, ...to });
   const [list, contracts] = await Promise.all([
     readList(tenant, text, { page, size, signal }),
-    // They are only proposed: whoever knows one can type it.
+    // Contracts are only suggested: the user can type any ID.
     contractsOf(tenant).catch(() => []),
   ]);
   const offerings = [...new Set(contracts.map((it) => it.productOfferingId))];
@@ -60,7 +51,7 @@ export async function show(context) {
 }
 
 /**
- * The list, or what is wrong with the filter that asks for it: that stays there to be mended.
+ * The list, or the fault of its filter, which the user can then correct.
  * @param {string} tenant
  * @param {string} text
  * @param {{page: number, size: number, signal: AbortSignal}} which
@@ -83,26 +74,21 @@ async function readList(tenant, text, which) {
  */
 function results({ link }, { items, total }, { page, size, text, linkTo }) {
   if (total === 0) {
-    return h(
-      'div',
-      { class: 'panel empty' },
-      h('h2', {}, text ? 'Nothing passes this filter' : 'No accesses yet'),
-      text
-        ? h('p', {}, 'Values are compared letter by letter. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all'))
-        : h('p', {}, 'Create one, or many at once; they are listed here, oldest first.'),
-    );
+    return text
+      ? emptyPanel(
+          'No access matches this filter',
+          h('p', {}, 'Values must match exactly. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all')),
+        )
+      : emptyPanel(
+          'No accesses yet',
+          h('p', {}, 'Create one access, or many at once. The list shows the oldest first.'),
+        );
   }
-  const past = items.length === 0;
   return h(
     'section',
     { class: 'panel', 'aria-label': 'Accesses' },
-    past
-      ? h(
-          'p',
-          {},
-          'There is nothing on this page: it is behind the last one. ',
-          h('a', { href: linkTo({ page: Math.ceil(total / size) }) }, 'The last page'),
-        )
+    items.length === 0
+      ? pastTheEnd({ size, total, linkTo })
       : table({
           caption: 'Accesses, oldest first',
           columns: [

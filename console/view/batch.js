@@ -1,4 +1,5 @@
-// One batch: how far it is while it runs, and what came of it: what failed and why, and the credentials while they are kept.
+// One batch: its progress while it runs, then its results: failed items with their reasons, and the credentials while the server
+// stores them.
 
 import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
@@ -13,6 +14,7 @@ import { confirm } from '../part/dialog.js';
 import { loadBefore, repeat } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
 import { pageIn, pager } from '../part/pager.js';
+import { facts, panel } from '../part/panel.js';
 import { inOneLine, problemPanel } from '../part/problem_panel.js';
 import { statusMark, taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
@@ -22,11 +24,10 @@ import { may } from '../sign_in/session.js';
 /** @typedef {import('./context.js').Context} Context */
 /** @typedef {import('../api/task.js').Task} Task */
 
-/** So many items are shown on a page, of those that failed and of those that succeeded. */
-const PAGE = 25;
+/** The default page size of failed and succeeded items. */
+const PAGE_SIZE = 25;
 
-/** Seconds between two looks at a batch that runs. */
-const AGAIN = 1;
+const POLL_SECONDS = 1;
 
 export const title = () => 'Batch';
 export const scopes = ['access:read'];
@@ -39,24 +40,24 @@ export async function show(context) {
     signal,
   } = context;
   let task = await readTask(tenant, id, signal);
-  // Read after it, the numbers of one that is over are its last.
+  // The order matters: the progress that is read after a finished Task is final.
   let progress = await readProgress(tenant, id, signal);
-  const state = h('dd', {}, taskMark(task, progress));
-  const far = h('dd', {});
+  const state = h('span', {}, taskMark(task, progress));
+  const items = h('div', {});
   const stop = h('p', { class: 'buttons' });
   const left = h('p', { class: 'fine' });
-  const outcome = h('div', {});
+  const results = h('div', {});
   const trouble = h('div', { 'aria-live': 'polite' });
-  showProgress(far, progress);
+  showProgress(items, progress);
 
   async function finish() {
     replace(state, taskMark(task, progress));
     replace(stop);
     replace(left);
-    replace(outcome, await outcomeOf(context, task, progress));
+    replace(results, await resultsOf(context, task, progress));
   }
 
-  /** Looks how far it is. Whether it is worth looking again. */
+  /** Reads the progress; returns whether to poll again. */
   async function look() {
     try {
       task = await readTask(tenant, id, signal);
@@ -69,10 +70,12 @@ export async function show(context) {
     }
     replace(trouble);
     replace(state, taskMark(task, progress));
-    showProgress(far, progress);
+    showProgress(items, progress);
     if (!isOver(task)) return true;
     await finish();
-    announce(`The batch is over: ${counted(progress.succeeded, 'item')} succeeded, ${count(progress.failed)} failed.`);
+    announce(
+      `The batch has finished: ${counted(progress.succeeded, 'item')} succeeded, ${count(progress.failed)} failed.`,
+    );
     return false;
   }
 
@@ -82,7 +85,7 @@ export async function show(context) {
       consequence: h(
         'p',
         {},
-        'What it has done by then stays: accesses that it made are there, and their credentials can be had here. What it hasn’t done is not done any more.',
+        'Items that are done stay done: accesses that the batch created remain, and their credentials are available here. The other items are not processed.',
       ),
       yes: 'Stop the batch',
       isIrreversible: true,
@@ -98,9 +101,9 @@ export async function show(context) {
   if (isOver(task)) await finish();
   else {
     if (may('access:write')) replace(stop, h('button', { type: 'button', onclick: stopIt }, 'Stop'));
-    replace(left, 'You may leave this page: the batch goes on, and what comes of it is found here.');
-    const words = 'How far it is can’t be read just now. It goes on; this page tries again.';
-    repeat(signal, AGAIN, look, () => replace(trouble, h('p', { class: 'panel notice' }, words)));
+    replace(left, 'You can leave this page: the batch continues, and its results appear here.');
+    const words = 'The progress can’t be loaded at the moment. The batch continues, and this page retries.';
+    repeat(signal, POLL_SECONDS, look, () => replace(trouble, h('p', { class: 'panel notice' }, words)));
   }
   return h(
     'div',
@@ -109,20 +112,15 @@ export async function show(context) {
     h(
       'section',
       { class: 'panel', 'aria-label': 'The batch' },
-      h(
-        'dl',
-        { class: 'facts' },
-        h('dt', {}, 'State'),
-        state,
-        h('dt', {}, 'Items'),
-        far,
-        h('dt', {}, 'ID'),
-        h('dd', {}, h('code', {}, id), copyButton('ID', id)),
-      ),
+      facts([
+        ['State', state],
+        ['Items', items],
+        ['ID', [h('code', {}, id), copyButton('ID', id)]],
+      ]),
     ),
     trouble,
     left,
-    outcome,
+    results,
   );
 }
 
@@ -131,7 +129,7 @@ export async function show(context) {
  * @param {Task} task
  * @param {import('../batch/progress.js').Progress} progress
  */
-async function outcomeOf(context, task, progress) {
+async function resultsOf(context, task, progress) {
   const { tenant, signal, query, link } = context;
   if (task.state === 'REJECTED') {
     const why = await readRejection(tenant, task.id, signal);
@@ -139,13 +137,13 @@ async function outcomeOf(context, task, progress) {
       'div',
       { class: 'panel problem' },
       h('h2', {}, why?.title ?? 'Rejected'),
-      h('p', {}, why ? inOneLine(why) : 'It was refused.'),
+      h('p', {}, why ? inOneLine(why) : 'The server rejected the batch.'),
       h('p', {}, 'Nothing was done.'),
     );
   }
-  const { page, size } = pageIn(query, PAGE);
+  const { page, size } = pageIn(query, PAGE_SIZE);
   const { page: failed } = pageIn(new URLSearchParams({ page: query.get('failed') ?? '1' }));
-  // Two lists share the address: whoever turns a page of one stays where they are in the other.
+  // Two lists share the address: turning a page of one keeps the page of the other.
   const linkTo = (/** @type {{page?: number, failed?: number, size: number}} */ to) =>
     link(['batches', task.id], { ...(to.size === size && { page, failed }), ...to });
   return Promise.all([
@@ -165,17 +163,16 @@ async function outcomeOf(context, task, progress) {
  * @param {Task} task
  * @param {{page: number, size: number, linkTo: (to: {page: number, size: number}) => string}} which
  */
-async function succeededItems({ tenant, signal, link }, task, { page, size: wanted, linkTo }) {
-  return h(
-    'section',
-    { class: 'panel', 'aria-labelledby': 'succeeded-title' },
-    h('h2', { id: 'succeeded-title' }, 'What succeeded'),
+async function succeededItems({ tenant, signal, link }, task, { page, size: requested, linkTo }) {
+  return panel(
+    'succeeded-title',
+    'Succeeded items',
     await loadBefore(signal, async () => {
-      const { items, total, size } = await listItems(tenant, task.id, 'succeeded', { page, size: wanted }, signal);
+      const { items, total, size } = await listItems(tenant, task.id, 'succeeded', { page, size: requested }, signal);
       const hasPasswords = items.some((it) => it.access.password !== undefined);
       return [
         table({
-          caption: 'Accesses that the batch made or changed, in its order',
+          caption: 'Accesses that the batch created or changed, in the order of the batch',
           columns: [
             {
               name: 'Name',
@@ -195,9 +192,9 @@ async function succeededItems({ tenant, signal, link }, task, { page, size: want
   );
 }
 
-/** Nobody who only passes by reads it. @param {{password?: string, name: string}} access */
+/** Hides a password until the user asks for it. @param {{password?: string, name: string}} access */
 function hiddenPassword({ password, name }) {
-  if (password === undefined) return h('span', { class: 'none' }, 'no longer kept');
+  if (password === undefined) return h('span', { class: 'none' }, 'no longer stored');
   const place = h('span', {});
   const show = h(
     'button',

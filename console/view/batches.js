@@ -1,10 +1,11 @@
-// The batches: newest first, each with how far it is.
+// The list of batches, newest first, each with its progress.
 
 import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
 import { progressBar } from '../batch/progress.js';
 import { h, redraw, replace } from '../element.js';
 import { poll } from '../part/loading.js';
 import { pageIn, pager } from '../part/pager.js';
+import { emptyPanel } from '../part/panel.js';
 import { taskMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { createdAt, timeElement } from '../part/time.js';
@@ -12,34 +13,33 @@ import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
 
-/** Seconds between two looks. */
-const AGAIN = 2;
+const POLL_SECONDS = 2;
 
 export const title = () => 'Batches';
 export const scopes = ['access:read', 'access:write'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {
-  const { page, size: wanted } = pageIn(query, 25);
+  const { page, size: requested } = pageIn(query, 25);
   const place = h('div', {});
-  /** How far those are that are over: that never changes. @type {Map<string, import('../batch/progress.js').Progress>} */
-  const known = new Map();
+  /** The progress of finished batches, which no longer changes. @type {Map<string, import('../batch/progress.js').Progress>} */
+  const finished = new Map();
   const read = async () => {
-    const { tasks, total, size } = await listTasks(tenant, { page, size: wanted }, signal);
-    const asked = tasks.filter(({ id }) => !known.has(id)).map(({ id }) => id);
-    const far = await readAllProgress(tenant, asked, signal);
+    const { tasks, total, size } = await listTasks(tenant, { page, size: requested }, signal);
+    const unfinished = tasks.filter(({ id }) => !finished.has(id)).map(({ id }) => id);
+    const progressById = await readAllProgress(tenant, unfinished, signal);
     for (const { id, state } of tasks) {
-      const progress = far.get(id);
-      if (progress && isOver({ state })) known.set(id, progress);
+      const progress = progressById.get(id);
+      if (progress && isOver({ state })) finished.set(id, progress);
     }
-    const rows = tasks.map((task) => ({ ...task, progress: known.get(task.id) ?? far.get(task.id) }));
-    turnPages(total, size);
+    const rows = tasks.map((task) => ({ ...task, progress: finished.get(task.id) ?? progressById.get(task.id) }));
+    drawPager(total, size);
     return { text: JSON.stringify([rows, total === 0]), draw: () => (total === 0 ? noBatches(link) : list(rows)) };
   };
-  /** The pager stands by itself: it is not taken from under somebody's hands while batches go on. */
+  /** The pager is drawn apart from the list, so that polling doesn't replace it while the user uses it. */
   const pages = h('div', {});
   let shownTotal = -1;
-  const turnPages = (/** @type {number} */ total, /** @type {number} */ size) => {
+  const drawPager = (/** @type {number} */ total, /** @type {number} */ size) => {
     if (total === shownTotal) return;
     shownTotal = total;
     const linkTo = (/** @type {{page: number, size: number}} */ to) => link(['batches'], to);
@@ -60,42 +60,32 @@ export async function show({ tenant, query, signal, link }) {
             cell: (it) =>
               h('a', { href: link(['batches', it.id]) }, timeElement(createdAt(it.id), { isPrecise: true })),
           },
-          { name: 'What', cell: (it) => KIND_WORDS[it.kind] },
+          { name: 'Operation', cell: (it) => KIND_WORDS[it.kind] },
           { name: 'State', cell: (it) => taskMark(it, it.progress) },
           { name: 'Items', cell: (it) => (it.progress ? progressBar(it.progress) : '—') },
         ],
         rows,
       }),
     );
-  if (may('access:read')) await poll(signal, place, 'Looking for batches …', AGAIN, read);
-  else replace(place, h('p', { class: 'panel' }, 'This sign-in sends batches, but may not follow them.'));
-  return h(
-    'div',
-    {},
-    h(
-      'div',
-      { class: 'title' },
-      h('h1', {}, 'Batches'),
-      may('access:write') &&
-        h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch')),
-    ),
-    place,
-    pages,
-  );
+  if (may('access:read')) await poll(signal, place, 'Loading batches …', POLL_SECONDS, read);
+  else replace(place, h('p', { class: 'panel' }, 'Your token may send batches, but not read their progress.'));
+  return h('div', {}, h('div', { class: 'title' }, h('h1', {}, 'Batches'), newBatchButton(link)), place, pages);
 }
 
 /** @param {Context['link']} link */
 function noBatches(link) {
-  return h(
-    'div',
-    { class: 'panel empty' },
-    h('h2', {}, 'No batches yet'),
+  return emptyPanel(
+    'No batches yet',
     h(
       'p',
       {},
-      'A batch creates, changes or ends many accesses at once. It is worked off while nobody waits, and can be followed here.',
+      'A batch creates, changes or terminates many accesses at once. It runs in the background, and this page shows its progress.',
     ),
-    may('access:write') &&
-      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch')),
+    newBatchButton(link),
   );
 }
+
+/** @param {Context['link']} link */
+const newBatchButton = (link) =>
+  may('access:write') &&
+  h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link(['batches', 'new']) }, 'New batch'));

@@ -1,10 +1,11 @@
-// Checking a device's credentials, as a broker does when it connects.
+// Checking a device's credentials, like a broker does when the device connects.
 
 import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem, SignedOut } from '../api/problem.js';
 import { h, replace } from '../element.js';
-import { field, whileBusy } from '../part/form.js';
+import { field, onSubmit, VERBATIM, whileBusy } from '../part/form.js';
+import { facts } from '../part/panel.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
@@ -17,13 +18,7 @@ export const scopes = ['access:verify'];
 
 /** @param {Context} context */
 export function show({ tenant, link }) {
-  const username = h('input', {
-    id: 'username',
-    autocomplete: 'off',
-    required: true,
-    spellcheck: 'false',
-    autocapitalize: 'off',
-  });
+  const username = h('input', { id: 'username', required: true, ...VERBATIM });
   const password = h('input', { id: 'password', type: 'password', autocomplete: 'off', required: true });
   const button = h('button', { type: 'submit', class: 'main' }, 'Check');
   const outcome = h('div', { 'aria-live': 'polite' });
@@ -48,18 +43,12 @@ export function show({ tenant, link }) {
       'section',
       { class: 'panel', 'aria-label': 'Outcome' },
       h('h2', {}, h('span', { class: 'status good' }, 'May connect')),
-      h(
-        'dl',
-        { class: 'facts' },
-        h('dt', {}, 'Access'),
-        h('dd', {}, may('access:read') ? h('a', { href: link(['accesses', accessId]) }, name) : name),
-        h('dt', {}, 'Status'),
-        h('dd', {}, statusMark(status)),
-        h('dt', {}, 'Contract'),
-        h('dd', {}, contractId),
-        h('dt', {}, 'Ends'),
-        h('dd', {}, endDateTime ? timeElement(endDateTime, { isPrecise: true }) : 'without end'),
-      ),
+      facts([
+        ['Access', may('access:read') ? h('a', { href: link(['accesses', accessId]) }, name) : name],
+        ['Status', statusMark(status)],
+        ['Contract', contractId],
+        ['Ends', endDateTime ? timeElement(endDateTime, { isPrecise: true }) : 'no end date'],
+      ]),
     );
 
   return h(
@@ -70,15 +59,12 @@ export function show({ tenant, link }) {
       'form',
       {
         class: 'panel fields',
-        onsubmit: (/** @type {Event} */ event) => {
-          event.preventDefault();
-          whileBusy(button, check);
-        },
+        onsubmit: onSubmit(() => whileBusy(button, check)),
       },
       h(
         'p',
         {},
-        'This asks what a broker asks when a device connects. For a prepaid access that has not connected yet, a right password is its first connection: its validity begins.',
+        'This is the check that a broker makes when a device connects. For a prepaid access that has never connected, a correct password counts as its first connection: its validity begins.',
       ),
       field({ label: 'Username', control: username }),
       field({ label: 'Password', control: password }),
@@ -96,6 +82,6 @@ const refused = () =>
     h(
       'p',
       {},
-      'The username or the password is wrong, or the access may not connect. Which of these is never told, so that nobody can guess names.',
+      'The username or the password is wrong, or the access may not connect. The server doesn’t say which, so that usernames can’t be guessed.',
     ),
   );

@@ -1,28 +1,30 @@
-// One connection, as its platform shows it now.
+// One connection, with the current data of its platform.
 
 import { get, path } from '../api/client.js';
 import { TYPE_WORDS } from '../api/product.js';
 import { h } from '../element.js';
 import { having } from '../filter/expression.js';
 import { copyButton } from '../part/copy_button.js';
+import { facts, panel } from '../part/panel.js';
 import { statusMark } from '../part/status.js';
 
 /** @typedef {import('./context.js').Context} Context */
+/** @typedef {{name: string, value: string}} Named */
+/** @typedef {[string, import('../element.js').Child]} Fact */
 
 export const title = () => 'Connection';
 export const scopes = ['product:read'];
 
-/** Names that people read otherwise. @type {Record<string, string>} */
-const WORDS = { PLATFORM: 'Platform', SERIAL_NUMBER: 'Serial number', PLATFORM_STATUS: 'The platform’s own word' };
+/** Labels of characteristics whose names are not readable. @type {Record<string, string>} */
+const WORDS = { PLATFORM: 'Platform', SERIAL_NUMBER: 'Serial number', PLATFORM_STATUS: 'Platform status' };
 
-/** Numbers that somebody may want elsewhere. */
+/** Characteristics with a copy button. */
 const COPIED = ['ICCID', 'IMSI', 'MSISDN', 'IMEI', 'SERIAL_NUMBER'];
 
 /** @param {Context} context */
 export async function show({ tenant, params: [id], signal, link }) {
   const { body: product } = await get(path(tenant, 'product', id), { signal });
   const [party] = product.relatedParty;
-  const account = party?.characteristic?.find((/** @type {any} */ it) => it.name === 'PLATFORM_ACCOUNT')?.value;
   return h(
     'div',
     {},
@@ -30,42 +32,32 @@ export async function show({ tenant, params: [id], signal, link }) {
     h(
       'section',
       { class: 'panel', 'aria-label': 'The connection' },
-      h(
-        'dl',
-        { class: 'facts' },
-        h('dt', {}, 'Status'),
-        h('dd', {}, statusMark(product.status)),
-        h('dt', {}, 'Kind'),
-        h('dd', {}, TYPE_WORDS[product.connectivityType] ?? product.connectivityType),
-        product.productCharacteristic.map((/** @type {{name: string, value: string}} */ { name, value }) => [
-          h('dt', {}, WORDS[name] ?? name),
-          h('dd', {}, COPIED.includes(name) ? [h('code', {}, value), copyButton(WORDS[name] ?? name, value)] : value),
-        ]),
-        party && [
-          h('dt', {}, 'Account'),
-          h(
-            'dd',
-            {},
-            h('a', { href: link(['connections'], { filter: having('relatedParty.name', party.name) }) }, party.name),
-            account && ` (${account})`,
-          ),
-        ],
-      ),
+      facts([
+        ['Status', statusMark(product.status)],
+        ['Kind', TYPE_WORDS[product.connectivityType] ?? product.connectivityType],
+        ...product.productCharacteristic.map(characteristic),
+        ...(party ? [accountOf(party, link)] : []),
+      ]),
     ),
-    h(
-      'section',
-      { class: 'panel', 'aria-labelledby': 'properties' },
-      h('h2', { id: 'properties' }, 'Properties'),
+    panel(
+      'properties',
+      'Properties',
       product.customProperty?.length
-        ? h(
-            'dl',
-            { class: 'facts' },
-            product.customProperty.map((/** @type {{name: string, value: string}} */ { name, value }) => [
-              h('dt', {}, name),
-              h('dd', {}, value),
-            ]),
-          )
-        : h('p', { class: 'waiting' }, 'Nobody has written anything on it.'),
+        ? facts(product.customProperty.map((/** @type {Named} */ { name, value }) => [name, value]))
+        : h('p', { class: 'waiting' }, 'The connection has no properties.'),
     ),
   );
+}
+
+/** @param {Named} characteristic @returns {Fact} */
+function characteristic({ name, value }) {
+  const word = WORDS[name] ?? name;
+  return [word, COPIED.includes(name) ? [h('code', {}, value), copyButton(word, value)] : value];
+}
+
+/** @param {{name: string, characteristic?: Named[]}} party @param {Context['link']} link @returns {Fact} */
+function accountOf({ name, characteristic }, link) {
+  const account = characteristic?.find((it) => it.name === 'PLATFORM_ACCOUNT')?.value;
+  const filter = having('relatedParty.name', name);
+  return ['Account', [h('a', { href: link(['connections'], { filter }) }, name), account && ` (${account})`]];
 }

@@ -1,4 +1,4 @@
-// The connections at all platforms as one list, with the accounts' problems beside it.
+// The connections at all platforms as one list, with the problems of accounts beside it.
 
 import { go } from '../address.js';
 import { getAll, getPageResponse, path } from '../api/client.js';
@@ -8,6 +8,7 @@ import { h } from '../element.js';
 import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter/expression.js';
 import { filterPanel, filterProblem } from '../filter/panel.js';
 import { pageIn, pager } from '../part/pager.js';
+import { emptyPanel } from '../part/panel.js';
 
 /** @typedef {import('./context.js').Context} Context */
 
@@ -43,14 +44,12 @@ export async function show(context) {
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
     accounts.length === 0
-      ? h(
-          'div',
-          { class: 'panel empty' },
-          h('h2', {}, 'No accounts yet'),
+      ? emptyPanel(
+          'No accounts yet',
           h(
             'p',
             {},
-            'Connections are at external platforms, and this tenant has no account at any. Whoever runs this server sets accounts up.',
+            'Connections belong to accounts at external platforms, and this tenant has none. The server’s operator sets accounts up.',
           ),
         )
       : await list(context, { text, page, size, linkTo }),
@@ -60,7 +59,7 @@ export async function show(context) {
 /** @typedef {{text: string, page: number, size: number, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} Which */
 
 /**
- * The list, or what is wrong with the filter that asks for it: that stays there to be mended.
+ * The list, or the fault of its filter, which the user can then correct.
  * @param {Context} context
  * @param {Which} which
  */
@@ -75,11 +74,11 @@ async function list(context, which) {
 }
 
 /** @param {Context} context @param {Which} which */
-async function results({ tenant, signal, link }, { text, page, size: wanted, linkTo }) {
+async function results({ tenant, signal, link }, { text, page, size: requested, linkTo }) {
   const query = toQuery(readFilter(text, PRODUCT_FIELDS));
-  const { body, size } = await getPageResponse(path(tenant, 'product'), { query, page, size: wanted, signal });
+  const { body, size } = await getPageResponse(path(tenant, 'product'), { query, page, size: requested, signal });
   const { entities, errors } = body;
-  // By properties a page in the middle may be empty, and what failed may have had something.
+  // A filter by properties can leave a page empty before the end, and an account that failed may have more.
   const isLast = entities.length === 0 && errors.length === 0 && !query.includes('customProperty');
   return h(
     'div',
@@ -94,7 +93,7 @@ async function results({ tenant, signal, link }, { text, page, size: wanted, lin
       h(
         'p',
         { class: 'fine' },
-        'Each page is shared among the accounts, so it may hold fewer than it could. Nobody knows how many there are in all.',
+        'Each page is divided among the accounts, so it may have fewer rows than its size. The platforms report no total.',
       ),
     ),
     accountProblems(errors),
@@ -104,9 +103,14 @@ async function results({ tenant, signal, link }, { text, page, size: wanted, lin
 /** @param {number} page @param {string} text @param {(to: {page?: number, filter?: string}) => string} linkTo */
 function nothing(page, text, linkTo) {
   if (page > 1)
-    return h('p', {}, 'There is nothing on this page. ', h('a', { href: linkTo({ page: 1 }) }, 'The first page'));
+    return h('p', {}, 'This page is empty. ', h('a', { href: linkTo({ page: 1 }) }, 'Go to the first page'));
   return text
-    ? h('p', {}, 'Nothing passes this filter here. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all'))
+    ? h(
+        'p',
+        {},
+        'No connection on this page matches the filter. ',
+        h('a', { href: linkTo({ filter: '' }) }, 'Show all'),
+      )
     : h('p', {}, 'The accounts have no connections.');
 }
 

@@ -1,4 +1,4 @@
-// The contracts: what each allows, and how much of it is used.
+// The list of contracts: their terms, and how many accesses use them.
 
 import { getPage, path } from '../api/client.js';
 import { billingWords, closedBecause } from '../api/contract.js';
@@ -6,7 +6,8 @@ import { h } from '../element.js';
 import { having } from '../filter/expression.js';
 import { plainBar } from '../part/chart.js';
 import { count } from '../part/number.js';
-import { pageIn, pager } from '../part/pager.js';
+import { pageIn, pager, pastTheEnd } from '../part/pager.js';
+import { emptyPanel } from '../part/panel.js';
 import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
@@ -19,18 +20,17 @@ export const scopes = ['access:read'];
 
 /** @param {Context} context */
 export async function show({ tenant, query, signal, link }) {
-  const { page, size: wanted } = pageIn(query);
-  const { items, total, size } = await getPage(path(tenant, 'contract'), { page, size: wanted, signal });
+  const { page, size: requested } = pageIn(query);
+  const { items, total, size } = await getPage(path(tenant, 'contract'), { page, size: requested, signal });
+  const linkTo = (/** @type {{page: number, size: number}} */ to) => link(['contracts'], to);
   if (total === 0) {
     return h(
       'div',
       {},
       h('h1', {}, 'Contracts'),
-      h(
-        'div',
-        { class: 'panel empty' },
-        h('h2', {}, 'No contracts yet'),
-        h('p', {}, 'Every access belongs to a contract. Whoever runs this server sets them up.'),
+      emptyPanel(
+        'No contracts yet',
+        h('p', {}, 'Every access belongs to a contract. The server’s operator sets contracts up.'),
       ),
     );
   }
@@ -41,13 +41,7 @@ export async function show({ tenant, query, signal, link }) {
     h(
       'section',
       { class: 'panel', 'aria-label': 'Contracts' },
-      items.length === 0 &&
-        h(
-          'p',
-          {},
-          'There is nothing on this page: it is behind the last one. ',
-          h('a', { href: link(['contracts'], { page: Math.ceil(total / size), size }) }, 'The last page'),
-        ),
+      items.length === 0 && pastTheEnd({ size, total, linkTo }),
       table({
         caption: 'Contracts, by ID',
         columns: [
@@ -78,7 +72,7 @@ export async function show({ tenant, query, signal, link }) {
           ...(may('access:write')
             ? [
                 {
-                  name: 'New',
+                  name: 'New access',
                   cell: (/** @type {any} */ it) =>
                     closedBecause(it)
                       ? h('span', { class: 'none' }, closedBecause(it))
@@ -97,8 +91,8 @@ export async function show({ tenant, query, signal, link }) {
         ],
         rows: items,
       }),
-      pager({ page, size, total, noun: ['contract', 'contracts'], linkTo: (to) => link(['contracts'], to) }),
-      h('p', { class: 'fine' }, 'Accesses that are terminated are not counted here.'),
+      pager({ page, size, total, noun: ['contract', 'contracts'], linkTo }),
+      h('p', { class: 'fine' }, 'Terminated accesses are not counted.'),
     ),
   );
 }

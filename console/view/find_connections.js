@@ -1,4 +1,4 @@
-// Finding connections by their numbers, wherever they are: found, not found and unknown apart.
+// Finding connections by their numbers at all platforms. The results tell found, missing and unknown numbers apart.
 
 import { announce } from '../announcement.js';
 import { accountProblems } from '../connection/account_problems.js';
@@ -6,14 +6,15 @@ import { join, KINDS, recognise, split } from '../connection/identifier.js';
 import { productTable } from '../connection/product_table.js';
 import { search } from '../connection/search.js';
 import { h, replace } from '../element.js';
-import { field, whileBusy } from '../part/form.js';
+import { field, onSubmit, whileBusy } from '../part/form.js';
 import { count, counted } from '../part/number.js';
+import { panel } from '../part/panel.js';
 import { problemPanel } from '../part/problem_panel.js';
 
 /** @typedef {import('./context.js').Context} Context */
 /** @typedef {import('../connection/identifier.js').Identifier} Identifier */
 
-/** An address may have so many letters of numbers; more are not shared by it. */
+/** The longest list of numbers that goes into the address of the page. */
 const SHARED_MAX = 4000;
 
 export const title = () => 'Find connections';
@@ -30,7 +31,7 @@ export async function show(context) {
   });
   const results = h('div', { 'aria-live': 'polite' });
   const button = h('button', { type: 'submit', class: 'main' }, 'Find');
-  const words = 'These are too many for an address: whoever you share this one with finds an empty form.';
+  const words = 'The list is too long for a link: the address of this page opens an empty form.';
   const tooLong = h('p', { class: 'fine', hidden: true }, words);
 
   async function look() {
@@ -38,9 +39,9 @@ export async function show(context) {
     if (given.length === 0)
       return replace(
         results,
-        h('p', { class: 'panel notice' }, 'There is nothing to look for: paste some numbers first.'),
+        h('p', { class: 'panel notice' }, 'There is nothing to search for: enter some numbers first.'),
       );
-    replace(results, h('p', { class: 'waiting' }, `Asking the platforms for ${counted(given.length, 'number')} …`));
+    replace(results, h('p', { class: 'waiting' }, `Searching the platforms for ${counted(given.length, 'number')} …`));
     try {
       replace(results, await resultsOf(context, given));
     } catch (cause) {
@@ -52,20 +53,19 @@ export async function show(context) {
     'form',
     {
       class: 'panel fields',
-      onsubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        // The address can be shared, and leads to the same search; or to none, where it would be too long.
+      onsubmit: onSubmit(() => {
+        // The address repeats the search when it is shared, unless the list is too long.
         const numbers = join(split(input.value)).replaceAll('\n', ' ');
         const isShort = numbers.length <= SHARED_MAX;
         history.replaceState(null, '', link(['connections', 'find'], isShort ? { numbers } : {}));
         tooLong.hidden = isShort;
         whileBusy(button, look);
-      },
+      }),
     },
     field({
       label: 'Numbers',
       control: input,
-      hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, with lines, spaces or commas between; one that has these in it stands in quotes. What each is, is told by its form.',
+      hint: 'ICCIDs, IMSIs, MSISDNs, serial numbers of terminals or IDs of connections, separated by lines, spaces or commas. Quote a number that contains a separator. The format of a number tells its kind.',
     }),
     tooLong,
     h('p', { class: 'buttons' }, button),
@@ -79,13 +79,14 @@ export async function show(context) {
  * @param {string[]} given
  */
 async function resultsOf({ tenant, signal, link }, given) {
-  const all = given.map((it) => ({ it, sought: recognise(it) }));
-  const malformed = all.filter(({ sought }) => !sought).map(({ it }) => it);
-  const sought = /** @type {Identifier[]} */ (all.map((it) => it.sought).filter(Boolean));
-  const { findings, errors } = sought.length > 0 ? await search(tenant, sought, signal) : { findings: [], errors: [] };
-  const of = (/** @type {string} */ result) => sought.filter((_, n) => findings[n].result === result);
-  const found = sought.flatMap((it, n) =>
-    findings[n].found.map(({ kind, product }) => ({ ...product, sought: it.given, kind })),
+  const all = given.map((it) => ({ it, identifier: recognise(it) }));
+  const malformed = all.filter(({ identifier }) => !identifier).map(({ it }) => it);
+  const identifiers = /** @type {Identifier[]} */ (all.map((it) => it.identifier).filter(Boolean));
+  const { findings, errors } =
+    identifiers.length > 0 ? await search(tenant, identifiers, signal) : { findings: [], errors: [] };
+  const of = (/** @type {string} */ result) => identifiers.filter((_, n) => findings[n].result === result);
+  const found = identifiers.flatMap((it, n) =>
+    findings[n].found.map(({ kind, product }) => ({ ...product, given: it.given, kind })),
   );
   const [missing, unknown] = [of('missing'), of('unknown')];
   announce(`${count(of('found').length)} found, ${count(missing.length)} not found, ${count(unknown.length)} unknown.`);
@@ -99,17 +100,17 @@ async function resultsOf({ tenant, signal, link }, given) {
         'found',
         `Found (${count(of('found').length)})`,
         found.length > 0 &&
-          productTable('What was found, with the number it was found by', found, link, [
+          productTable('Connections found, with the number searched for', found, link, [
             {
               name: 'Number',
               cell: (it) => [
-                h('code', {}, it.sought),
+                h('code', {}, it.given),
                 h('br'),
                 h('span', { class: 'fine' }, KINDS[/** @type {keyof typeof KINDS} */ (it.kind)].word),
               ],
             },
           ]),
-        'None of them was found.',
+        'No connection was found.',
       ),
       missing.length > 0 &&
         group(
@@ -117,7 +118,7 @@ async function resultsOf({ tenant, signal, link }, given) {
           `Not found (${count(missing.length)})`,
           numbers(missing),
           '',
-          'Taken for what stands beside each, no account has these, and every account that might have them was asked. IMEIs can’t be looked for.',
+          'No account has a connection with these numbers, as the kinds shown beside each, and every account that could have one has responded. The search does not cover IMEIs.',
         ),
       unknown.length > 0 &&
         group(
@@ -125,19 +126,19 @@ async function resultsOf({ tenant, signal, link }, given) {
           `Unknown (${count(unknown.length)})`,
           numbers(unknown),
           '',
-          'An account that might have these could not be asked: they may be there, or not.',
+          'An account that could have these numbers did not respond: it may or may not have them.',
         ),
       malformed.length > 0 &&
         group(
           'malformed',
-          `No identifiers (${count(malformed.length)})`,
+          `Not recognised (${count(malformed.length)})`,
           h(
             'ul',
             { class: 'tokens' },
             malformed.map((it) => h('li', {}, h('code', {}, it))),
           ),
           '',
-          'These have no form that an identifier has, and were not looked for.',
+          'These texts have the format of no identifier, and were not searched for.',
         ),
     ),
     accountProblems(errors),
@@ -152,13 +153,7 @@ async function resultsOf({ tenant, signal, link }, given) {
  * @param {string} [meaning]
  */
 function group(id, title, content, otherwise, meaning) {
-  return h(
-    'section',
-    { class: 'panel', 'aria-labelledby': `group-${id}`, id: `results-${id}` },
-    h('h2', { id: `group-${id}` }, title),
-    meaning && h('p', { class: 'fine' }, meaning),
-    content || h('p', {}, otherwise),
-  );
+  return panel(`group-${id}`, title, meaning && h('p', { class: 'fine' }, meaning), content || h('p', {}, otherwise));
 }
 
 /** @param {Identifier[]} all */

@@ -1,4 +1,4 @@
-// Creating one access. Its password is shown once, here.
+// Creating one access. Only this view shows its password.
 
 import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
@@ -8,7 +8,7 @@ import { Problem } from '../api/problem.js';
 import { focusOn, h, replace } from '../element.js';
 import { contractChoice } from '../part/contract_choice.js';
 import { credentialsPanel, showCredentialsDialog } from '../part/credentials.js';
-import { field, showFaults, whileBusy } from '../part/form.js';
+import { field, onSubmit, showFaults, VERBATIM, whileBusy } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
@@ -17,14 +17,14 @@ import { may } from '../sign_in/session.js';
 export const title = () => 'Create an access';
 export const scopes = ['access:write'];
 
-/** Which control is for which field. */
+/** The control of each field. */
 const CONTROLS = { contractId: 'contract', username: 'username', password: 'password', deviceName: 'device-name' };
 
 /** @param {Context} context */
 export async function show({ tenant, query, link, signal }) {
   const contracts = await contractsOf(tenant);
   const input = (/** @type {string} */ id, /** @type {object} */ more = {}) =>
-    h('input', { id, name: id, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', ...more });
+    h('input', { id, name: id, ...VERBATIM, ...more });
   const contract = contractChoice(contracts, query.get('contract') ?? '');
   const [deviceName, username, password] = [
     input('device-name'),
@@ -63,7 +63,7 @@ export async function show({ tenant, query, link, signal }) {
 
   /** @param {any} access */
   function showCreated(access) {
-    announce('The access was created. Its password is shown only now.');
+    announce('The access was created. Its password is shown only once.');
     replace(
       main,
       h(
@@ -74,14 +74,14 @@ export async function show({ tenant, query, link, signal }) {
           {},
           'The access ',
           h('strong', {}, access.name),
-          ' is there, under the contract ',
+          ' was created under the contract ',
           h('strong', {}, access.contractId),
           '.',
         ),
         h(
           'p',
           { class: 'buttons' },
-          may('access:read') && h('a', { class: 'button', href: link(['accesses', access.id]) }, 'Look at it'),
+          may('access:read') && h('a', { class: 'button', href: link(['accesses', access.id]) }, 'Open the access'),
           h('button', { type: 'button', onclick: () => again(access.contractId) }, 'Create another'),
         ),
       ),
@@ -103,26 +103,23 @@ export async function show({ tenant, query, link, signal }) {
     'form',
     {
       class: 'panel fields',
-      onsubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        whileBusy(send, create);
-      },
+      onsubmit: onSubmit(() => whileBusy(send, create)),
     },
     field({
       label: 'Contract',
       control: contract,
-      hint: 'It decides the offering, how the access is paid for and how long it lives. It can’t be changed later.',
+      hint: 'The contract determines the offering, the billing and the lifetime of the access. It can’t be changed later.',
     }),
-    field({ label: 'Device name (optional)', control: deviceName, hint: 'What people call the device: pump-7.' }),
+    field({ label: 'Device name (optional)', control: deviceName, hint: 'For example pump-7.' }),
     field({
       label: 'Username (optional)',
       control: username,
-      hint: 'Generated if left empty. No other access of this tenant may have it, unless that one is terminated.',
+      hint: 'Generated if left empty. It must be unique among the tenant’s accesses that are not terminated.',
     }),
     field({
       label: 'Password (optional)',
       control: password,
-      hint: 'Generated if left empty, which is better: nobody can guess it, and it is checked faster.',
+      hint: 'Generated if left empty. A generated password can’t be guessed, and is checked faster.',
     }),
     trouble,
     h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['accesses']) }, 'Cancel')),

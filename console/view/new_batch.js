@@ -1,4 +1,4 @@
-// A new batch: what it does, to which accesses, and what it would be before it is sent.
+// A new batch: its operation, its accesses, and a preview before it is sent.
 
 import { go } from '../address.js';
 import { ask, path } from '../api/client.js';
@@ -13,7 +13,7 @@ import { readRetry } from '../batch/retry.js';
 import { h, replace } from '../element.js';
 import { copyButton } from '../part/copy_button.js';
 import { confirm } from '../part/dialog.js';
-import { choices, whileBusy } from '../part/form.js';
+import { choices, onSubmit, whileBusy } from '../part/form.js';
 import { problemPanel } from '../part/problem_panel.js';
 import { may } from '../sign_in/session.js';
 
@@ -25,7 +25,7 @@ export const scopes = ['access:write'];
 const KINDS = /** @type {[string, string][]} */ ([
   ['create', 'Create accesses'],
   ['change', 'Change accesses'],
-  ['end', 'End accesses with the month'],
+  ['end', 'Terminate accesses at month end'],
 ]);
 
 /** @param {Context} context */
@@ -89,19 +89,16 @@ export async function show({ tenant, query, link, signal }) {
       h(
         'p',
         { class: 'panel' },
-        'This is what failed in the batch before. Mend what was wrong, then send it. ',
-        lostOf(retry),
+        'These items failed in the previous batch. Correct them, then send the batch. ',
+        missingValues(retry),
       ),
     h(
       'form',
       {
         class: 'panel fields',
-        onsubmit: (/** @type {Event} */ event) => {
-          event.preventDefault();
-          whileBusy(send, submit);
-        },
+        onsubmit: onSubmit(() => whileBusy(send, submit)),
       },
-      choices({ name: 'kind', legend: 'What', choices: KINDS, chosen: kind, choose }),
+      choices({ name: 'kind', legend: 'Operation', choices: KINDS, chosen: kind, choose }),
       place,
       trouble,
       h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['batches']) }, 'Cancel')),
@@ -111,7 +108,7 @@ export async function show({ tenant, query, link, signal }) {
 }
 
 /**
- * For whoever sends batches, but may not follow them.
+ * The confirmation for a session that may send batches, but not read them.
  * @param {string} id
  * @param {Context['link']} link
  */
@@ -120,21 +117,27 @@ function accepted(id, link) {
     'div',
     { class: 'panel', role: 'status' },
     h('h2', {}, 'The batch is accepted'),
-    h('p', {}, 'It is worked off now. Whoever may follow it needs its ID: ', h('code', {}, id), copyButton('ID', id)),
+    h(
+      'p',
+      {},
+      'The batch is running. To follow it, a user with the scope access:read needs its ID: ',
+      h('code', {}, id),
+      copyButton('ID', id),
+    ),
     h('p', { class: 'buttons' }, h('a', { class: 'button', href: link(['batches']) }, 'Done')),
   );
 }
 
 /**
- * What nobody can know any more of a batch that is sent again.
+ * Names the values of the previous batch that the retry lacks.
  * @param {import('../batch/retry.js').Retry} retry
  */
-function lostOf({ kind, table, remembered }) {
+function missingValues({ kind, table, remembered }) {
   if (kind === 'create') {
     return table === undefined
-      ? 'Nothing but their number is kept. Passwords that were chosen are not: new ones are generated.'
-      : 'Passwords that were chosen are not kept: add them, or new ones are generated.';
+      ? 'Only their number is stored. Chosen passwords are not: the server generates new ones.'
+      : 'Chosen passwords are not stored: add them, or the server generates new ones.';
   }
   if (kind === 'end' || remembered.status) return undefined;
-  return 'The batch doesn’t tell what was asked of it, and this tab hasn’t sent it: choose again what is to be done. It may have set a password, too; only the command line and the API do that for many.';
+  return 'The batch doesn’t store its change, and this tab hasn’t sent it: choose the change again. The batch may also have set a password, which only the command line and the API can do in a batch.';
 }

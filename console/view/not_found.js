@@ -1,25 +1,22 @@
-// An address that leads nowhere.
+// The view of an address that matches no route.
 
 import { h } from '../element.js';
 import { firstView } from '../menu.js';
 
-/** @typedef {import('./context.js').Context} Context */
-
-export const title = () => 'Nothing here';
+export const title = () => 'Page not found';
 /** @type {string[]} */
 export const scopes = [];
 
-/** @param {Context} context */
-export function show({ link }) {
-  return h(
+/** @param {import('./context.js').Context} context */
+export const show = ({ link }) =>
+  h(
     'div',
     {},
-    h('h1', {}, 'Nothing here'),
+    h('h1', {}, 'Page not found'),
     h(
       'div',
       { class: 'panel empty' },
-      h('p', {}, 'This address leads to no view. Perhaps a part of it was lost.'),
-      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link([firstView()]) }, 'To the overview')),
+      h('p', {}, 'The address matches no page of the console. It may be incomplete.'),
+      h('p', { class: 'buttons' }, h('a', { class: 'button main', href: link([firstView()]) }, 'Go to the start page')),
     ),
   );
-}

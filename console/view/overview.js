@@ -1,5 +1,4 @@
-// The overview: how many accesses there are and what they are like, what came and went, what is under way, and whether the
-// platforms answer.
+// The overview: the accesses by status and contract, their changes over time, the running batches, and the health of platforms.
 
 import { get, getPage, path } from '../api/client.js';
 import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
@@ -7,18 +6,19 @@ import { progressBar } from '../batch/progress.js';
 import { h } from '../element.js';
 import { having } from '../filter/expression.js';
 import { daysChart, dividedBar, plainBar } from '../part/chart.js';
+import { createButtons } from '../part/create_buttons.js';
 import { poll } from '../part/loading.js';
 import { count, counted } from '../part/number.js';
+import { emptyPanel, panel } from '../part/panel.js';
 import { ACCESS_STATUSES, statusMark, statusWord } from '../part/status.js';
 import { table } from '../part/table.js';
 import { createdAt, timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
-/** So many contracts are shown; all of them are in their own view. */
+/** The number of contracts shown; the view of contracts lists all. */
 const CONTRACTS_MAX = 12;
 
-/** Seconds between two looks. */
-const AGAIN = 5;
+const POLL_SECONDS = 5;
 
 /** @typedef {import('./context.js').Context} Context */
 
@@ -32,10 +32,10 @@ export function show(context) {
   const running = h('div', {});
   const accounts = h('div', {});
   if (may('access:read')) {
-    poll(signal, figures, 'Counting accesses …', AGAIN, () => readFigures(context));
-    poll(signal, running, 'Looking for batches …', AGAIN, () => readRunning(context));
+    poll(signal, figures, 'Loading accesses …', POLL_SECONDS, () => readFigures(context));
+    poll(signal, running, 'Loading batches …', POLL_SECONDS, () => readRunning(context));
   }
-  if (may('product:read')) poll(signal, accounts, 'Looking at the accounts …', AGAIN, () => readAccounts(context));
+  if (may('product:read')) poll(signal, accounts, 'Loading accounts …', POLL_SECONDS, () => readAccounts(context));
   return h(
     'div',
     {},
@@ -44,22 +44,10 @@ export function show(context) {
     h(
       'div',
       { class: 'grid' },
-      may('access:read') &&
-        h(
-          'section',
-          { class: 'panel', 'aria-labelledby': 'running' },
-          h('h2', { id: 'running' }, 'Batches under way'),
-          running,
-        ),
-      may('product:read') &&
-        h(
-          'section',
-          { class: 'panel', 'aria-labelledby': 'platforms' },
-          h('h2', { id: 'platforms' }, 'Platforms'),
-          accounts,
-        ),
+      may('access:read') && panel('running', 'Running batches', running),
+      may('product:read') && panel('platforms', 'Platforms', accounts),
     ),
-    h('p', { class: 'fine' }, `Figures of ${tenant}, looked at every ${AGAIN} seconds.`),
+    h('p', { class: 'fine' }, `Figures of ${tenant}, refreshed every ${POLL_SECONDS} seconds.`),
   );
 }
 
@@ -68,25 +56,14 @@ async function readFigures({ tenant, signal, link }) {
   const { body } = await get(path(tenant, 'summary'), { signal });
   const draw = () => {
     if (body.total === 0) return welcome(link);
+    const perDay = panel('per-day', 'Accesses created and ended, last 90 days', daysChart(body.perDay));
+    const byContract = panel('by-contract', 'Accesses by contract', contractTable(body.byContract, link));
+    perDay.classList.add('wide');
+    byContract.classList.add('whole');
     return [
-      h(
-        'section',
-        { class: 'panel', 'aria-labelledby': 'by-status' },
-        h('h2', { id: 'by-status' }, counted(body.total, 'access', 'accesses')),
-        statusTable(body.byStatus, body.total),
-      ),
-      h(
-        'section',
-        { class: 'panel wide', 'aria-labelledby': 'per-day' },
-        h('h2', { id: 'per-day' }, 'Created and ended, last 90 days'),
-        daysChart(body.perDay),
-      ),
-      h(
-        'section',
-        { class: 'panel whole', 'aria-labelledby': 'by-contract' },
-        h('h2', { id: 'by-contract' }, 'By contract'),
-        contractTable(body.byContract, link),
-      ),
+      panel('by-status', counted(body.total, 'access', 'accesses'), statusTable(body.byStatus, body.total)),
+      perDay,
+      byContract,
     ];
   };
   return { text: JSON.stringify(body), draw };
@@ -94,19 +71,13 @@ async function readFigures({ tenant, signal, link }) {
 
 /** @param {Context['link']} link */
 function welcome(link) {
-  return h(
-    'section',
-    { class: 'panel empty whole' },
-    h('h2', {}, 'No accesses yet'),
-    h('p', {}, 'An access is a username and a password that let one device in, under one of your contracts.'),
-    may('access:write') &&
-      h(
-        'p',
-        { class: 'buttons' },
-        h('a', { class: 'button main', href: link(['accesses', 'new']) }, 'Create an access'),
-        h('a', { class: 'button', href: link(['batches', 'new']) }, 'Create many'),
-      ),
+  const section = emptyPanel(
+    'No accesses yet',
+    h('p', {}, 'An access is a username and a password with which one device connects, under one of your contracts.'),
+    createButtons(link),
   );
+  section.classList.add('whole');
+  return section;
 }
 
 /** @param {Record<string, number>} byStatus @param {number} total */
@@ -117,7 +88,7 @@ function statusTable(byStatus, total) {
     columns: [
       { name: 'Status', cell: (it) => statusMark(it), isHeading: true },
       { name: 'Accesses', cell: (it) => count(byStatus[it] ?? 0), kind: 'number' },
-      { name: 'Part', cell: (it) => dividedBar({ [it]: byStatus[it] ?? 0 }, total) },
+      { name: 'Share', cell: (it) => dividedBar({ [it]: byStatus[it] ?? 0 }, total) },
     ],
     rows: ACCESS_STATUSES,
   });
@@ -142,7 +113,7 @@ function contractTable(byContract, link) {
           cell: (it) =>
             h('a', { href: link(['accesses'], { filter: having('contractId', it.contractId) }) }, it.contractId),
         },
-        { name: 'All', cell: (it) => count(size(it)), kind: 'number' },
+        { name: 'Total', cell: (it) => count(size(it)), kind: 'number' },
         ...ACCESS_STATUSES.map((status) => ({
           name: statusWord(status),
           kind: /** @type {const} */ ('number'),
@@ -156,7 +127,7 @@ function contractTable(byContract, link) {
       h(
         'p',
         {},
-        `The ${CONTRACTS_MAX} largest. `,
+        `The ${CONTRACTS_MAX} largest contracts are shown. `,
         h('a', { href: link(['contracts']) }, `All ${count(byContract.length)} contracts`),
       ),
   ];
@@ -167,7 +138,7 @@ async function readRunning({ tenant, signal, link }) {
   const { tasks, total } = await listTasks(tenant, { page: 1, size: 100 }, signal);
   const running = tasks.filter((it) => !isOver(it));
   const open = running.slice(0, 10);
-  const far = await readAllProgress(
+  const progressById = await readAllProgress(
     tenant,
     open.map((it) => it.id),
     signal,
@@ -178,11 +149,11 @@ async function readRunning({ tenant, signal, link }) {
         'p',
         { class: 'waiting' },
         total === 0
-          ? 'None, and there has been none yet. '
+          ? 'No batch was sent yet. '
           : total > tasks.length
-            ? `None among the newest ${count(tasks.length)}. `
-            : 'None just now. ',
-        total > 0 && h('a', { href: link(['batches']) }, 'What came of the others'),
+            ? `None of the newest ${count(tasks.length)} batches is running. `
+            : 'No batch is running. ',
+        total > 0 && h('a', { href: link(['batches']) }, 'Finished batches'),
       );
     }
     return [
@@ -190,7 +161,7 @@ async function readRunning({ tenant, signal, link }) {
         'ul',
         { class: 'tasks' },
         open.map((task) => {
-          const progress = far.get(task.id);
+          const progress = progressById.get(task.id);
           return h(
             'li',
             {},
@@ -202,10 +173,10 @@ async function readRunning({ tenant, signal, link }) {
         }),
       ),
       running.length > open.length &&
-        h('p', {}, h('a', { href: link(['batches']) }, `All batches: at least ${count(running.length)} are under way`)),
+        h('p', {}, h('a', { href: link(['batches']) }, `All batches (at least ${count(running.length)} are running)`)),
     ];
   };
-  return { text: JSON.stringify([running, [...far], total]), draw };
+  return { text: JSON.stringify([running, [...progressById], total]), draw };
 }
 
 /** @param {Context} context */
@@ -214,15 +185,12 @@ async function readAccounts({ tenant, signal, link }) {
   const slowest = Math.max(...items.map((it) => it.latencyMilliseconds ?? 0), 1);
   const draw = () => {
     if (items.length === 0) {
-      return h(
-        'p',
-        { class: 'waiting' },
-        'There is no account at a platform yet. Whoever runs this server sets them up.',
-      );
+      const words = 'This tenant has no account at a platform yet. The server’s operator sets accounts up.';
+      return h('p', { class: 'waiting' }, words);
     }
     return [
       table({
-        caption: 'Accounts at platforms, whether they answer, and how fast',
+        caption: 'Accounts at platforms, with their health and latency',
         columns: [
           {
             name: 'Account',
@@ -233,11 +201,11 @@ async function readAccounts({ tenant, signal, link }) {
           { name: 'Platform', cell: (it) => it.platform },
           { name: 'Health', cell: (it) => statusMark(it.health, HEALTH[it.health]) },
           {
-            name: 'Answers in',
+            name: 'Latency',
             kind: 'number',
             cell: (it) => (it.latencyMilliseconds === undefined ? '—' : `${count(it.latencyMilliseconds)} ms`),
           },
-          { name: 'Beside the others', cell: (it) => plainBar(it.latencyMilliseconds ?? 0, slowest) },
+          { name: 'Compared', cell: (it) => plainBar(it.latencyMilliseconds ?? 0, slowest) },
         ],
         rows: items,
       }),
@@ -245,14 +213,14 @@ async function readAccounts({ tenant, signal, link }) {
         h(
           'p',
           { class: 'fine' },
-          'Not asked yet: platforms are asked when somebody looks at connections. ',
-          h('a', { href: link(['connections']) }, 'Look now'),
+          'The server checks a platform when a user opens the connections. ',
+          h('a', { href: link(['connections']) }, 'Open the connections'),
         ),
-      total > items.length && h('p', { class: 'fine' }, `The first ${items.length} of ${count(total)}.`),
+      total > items.length && h('p', { class: 'fine' }, `The first ${items.length} of ${count(total)} accounts.`),
     ];
   };
   return { text: JSON.stringify(items), draw };
 }
 
 /** @type {Record<string, string>} */
-const HEALTH = { UP: 'Answers', DOWN: 'Fails', UNKNOWN: 'Not asked yet' };
+const HEALTH = { UP: 'Up', DOWN: 'Down', UNKNOWN: 'Not checked yet' };

@@ -1,7 +1,7 @@
-// Signing in: at an issuer of the operator's, with a token that somebody has, or to the demo.
+// Signing in: at an issuer, with a token, or to the demo.
 
 import { h, replace } from '../element.js';
-import { field, whileBusy } from '../part/form.js';
+import { field, onSubmit, VERBATIM, whileBusy } from '../part/form.js';
 import { loadAfter } from '../part/loading.js';
 import { sentence } from '../part/problem_panel.js';
 import { isPossible, leaveForIssuer } from '../sign_in/oidc.js';
@@ -15,25 +15,23 @@ export const scopes = [];
 
 /** @param {Context} context */
 export function show({ signal, signInProblem }) {
-  const told = h('div', { 'aria-live': 'assertive' }, signInProblem && notice(signInProblem));
+  const messages = h('div', { 'aria-live': 'assertive' }, signInProblem && notice(signInProblem));
   const token = h('textarea', {
     id: 'token',
     rows: 4,
     required: true,
-    spellcheck: 'false',
-    autocapitalize: 'off',
-    autocomplete: 'off',
+    ...VERBATIM,
   });
   const button = h('button', { type: 'submit', class: 'main' }, 'Sign in with the token');
 
-  /** @param {() => Promise<unknown>} way */
-  async function attempt(way) {
-    replace(told);
+  /** @param {() => Promise<unknown>} signIn */
+  async function attempt(signIn) {
+    replace(messages);
     try {
-      await way();
+      await signIn();
       dispatchEvent(new Event('gatehouse:session'));
     } catch (cause) {
-      replace(told, notice(cause instanceof Error ? cause.message : String(cause)));
+      replace(messages, notice(cause instanceof Error ? cause.message : String(cause)));
     }
   }
 
@@ -41,8 +39,8 @@ export function show({ signal, signInProblem }) {
     'div',
     { class: 'narrow' },
     h('h1', {}, 'Sign in'),
-    told,
-    loadAfter(signal, 'Asking how to sign in …', async () => {
+    messages,
+    loadAfter(signal, 'Loading the sign-in options …', async () => {
       const { issuers, demo } = await signInOptions();
       return [
         demo &&
@@ -62,7 +60,7 @@ export function show({ signal, signInProblem }) {
             'section',
             { class: 'panel' },
             h('h2', {}, 'With your account'),
-            issuers.map((it) => issuerButton(it, told)),
+            issuers.map((it) => issuerButton(it, messages)),
           ),
       ];
     }),
@@ -70,17 +68,16 @@ export function show({ signal, signInProblem }) {
       'form',
       {
         class: 'panel fields',
-        onsubmit: (/** @type {Event} */ event) => {
-          event.preventDefault();
-          whileBusy(button, () => attempt(async () => begin(tokenIn(token.value), { from: 'token' })));
-        },
+        onsubmit: onSubmit(() =>
+          whileBusy(button, () => attempt(async () => begin(tokenIn(token.value), { from: 'token' }))),
+        ),
       },
       h('h2', {}, 'With a token'),
-      field({ label: 'Token', control: token, hint: 'It stays in this tab, and is forgotten when the tab is closed.' }),
+      field({ label: 'Token', control: token, hint: 'The token stays in this tab until the tab is closed.' }),
       h(
         'p',
         { class: 'fine' },
-        'Whoever runs the server makes one: ',
+        'The server’s operator creates a token with ',
         h('code', {}, 'gatehouse token --tenant NAME --scope "access:read product:read"'),
       ),
       h('p', { class: 'buttons' }, button),
@@ -88,31 +85,32 @@ export function show({ signal, signInProblem }) {
   );
 }
 
-/** The token in what somebody has pasted: a terminal may have broken it into lines. @param {string} text */
+/** Extracts the token from a pasted text: a terminal may have broken it into lines. @param {string} text */
 function tokenIn(text) {
   const token = text
     .trim()
     .replace(/^Bearer\s+/i, '')
     .replace(/\s+/g, '');
-  if (!/^[\w.~+/=-]+$/.test(token)) throw new Error('this is no token: one has letters, digits, “-”, “_” and “.” only');
+  if (!/^[\w.~+/=-]+$/.test(token))
+    throw new Error('this is not a token: a token consists of letters, digits, “-”, “_” and “.”');
   return token;
 }
 
 /**
  * @param {import('../sign_in/oidc.js').Issuer} issuer
- * @param {Element} told
+ * @param {Element} messages
  */
-function issuerButton(issuer, told) {
+function issuerButton(issuer, messages) {
   const host = new URL(issuer.issuer).host;
   if (!issuer.authorizationEndpoint)
-    return h('p', { class: 'waiting' }, `${host} can’t be reached by the server just now. Try again in a while.`);
+    return h('p', { class: 'waiting' }, `The server can’t reach ${host} at the moment. Try again later.`);
   if (!isPossible())
     return h(
       'p',
       {},
-      `Signing in at ${host} needs a safe connection: open the console by https, or on the server’s own machine.`,
+      `Signing in at ${host} needs a secure connection: open the console over https, or on the server’s own machine.`,
     );
-  const leave = () => leaveForIssuer(issuer, location.hash).catch((cause) => replace(told, notice(String(cause))));
+  const leave = () => leaveForIssuer(issuer, location.hash).catch((cause) => replace(messages, notice(String(cause))));
   return h(
     'p',
     { class: 'buttons' },

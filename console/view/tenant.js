@@ -1,9 +1,9 @@
-// Choosing a tenant, for sign-ins that cover all of them.
+// Choosing a tenant, for a session that covers all tenants.
 
 import { go, link } from '../address.js';
 import { h } from '../element.js';
 import { firstView } from '../menu.js';
-import { field } from '../part/form.js';
+import { field, onSubmit, VERBATIM } from '../part/form.js';
 import { tenants } from '../sign_in/tenant.js';
 
 export const title = () => 'Choose a tenant';
@@ -16,9 +16,7 @@ export async function show() {
     id: 'tenant-name',
     required: true,
     list: 'tenants',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    autocapitalize: 'off',
+    ...VERBATIM,
     pattern: '[A-Za-z0-9][A-Za-z0-9._\\-]{0,62}',
   });
   return h(
@@ -29,12 +27,9 @@ export async function show() {
       'form',
       {
         class: 'panel fields',
-        onsubmit: (/** @type {Event} */ event) => {
-          event.preventDefault();
-          go(link(name.value, [firstView()]));
-        },
+        onsubmit: onSubmit(() => go(link(name.value, [firstView()]))),
       },
-      field({ label: 'Tenant', control: name, hint: 'Your sign-in covers all of them.' }),
+      field({ label: 'Tenant', control: name, hint: 'Your sign-in covers all tenants.' }),
       h(
         'datalist',
         { id: 'tenants' },

@@ -56,7 +56,7 @@ inBrowser('an access is created with all that is generated', server, async ({ pa
   assert.deepEqual({ username: kept.username, password: kept.password }, credentials);
 
   // It is shown once: neither here nor where the access is looked at does it come again.
-  await page.getByRole('link', { name: 'Look at it' }).click();
+  await page.getByRole('link', { name: 'Open the access' }).click();
   await untilReady(page, 'accesses/id');
   assert.equal((await page.content()).includes(credentials.password), false);
   await page.goBack();
@@ -73,7 +73,7 @@ inBrowser('an access is created with what somebody has chosen, and another after
   await fillIn(page, { 'Device name': 'Meter <b>12</b>', Username: chosen.username, Password: chosen.password });
   await page.getByRole('button', { name: 'Create' }).click();
   assert.deepEqual(await shownCredentials(page), chosen);
-  await page.getByText('The access Meter <b>12</b> is there').waitFor();
+  await page.getByText('The access Meter <b>12</b> was created').waitFor();
   assert.equal(await api.letsIn(chosen), true);
   await page.getByRole('button', { name: 'Create another' }).click();
   assert.equal(await page.getByLabel('Contract').inputValue(), 'C-PRE');
@@ -174,11 +174,11 @@ inBrowser('every page of a list can be gone to, and shared', server, async ({ pa
   await openView(page, `demo/accesses?filter=${filter}&size=1&page=57`, 'accesses');
   assert.deepEqual(await namesIn(page), [names[56]]);
   await openView(page, `demo/accesses?filter=${filter}&size=25&page=99`, 'accesses');
-  await page.getByText('There is nothing on this page').waitFor();
-  await leadsTo(page, 'accesses', () => page.getByRole('link', { name: 'The last page', exact: true }).click());
+  await page.getByText('This page is empty').waitFor();
+  await leadsTo(page, 'accesses', () => page.getByRole('link', { name: 'Go to the last page', exact: true }).click());
   assert.deepEqual(await namesIn(page), names.slice(50));
   await page.goBack();
-  await page.getByText('There is nothing on this page').waitFor();
+  await page.getByText('This page is empty').waitFor();
 });
 
 inBrowser('a filter is put together by choosing, or written, and each follows the other', server, async ({ page }) => {
@@ -247,7 +247,7 @@ inBrowser('a filter that can’t be read is explained, and lists nothing', serve
   await page.getByRole('heading', { name: 'Invalid filter' }).waitFor();
   assert.equal(await page.getByRole('table').count(), 0);
   await openView(page, 'demo/accesses?filter=username%3Dnobody', 'accesses');
-  await page.getByRole('heading', { name: 'Nothing passes this filter' }).waitFor();
+  await page.getByRole('heading', { name: 'No access matches this filter' }).waitFor();
 });
 
 /** What stands in the address of the access. @param {Page} page @param {string} id */
@@ -275,7 +275,7 @@ inBrowser('whoever says no changes nothing', server, async ({ page }) => {
   const { id } = await api.createAccess({ deviceName: 'left-alone' });
   await openAccess(page, id);
   for (const [button, consequence] of /** @type {[string, RegExp][]} */ ([
-    ['New password', /old password lets nobody in/],
+    ['New password', /old password is refused/],
     ['Suspend', /can’t connect/],
     ['Terminate', /can’t be undone/],
   ])) {
@@ -299,8 +299,8 @@ inBrowser('an access is suspended, activated and terminated', server, async ({ p
   await answerTo(page, 'Activate', /may connect again/, 'Activate');
   await page.getByRole('status').getByText('pump-7 is active').first().waitFor();
   assert.equal(await api.letsIn(access), true);
-  await answerTo(page, 'Terminate', /can’t be undone.*given to another access/s, 'Terminate for good');
-  await page.getByText('Terminated for good').waitFor();
+  await answerTo(page, 'Terminate', /can’t be undone.*used by another access/s, 'Terminate permanently');
+  await page.getByText('Permanently terminated').waitFor();
   assert.equal(await api.letsIn(access), false);
   const words = await page.getByRole('main').getByRole('button').allInnerTexts();
   assert.deepEqual([...new Set(words)], ['Copy']);
@@ -312,15 +312,15 @@ inBrowser('an end that was planned can be called off', server, async ({ page }) 
   await api.untilOver((await api.ask('POST', '/demo/access/batchUpdate', ends)).id);
   await openAccess(page, id);
   assert.match((await factsOf(page, 'The access')).Status, /^Ending/);
-  await answerTo(page, 'Keep', /planned end is called off/, 'Keep');
-  await page.getByText('without end').waitFor();
+  await answerTo(page, 'Keep', /planned end is cancelled/, 'Keep');
+  await page.getByText('no end date').waitFor();
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'ACTIVE');
 });
 
 inBrowser('a new password lets in, and the old one no longer', server, async ({ page }) => {
   const access = await api.createAccess({ deviceName: 'rotated' });
   await openAccess(page, access.id);
-  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  await answerTo(page, 'New password', /old password is refused/, 'Set the new password');
   const generated = await shownCredentials(page);
   assert.match(generated.password, /^[A-Za-z0-9]{24}$/);
   assert.equal(await api.letsIn(access), false);
@@ -349,7 +349,7 @@ inBrowser('a password that is set while somebody leaves is not lost', server, as
     await isLeft;
     await route.fulfill({ response });
   });
-  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  await answerTo(page, 'New password', /old password is refused/, 'Set the new password');
   await page.getByRole('link', { name: 'Contracts' }).click();
   await untilReady(page, 'contracts');
   release();
@@ -372,7 +372,7 @@ inBrowser('a password whose answer is lost is shown as one that may be set', ser
     await route.fetch();
     await route.abort('connectionreset');
   });
-  await answerTo(page, 'New password', /old password lets nobody in/, 'Set the new password');
+  await answerTo(page, 'New password', /old password is refused/, 'Set the new password');
   await page.getByRole('alert').filter({ hasText: 'The server may or may not have processed the request' }).waitFor();
   await page.getByRole('heading', { name: 'A new password may be set, but was not received' }).waitFor();
   assert.equal(await api.letsIn(access), false);
@@ -408,13 +408,13 @@ inBrowser('what somebody else has changed meanwhile is seen before it is changed
   watch.announce(412, `/demo/access/${id}`);
   await openAccess(page, id);
   await api.changeAccess(id, { status: 'SUSPENDED' });
-  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate for good');
+  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate permanently');
   await page.getByRole('alert').filter({ hasText: 'Another user has changed it' }).waitFor();
   assert.match((await factsOf(page, 'The access')).Status, /^Suspended/);
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
   // Whoever still wants it can have it.
-  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate for good');
-  await page.getByText('Terminated for good').waitFor();
+  await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate permanently');
+  await page.getByText('Permanently terminated').waitFor();
 });
 
 inBrowser('an access that isn’t there is told of', server, async ({ page, watch }) => {

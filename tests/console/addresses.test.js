@@ -107,9 +107,9 @@ inBrowser('back and forward lead through what somebody has seen', server, async 
 inBrowser('an address that leads nowhere says so, and leads on', server, async ({ page }) => {
   for (const route of ['demo/accesss', 'demo/accesses/a/b', 'demo/%E0%A4%A', 'demo/batches//x/y']) {
     await openView(page, route, 'not-found');
-    await page.getByRole('heading', { name: 'Nothing here' }).waitFor();
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
   }
-  await leadsTo(page, 'overview', () => page.getByRole('link', { name: 'To the overview' }).click());
+  await leadsTo(page, 'overview', () => page.getByRole('link', { name: 'Go to the start page' }).click());
   // What is odd in an address is taken for what it most likely means.
   await openView(page, 'demo', 'overview');
   await openView(page, 'demo/accesses/', 'accesses');

@@ -186,7 +186,7 @@ inBrowser('a batch is followed while it runs, and stopped', server, async ({ pag
 
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Stop' }).click();
-  await dialog.getByText('What it has done by then stays').waitFor();
+  await dialog.getByText('Items that are done stay done').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Stop' }).click();
   await dialog.getByRole('button', { name: 'Stop the batch' }).click();
@@ -194,7 +194,7 @@ inBrowser('a batch is followed while it runs, and stopped', server, async ({ pag
   const { succeeded } = await api.get(`/demo/access/batch/${id}/progress`);
   await page.getByText(`${succeeded.toLocaleString('en-GB')} of 3,000`).waitFor();
   // What it has made is there, and is not lost.
-  const made = (await cellsOf(page, /^Accesses that the batch made/)).length;
+  const made = (await cellsOf(page, /^Accesses that the batch created/)).length;
   assert.equal(made, Math.min(succeeded, 25));
   assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0);
 
@@ -218,7 +218,7 @@ inBrowser('what failed is explained, and sent again once it is mended', server, 
 
   await page.getByRole('link', { name: 'Retry the failed items' }).click();
   await untilReady(page, 'batches/new');
-  await page.getByText('This is what failed in the batch before').waitFor();
+  await page.getByText('These items failed in the previous batch').waitFor();
   assert.equal(await page.getByLabel('Contract').inputValue(), 'C-PRE');
   const list = page.getByLabel('The list');
   assert.equal(await list.inputValue(), 'username,deviceName\nmine,"pump, left"');
@@ -283,7 +283,7 @@ inBrowser('many end with the month', server, async ({ page }) => {
   await untilOver(page, 'Done');
   await page.getByRole('heading', { name: /^Termination at month end/ }).waitFor();
   for (const { id } of accesses) assert.equal((await api.get(`/demo/access/${id}`)).status, 'PENDING_TERMINATE');
-  const made = await cellsOf(page, /^Accesses that the batch made/);
+  const made = await cellsOf(page, /^Accesses that the batch created/);
   assert.deepEqual(
     made.map((cells) => cells[2]),
     ['Ending', 'Ending'],

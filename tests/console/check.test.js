@@ -30,7 +30,7 @@ inBrowser('right credentials pass, and all others are refused alike', server, as
   assert.equal(facts.Access, 'meter-1');
   assert.equal(facts.Status, 'Active');
   assert.equal(facts.Contract, 'C-PRE');
-  assert.notEqual(facts.Ends, 'without end');
+  assert.notEqual(facts.Ends, 'no end date');
 
   await api.changeAccess(access.id, { status: 'SUSPENDED' });
   for (const [username, password] of [

@@ -59,9 +59,11 @@ inBrowser('the connections of all platforms are one list, page by page', server,
   assert.deepEqual(await listed(page), idsOf(first));
   // Nobody knows where the list ends: whoever goes past it is told.
   await openView(page, 'demo/connections?size=25&page=5000', 'connections');
-  await page.getByText('There is nothing on this page').waitFor();
+  await page.getByText('This page is empty').waitFor();
   assert.equal(await page.getByRole('link', { name: 'Next page' }).count(), 0);
-  await leadsTo(page, 'connections', () => page.getByRole('link', { name: 'The first page', exact: true }).click());
+  await leadsTo(page, 'connections', () =>
+    page.getByRole('link', { name: 'Go to the first page', exact: true }).click(),
+  );
   assert.deepEqual(await listed(page), idsOf(first));
 });
 
@@ -86,7 +88,7 @@ inBrowser('connections are filtered, by what there is', server, async ({ page })
   assert.deepEqual(await listed(page), [sim.id]);
 
   await openView(page, 'demo/connections?filter=ICCID%3D8900000000000000000', 'connections');
-  await page.getByText('Nothing passes this filter').waitFor();
+  await page.getByText('No connection on this page matches the filter').waitFor();
   await leadsTo(page, 'connections', () => page.getByRole('link', { name: 'Show all' }).click());
   await listed(page);
   await openView(page, 'demo/connections?filter=colour%3Dred', 'connections');
@@ -121,9 +123,9 @@ inBrowser('what an account doesn’t give is told beside what the others give', 
   assert.deepEqual(
     accounts.map(([name, , health]) => [name, health]),
     [
-      ['fine', 'Answers'],
-      ['keyless', 'Fails'],
-      ['gone', 'Fails'],
+      ['fine', 'Up'],
+      ['keyless', 'Down'],
+      ['gone', 'Down'],
     ],
   );
 });
@@ -150,7 +152,7 @@ inBrowser('connections are found by whatever number somebody has', server, async
   await page.getByRole('link', { name: 'Find by numbers' }).click();
   await untilReady(page, 'connections/find');
   await page.getByRole('button', { name: 'Find', exact: true }).click();
-  await page.getByText('There is nothing to look for').waitFor();
+  await page.getByText('There is nothing to search for').waitFor();
 
   // BETA shows its cards with their check digit, and people have them without.
   const sought = [
@@ -164,7 +166,7 @@ inBrowser('connections are found by whatever number somebody has', server, async
   const missing = ['8949000000000000001', '999990000000001', 'SL-DF-0000000-00000-00', 'ALPHA-nowhere'];
   await find(page, `${sought.slice(0, 3).join('\n')}\n${sought.slice(3).join(', ')};${missing.join(' ')} nonsense! \n`);
   await page.getByRole('heading', { name: 'Found (6)', exact: true }).waitFor();
-  const found = await cellsOf(page, 'What was found, with the number it was found by');
+  const found = await cellsOf(page, 'Connections found, with the number searched for');
   assert.deepEqual(
     found.map(([number, connection]) => [...number.split('\n'), connection.split('\n')[0]]),
     [
@@ -177,7 +179,7 @@ inBrowser('connections are found by whatever number somebody has', server, async
     ],
   );
   assert.deepEqual(await group(page, 'Not found (4)'), missing);
-  assert.deepEqual(await group(page, 'No identifiers (1)'), ['nonsense!']);
+  assert.deepEqual(await group(page, 'Not recognised (1)'), ['nonsense!']);
   assert.equal(await page.getByRole('heading', { name: /Unknown/ }).count(), 0);
 
   // The search can be shared.
@@ -210,7 +212,7 @@ inBrowser('one connection is shown with all that its platform says', server, asy
   const facts = await factsOf(page, 'The connection');
   assert.equal(facts.Kind, 'SIM');
   assert.equal(facts.Platform, numberOf(sim, 'PLATFORM'));
-  assert.equal(facts['The platform’s own word'], numberOf(sim, 'PLATFORM_STATUS'));
+  assert.equal(facts['Platform status'], numberOf(sim, 'PLATFORM_STATUS'));
   for (const name of ['ICCID', 'IMSI', 'MSISDN']) assert.match(facts[name], new RegExp(`^${numberOf(sim, name)}`));
   const [{ name: account }] = sim.relatedParty;
   assert.match(facts.Account, new RegExp(`^${account} \\(`));

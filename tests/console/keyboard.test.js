@@ -98,7 +98,7 @@ inBrowser('an access is gone to, suspended and given a new password', server, as
   await page.keyboard.press('Enter');
   await dialog.waitFor();
   await choose(page, 'Suspend');
-  await page.getByText('the next check refuses it').first().waitFor();
+  await page.getByText('the next check refuses its device').first().waitFor();
   await focusIsKept(page, 'a change');
   assert.equal((await api.get(`/demo/access/${access.id}`)).status, 'SUSPENDED');
 
@@ -119,7 +119,7 @@ inBrowser('a dialog that can’t do what was asked gives the focus back', server
   await page.route(`**/demo/access/${id}`, (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }));
   await choose(page, 'Terminate');
   await page.getByRole('dialog').waitFor();
-  await choose(page, 'Terminate for good');
+  await choose(page, 'Terminate permanently');
   await page.getByRole('heading', { name: 'Too busy' }).waitFor();
   await focusIsKept(page, 'a change that failed');
 });
@@ -176,7 +176,7 @@ inBrowser('a filter is put together, applied and cleared', server, async ({ page
   await choose(page, 'Remove condition 2.1');
   await focusIsOn(page, '+ or');
   await choose(page, 'Apply');
-  await page.getByRole('heading', { name: 'Nothing passes this filter' }).waitFor();
+  await page.getByRole('heading', { name: 'No access matches this filter' }).waitFor();
   assert.equal(fragmentOf(page), '#/demo/accesses?filter=contractId%3DC-PRE&size=50&page=1');
   await focusIsOn(page, 'Apply');
   await choose(page, 'Clear');
@@ -277,7 +277,7 @@ inBrowser('what failed is tried again from where somebody is', server, async ({ 
   await page.getByRole('heading', { name: 'Too busy' }).waitFor();
   // The view would look again by itself, but not as soon as somebody presses a key.
   await choose(page, 'Try again');
-  await page.getByRole('heading', { name: 'By contract' }).waitFor();
+  await page.getByRole('heading', { name: 'Accesses by contract' }).waitFor();
   await focusIsKept(page, 'a part was tried again');
 
   watch.announce(503, '/demo/contract');

@@ -165,7 +165,7 @@ inBrowser('connections', server, async ({ page }) => {
   const ids = entities.map((/** @type {any} */ it) => it.id);
   const numbers = `${ids.join('+')}+8949000000000000001+nonsense!`;
   await open(page, `demo/connections/find?numbers=${numbers}`, 'connections/find');
-  await page.getByRole('heading', { name: 'No identifiers (1)' }).waitFor();
+  await page.getByRole('heading', { name: 'Not recognised (1)' }).waitFor();
   await everywhere(page, 'find');
   await open(page, `demo/connections/${ids[0]}`, 'connections/id');
   await everywhere(page, 'connection');

@@ -92,11 +92,11 @@ inBrowser('all that the console asks for is in the description of the API', serv
   await openView(page, 'demo/accesses/new', 'accesses/new');
   await page.getByLabel('Contract').selectOption('C-PAYG');
   await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('link', { name: 'Look at it' }).click();
+  await page.getByRole('link', { name: 'Open the access' }).click();
   await untilReady(page, 'accesses/id');
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('the next check refuses it').first().waitFor();
+  await page.getByText('the next check refuses its device').first().waitFor();
   await openView(page, 'demo/accesses?filter=contractId%3DC-PAYG', 'accesses');
   await page.getByRole('table').waitFor();
 

@@ -21,7 +21,7 @@ const WORDS = /** @type {const} */ ([
 inBrowser('an empty estate is told what to do, and what comes is seen without asking', server, async ({ page }) => {
   await openView(page, 'demo/overview', 'overview');
   await page.getByRole('heading', { name: 'No accesses yet' }).waitFor();
-  await page.getByText('None, and there has been none yet').waitFor();
+  await page.getByText('No batch was sent yet').waitFor();
   assert.equal(await page.getByRole('link', { name: 'Create many' }).count(), 1);
   await api.createAccess();
   await page.getByRole('heading', { name: '1 access' }).waitFor();
@@ -74,7 +74,7 @@ inBrowser('a batch that is under way is seen, and how far it is', server, async 
   const id = await api.beginSlowly('overview');
   try {
     await openView(page, 'demo/overview', 'overview');
-    const running = page.getByRole('region', { name: 'Batches under way' });
+    const running = page.getByRole('region', { name: 'Running batches' });
     await running.getByText(/^\d+ of 5,000$/).waitFor();
     const bar = running.getByRole('progressbar');
     const far = Number(await bar.getAttribute('value'));
@@ -87,7 +87,7 @@ inBrowser('a batch that is under way is seen, and how far it is', server, async 
     await api.stop(id);
   }
   await openView(page, 'demo/overview', 'overview');
-  await page.getByText('None just now.').waitFor();
+  await page.getByText('No batch is running.').waitFor();
 });
 
 inBrowser('the platforms are known once somebody has looked at connections', server, async ({ page }) => {
@@ -96,18 +96,18 @@ inBrowser('the platforms are known once somebody has looked at connections', ser
   assert.deepEqual(
     (await cellsOf(page, caption)).map((cells) => cells.slice(0, 4)),
     [
-      ['acme-eu', 'ALPHA', 'Not asked yet', '—'],
-      ['acme-us', 'ALPHA', 'Not asked yet', '—'],
-      ['trucks', 'BETA', 'Not asked yet', '—'],
-      ['ships', 'GAMMA', 'Not asked yet', '—'],
+      ['acme-eu', 'ALPHA', 'Not checked yet', '—'],
+      ['acme-us', 'ALPHA', 'Not checked yet', '—'],
+      ['trucks', 'BETA', 'Not checked yet', '—'],
+      ['ships', 'GAMMA', 'Not checked yet', '—'],
     ],
   );
   await api.get('/demo/product?pageSize=8&pageNumber=1');
   // The view finds out by itself.
-  await page.getByRole('region', { name: 'Platforms' }).getByText('Answers', { exact: true }).nth(3).waitFor();
+  await page.getByRole('region', { name: 'Platforms' }).getByText('Up', { exact: true }).nth(3).waitFor();
   const accounts = await cellsOf(page, caption);
   for (const [name, , health, latency] of accounts) {
-    assert.equal(health, 'Answers', name);
+    assert.equal(health, 'Up', name);
     assert.match(latency, /^(< 1|[\d,]+) ms$/, name);
   }
 });

@@ -23,7 +23,7 @@ inBrowser('lists are read by pages that the server allows', server, async ({ pag
   await openView(page, 'demo/batches', 'batches');
   assert.equal((await cellsOf(page, /^Batches/)).length, 1);
   await openView(page, `demo/batches/${batch.id}`, 'batches/id');
-  assert.equal((await cellsOf(page, /^Accesses that the batch made/)).length, 10);
+  assert.equal((await cellsOf(page, /^Accesses that the batch created/)).length, 10);
   await openView(page, 'demo/connections', 'connections');
   assert.ok((await cellsOf(page, /^Connections/)).length > 0);
   await openView(page, 'demo/batches/new', 'batches/new');

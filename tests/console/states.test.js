@@ -76,7 +76,7 @@ inBrowser('parts of a view come when they are there', server, async ({ page }) =
   const { hasCome, release } = await hold(page, '**/demo/summary');
   await openView(page, 'demo/overview', 'overview');
   await hasCome;
-  await page.getByText('Counting accesses …').waitFor();
+  await page.getByText('Loading accesses …').waitFor();
   assert.equal((await cellsOf(page, /^Accounts at platforms/)).length, 4);
   await everywhere(page, 'overview-waiting');
   release();
@@ -176,9 +176,9 @@ inBrowser('a batch that can’t be followed for a while is followed again', serv
   try {
     await openView(page, `demo/batches/${id}`, 'batches/id');
     await page.route(`**/batch/${id}/progress`, (route) => route.abort('connectionrefused'));
-    await page.getByText('can’t be read just now').waitFor();
+    await page.getByText('progress can’t be loaded').waitFor();
     await page.unroute(`**/batch/${id}/progress`);
-    await page.getByText('can’t be read just now').waitFor({ state: 'detached' });
+    await page.getByText('progress can’t be loaded').waitFor({ state: 'detached' });
   } finally {
     await api.stop(id);
   }
@@ -294,6 +294,6 @@ inBrowser('a change that failed has changed nothing, and says so', server, async
   assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), name);
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('the next check refuses it').first().waitFor();
+  await page.getByText('the next check refuses its device').first().waitFor();
   assert.equal(await alert(page).count(), 0);
 });
