@@ -1,4 +1,4 @@
-// Accesses: created, found again, and changed one by one.
+// Accesses: creating, listing and changing them one by one.
 
 import assert from 'node:assert/strict';
 
@@ -11,7 +11,7 @@ import { cellsOf, factsOf, leadsTo, openView, untilReady } from './views.js';
 const server = await startDemo();
 const { api } = server;
 
-/** Something is there before anybody looks, so that there are pages. */
+/** Accesses for several pages. */
 const LISTED = await api.createMany({ numberOfAccesses: 60 });
 
 /** @param {Page} page @param {Record<string, string>} values By what stands beside the field. */
@@ -21,7 +21,7 @@ async function fillIn(page, values) {
   }
 }
 
-/** The credentials that are shown now. @param {Page} page */
+/** The credentials on the page. @param {Page} page */
 async function shownCredentials(page) {
   const place = page.getByRole('region', { name: 'The password is shown only once' });
   await place.waitFor();
@@ -31,7 +31,7 @@ async function shownCredentials(page) {
   };
 }
 
-inBrowser('an access is created with all that is generated', server, async ({ page, context }) => {
+inBrowser('an access is created with generated credentials', server, async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await openView(page, 'demo/accesses', 'accesses');
   await page.getByRole('link', { name: 'Create an access' }).click();
@@ -55,7 +55,7 @@ inBrowser('an access is created with all that is generated', server, async ({ pa
   const kept = JSON.parse(Buffer.concat(chunks).toString());
   assert.deepEqual({ username: kept.username, password: kept.password }, credentials);
 
-  // It is shown once: neither here nor where the access is looked at does it come again.
+  // The password is shown once: neither this view nor the view of the access shows it again.
   await page.getByRole('link', { name: 'Open the access' }).click();
   await untilReady(page, 'accesses/id');
   assert.equal((await page.content()).includes(credentials.password), false);
@@ -66,7 +66,7 @@ inBrowser('an access is created with all that is generated', server, async ({ pa
   assert.equal(keptHere.includes(credentials.password), false);
 });
 
-inBrowser('an access is created with what somebody has chosen, and another after it', server, async ({ page }) => {
+inBrowser('an access is created with chosen credentials, and another after it', server, async ({ page }) => {
   await openView(page, 'demo/accesses/new', 'accesses/new');
   const chosen = { username: 'meter 12 – north', password: 'rain on the roof' };
   await page.getByLabel('Contract').selectOption('C-PRE');
@@ -84,7 +84,7 @@ inBrowser('an access is created with what somebody has chosen, and another after
   assert.equal(await api.letsIn(other), true);
 });
 
-inBrowser('what is wrong is told beside its field, and can be mended', server, async ({ page, watch }) => {
+inBrowser('faults are shown beside their fields, and can be corrected', server, async ({ page, watch }) => {
   watch.announce(400, '/demo/access');
   watch.announce(409, '/demo/access');
   await api.createAccess({ username: 'taken' });
@@ -112,32 +112,36 @@ inBrowser('what is wrong is told beside its field, and can be mended', server, a
   assert.equal(await api.letsIn(await shownCredentials(page)), true);
 });
 
-inBrowser('a request whose answer is lost is sent again as the same one', server, async ({ page, watch }) => {
-  watch.announce('no answer', '/demo/access');
-  await openView(page, 'demo/accesses/new', 'accesses/new');
-  await page.getByLabel('Contract').selectOption('C-PAYG');
-  await fillIn(page, { Username: 'sent-twice' });
-  await page.route(
-    '**/demo/access',
-    async (route) => {
-      await route.fetch();
-      await route.abort('connectionreset');
-    },
-    { times: 1 },
-  );
-  await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('alert').filter({ hasText: 'No response' }).waitFor();
-  await page.getByRole('button', { name: 'Create' }).click();
-  assert.equal(await api.letsIn(await shownCredentials(page)), true);
-});
+inBrowser(
+  'a request whose response is lost is retried with the same idempotency key',
+  server,
+  async ({ page, watch }) => {
+    watch.announce('no answer', '/demo/access');
+    await openView(page, 'demo/accesses/new', 'accesses/new');
+    await page.getByLabel('Contract').selectOption('C-PAYG');
+    await fillIn(page, { Username: 'sent-twice' });
+    await page.route(
+      '**/demo/access',
+      async (route) => {
+        await route.fetch();
+        await route.abort('connectionreset');
+      },
+      { times: 1 },
+    );
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').filter({ hasText: 'No response' }).waitFor();
+    await page.getByRole('button', { name: 'Create' }).click();
+    assert.equal(await api.letsIn(await shownCredentials(page)), true);
+  },
+);
 
 /** @param {Page} page */
 const namesIn = async (page) => (await cellsOf(page, /^Accesses/)).map(([name]) => name);
 
-/** What the API lists. @param {string} query */
+/** The names that the API lists. @param {string} query */
 const namesOf = async (query) => (await api.get(`/demo/access?${query}`)).map((/** @type {any} */ it) => it.name);
 
-inBrowser('every page of a list can be gone to, and shared', server, async ({ page, context }) => {
+inBrowser('every page of a list can be opened, and shared', server, async ({ page, context }) => {
   const { id } = LISTED;
   const filter = `createdBy%3D${id}`;
   await openView(page, `demo/accesses?filter=${filter}&size=25`, 'accesses');
@@ -161,7 +165,7 @@ inBrowser('every page of a list can be gone to, and shared', server, async ({ pa
     await number.press('Enter');
   });
   assert.deepEqual(await namesIn(page), names.slice(50));
-  // The first row that is seen stays on the page.
+  // The first visible row stays on the page.
   await leadsTo(page, 'accesses', () => page.getByRole('combobox', { name: 'Rows per page' }).selectOption('50'));
   assert.deepEqual(await namesIn(page), names.slice(50));
   await page.getByText('60 accesses').waitFor();
@@ -181,7 +185,7 @@ inBrowser('every page of a list can be gone to, and shared', server, async ({ pa
   await page.getByText('This page is empty').waitFor();
 });
 
-inBrowser('a filter is put together by choosing, or written, and each follows the other', server, async ({ page }) => {
+inBrowser('a filter is chosen or written, and each side updates the other', server, async ({ page }) => {
   const odd = 'pump & valve; 50%26 = "half"';
   await api.createAccess({ deviceName: odd });
   await api.createAccess({ contractId: 'C-PRE', deviceName: 'plain' });
@@ -197,7 +201,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   assert.equal(await written.inputValue(), 'name=pump %26 valve%3B 50%2526 = "half"');
   assert.equal(await page.getByLabel('Condition 1.1: Name').inputValue(), odd);
 
-  // Another alternative, with two conditions, one of them a time in the reader's zone.
+  // Another alternative with two conditions, one of them a time in the user's time zone.
   await page.getByRole('button', { name: '+ or' }).click();
   await page.getByLabel('Condition 2.1: Contract').fill('C-PRE');
   await page.getByRole('button', { name: '+ and' }).nth(1).click();
@@ -211,7 +215,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   assert.ok(expected.includes(odd) && expected.includes('plain'));
   assert.deepEqual(await namesIn(page), expected);
 
-  // And the other way round.
+  // The expression updates the conditions, too.
   await written.fill('createdAt<2026-07-01T10:30:00Z; name=plain & contractId=C-PRE');
   assert.equal(await page.getByRole('group', { name: /^Condition \d\.\d$/ }).count(), 3);
   assert.equal(await page.getByLabel('Condition 1.1: operator').inputValue(), '<');
@@ -225,7 +229,7 @@ inBrowser('a filter is put together by choosing, or written, and each follows th
   assert.equal(new URL(page.url()).hash.includes('filter'), false);
 });
 
-inBrowser('a filter that can’t be read is explained, and lists nothing', server, async ({ page }) => {
+inBrowser('an invalid filter is explained, and lists nothing', server, async ({ page }) => {
   await openView(page, 'demo/accesses', 'accesses');
   await page.getByText('Filter', { exact: true }).click();
   const written = page.getByLabel('As an expression');
@@ -250,11 +254,11 @@ inBrowser('a filter that can’t be read is explained, and lists nothing', serve
   await page.getByRole('heading', { name: 'No access matches this filter' }).waitFor();
 });
 
-/** What stands in the address of the access. @param {Page} page @param {string} id */
+/** Opens the view of an access. @param {Page} page @param {string} id */
 const openAccess = (page, id) => openView(page, `demo/accesses/${id}`, 'accesses/id');
 
 /**
- * Presses a button, and answers what is asked then.
+ * Presses a button, and answers the question that follows.
  *
  * @param {Page} page
  * @param {string} button
@@ -271,7 +275,7 @@ async function answerTo(page, button, consequence, answer) {
   await dialog.waitFor({ state: 'detached' });
 }
 
-inBrowser('whoever says no changes nothing', server, async ({ page }) => {
+inBrowser('a declined question changes nothing', server, async ({ page }) => {
   const { id } = await api.createAccess({ deviceName: 'left-alone' });
   await openAccess(page, id);
   for (const [button, consequence] of /** @type {[string, RegExp][]} */ ([
@@ -306,7 +310,7 @@ inBrowser('an access is suspended, activated and terminated', server, async ({ p
   assert.deepEqual([...new Set(words)], ['Copy']);
 });
 
-inBrowser('an end that was planned can be called off', server, async ({ page }) => {
+inBrowser('a planned end can be cancelled', server, async ({ page }) => {
   const { id } = await api.createAccess({ deviceName: 'kept' });
   const ends = { operationType: 'terminate', operationBody: {}, accessesIdList: [id] };
   await api.untilOver((await api.ask('POST', '/demo/access/batchUpdate', ends)).id);
@@ -317,7 +321,7 @@ inBrowser('an end that was planned can be called off', server, async ({ page }) 
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'ACTIVE');
 });
 
-inBrowser('a new password lets in, and the old one no longer', server, async ({ page }) => {
+inBrowser('a new password is accepted, and the old one is refused', server, async ({ page }) => {
   const access = await api.createAccess({ deviceName: 'rotated' });
   await openAccess(page, access.id);
   await answerTo(page, 'New password', /old password is refused/, 'Set the new password');
@@ -337,7 +341,7 @@ inBrowser('a new password lets in, and the old one no longer', server, async ({ 
   assert.equal((await page.content()).includes('wind in the trees'), false);
 });
 
-inBrowser('a password that is set while somebody leaves is not lost', server, async ({ page }) => {
+inBrowser('a password that is set while the user leaves the view is not lost', server, async ({ page }) => {
   const access = await api.createAccess({ deviceName: 'left' });
   let release = () => {};
   const isLeft = new Promise((resolve) => {
@@ -363,7 +367,7 @@ inBrowser('a password that is set while somebody leaves is not lost', server, as
   await dialog.waitFor({ state: 'detached' });
 });
 
-inBrowser('a password whose answer is lost is shown as one that may be set', server, async ({ page, watch }) => {
+inBrowser('a password whose response is lost is shown as one that may be set', server, async ({ page, watch }) => {
   const access = await api.createAccess({ deviceName: 'unsure' });
   watch.announce('no answer', `/demo/access/${access.id}`);
   await openAccess(page, access.id);
@@ -384,14 +388,14 @@ inBrowser('a password whose answer is lost is shown as one that may be set', ser
   const shown = page.locator('#secret-password');
   const password = await shown.innerText();
   assert.equal(await api.letsIn({ ...access, password }), true);
-  // What is done beside it doesn't take it away.
+  // Another action doesn't remove the password.
   await page.unroute(`**/demo/access/${access.id}`);
   await answerTo(page, 'Suspend', /can’t connect/, 'Suspend');
   await page.getByText('is suspended').first().waitFor();
   assert.equal(await shown.innerText(), password);
 });
 
-inBrowser('a question is over when its view is left', server, async ({ page }) => {
+inBrowser('leaving the view closes its question', server, async ({ page }) => {
   const { id } = await api.createAccess({ deviceName: 'asked' });
   await openView(page, 'demo/contracts', 'contracts');
   await openAccess(page, id);
@@ -402,7 +406,7 @@ inBrowser('a question is over when its view is left', server, async ({ page }) =
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'ACTIVE');
 });
 
-inBrowser('what somebody else has changed meanwhile is seen before it is changed again', server, async (visit) => {
+inBrowser('a change by another user is shown before the user changes it again', server, async (visit) => {
   const { page, watch } = visit;
   const { id } = await api.createAccess({ deviceName: 'between' });
   watch.announce(412, `/demo/access/${id}`);
@@ -412,12 +416,12 @@ inBrowser('what somebody else has changed meanwhile is seen before it is changed
   await page.getByRole('alert').filter({ hasText: 'Another user has changed it' }).waitFor();
   assert.match((await factsOf(page, 'The access')).Status, /^Suspended/);
   assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
-  // Whoever still wants it can have it.
+  // The user can repeat the change.
   await answerTo(page, 'Terminate', /can’t be undone/, 'Terminate permanently');
   await page.getByText('Permanently terminated').waitFor();
 });
 
-inBrowser('an access that isn’t there is told of', server, async ({ page, watch }) => {
+inBrowser('a missing access is reported', server, async ({ page, watch }) => {
   const id = '01a1dd4d-f036-7005-9379-54b08ec1966e';
   watch.announce(404, `/demo/access/${id}`);
   await openAccess(page, id);

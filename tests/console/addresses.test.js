@@ -1,4 +1,4 @@
-// Addresses: every view has one that can be shared, kept, reloaded and gone back to.
+// Addresses: every view has one that can be shared, bookmarked, reloaded and returned to.
 
 import assert from 'node:assert/strict';
 
@@ -18,7 +18,7 @@ const { entities } = await api.get('/demo/product?pageSize=4&pageNumber=1');
 const PRODUCT = entities[0].id;
 const FILTER = encodeURIComponent(`createdBy=${BATCH.id}`);
 
-/** Every view, with something that makes its address particular, and what it says then. @type {[string, string, string][]} */
+/** Every view: an address with parameters, the view's name, and a text that it then shows. @type {[string, string, string][]} */
 const ADDRESSES = [
   ['overview', 'overview', '60 accesses'],
   [`accesses?filter=${FILTER}&size=25&page=3`, 'accesses', BATCH.accesses[59].name],
@@ -34,7 +34,7 @@ const ADDRESSES = [
   ['check', 'check', 'Check a device’s credentials'],
 ];
 
-/** What somebody reads once all of it is there. @param {Page} page @param {string} text */
+/** All texts and inputs of a view that has loaded. @param {Page} page @param {string} text */
 async function wordsOf(page, text) {
   const main = page.getByRole('main');
   await main.getByText(text).first().waitFor();
@@ -45,14 +45,14 @@ async function wordsOf(page, text) {
   return [await page.title(), await main.innerText(), ...fields].join('\n');
 }
 
-inBrowser('whoever is given an address sees the same', server, async ({ page }) => {
+inBrowser('a shared address shows the same view', server, async ({ page }) => {
   const context = await openContext(server);
   const watch = new Watch(context, [server.url]);
   try {
     for (const [route, view, text] of ADDRESSES) {
       await openView(page, `demo/${route}`, view);
       const words = await wordsOf(page, text);
-      // In a tab of its own, as from a mail.
+      // In a new tab, like a link from a mail.
       const other = await context.newPage();
       await other.goto(page.url());
       await untilReady(other, view);
@@ -66,7 +66,7 @@ inBrowser('whoever is given an address sees the same', server, async ({ page }) 
   assert.deepEqual(watch.complaints(), []);
 });
 
-inBrowser('whoever reloads an address is where they were', server, async ({ page }) => {
+inBrowser('a reload keeps the view', server, async ({ page }) => {
   const [, [route, view, text]] = ADDRESSES;
   await openView(page, `demo/${route}`, view);
   const words = await wordsOf(page, text);
@@ -74,7 +74,7 @@ inBrowser('whoever reloads an address is where they were', server, async ({ page
   assert.equal(await wordsOf(page, text), words);
 });
 
-inBrowser('back and forward lead through what somebody has seen', server, async ({ page }) => {
+inBrowser('back and forward lead through the views that were open', server, async ({ page }) => {
   await page.goto('/-/console/');
   await untilReady(page, 'overview');
   const follow = (/** @type {string} */ name, /** @type {string} */ view) =>
@@ -104,13 +104,13 @@ inBrowser('back and forward lead through what somebody has seen', server, async 
   }
 });
 
-inBrowser('an address that leads nowhere says so, and leads on', server, async ({ page }) => {
+inBrowser('an unknown address says so, and links to the start page', server, async ({ page }) => {
   for (const route of ['demo/accesss', 'demo/accesses/a/b', 'demo/%E0%A4%A', 'demo/batches//x/y']) {
     await openView(page, route, 'not-found');
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
   }
   await leadsTo(page, 'overview', () => page.getByRole('link', { name: 'Go to the start page' }).click());
-  // What is odd in an address is taken for what it most likely means.
+  // Odd addresses are read as the closest valid one.
   await openView(page, 'demo', 'overview');
   await openView(page, 'demo/accesses/', 'accesses');
   await openView(page, 'demo/accesses?page=-3&size=nonsense', 'accesses');
@@ -119,7 +119,7 @@ inBrowser('an address that leads nowhere says so, and leads on', server, async (
   await page.getByLabel('How many').waitFor();
 });
 
-inBrowser('the console is also where its slash is left out', server, async ({ page }) => {
+inBrowser('the address without its slash redirects to the console', server, async ({ page }) => {
   await page.goto('/-/console#/demo/contracts');
   await untilReady(page, 'contracts');
   assert.equal(page.url(), `${server.url}/-/console/#/demo/contracts`);

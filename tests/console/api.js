@@ -1,11 +1,11 @@
-// The API, as programs use it: for what has to be there before a test looks, and to compare with what the console shows.
+// A client of the API: it sets up what a test needs, and reads what the console should show.
 
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const JSON_TYPE = 'application/json';
 
-/** Milliseconds between two looks at something that takes its time. */
+/** Milliseconds between two polls. */
 const BETWEEN = 50;
 
 export class Api {
@@ -24,7 +24,7 @@ export class Api {
   }
 
   /**
-   * Sends a request, whatever comes of it.
+   * Sends a request, whatever its status.
    *
    * @param {string} method
    * @param {string} path
@@ -40,7 +40,7 @@ export class Api {
   }
 
   /**
-   * Sends a request that has to succeed, and gives what it answers.
+   * Sends a request that has to succeed, and returns the response's body.
    *
    * @param {string} method
    * @param {string} path
@@ -72,7 +72,7 @@ export class Api {
   }
 
   /**
-   * Accepts a batch, and gives its Task's ID.
+   * Sends a batch, and returns its Task's ID.
    *
    * @param {object} batch
    * @returns {Promise<string>}
@@ -83,7 +83,7 @@ export class Api {
   }
 
   /**
-   * Makes accesses by a batch, and gives it when it is over.
+   * Creates accesses by a batch, and returns the finished Task.
    *
    * @param {object} batch
    */
@@ -92,7 +92,7 @@ export class Api {
   }
 
   /**
-   * A batch that stays under way for as long as a test may take: chosen passwords are slow to keep.
+   * Starts a batch that runs longer than a test: chosen passwords are slow to hash.
    *
    * @param {string} word what its usernames begin with
    */
@@ -117,7 +117,7 @@ export class Api {
   }
 
   /**
-   * Whether a device gets in.
+   * Whether a device may connect.
    *
    * @param {{ username: string, password: string }} credentials
    */

@@ -1,20 +1,20 @@
-// Whether everyone can use a page, as far as a program can tell: axe-core looks at what is shown now.
+// Accessibility: axe-core checks the current page.
 
 import axe from 'axe-core';
 
 /** @typedef {import('playwright-core').Page} Page */
 
-/** What keeps people out; what is merely advice is left to people. */
+/** The impacts that fail a test. */
 const BARRIERS = ['serious', 'critical'];
 
 /**
- * The barriers on the page, a line for each element that is one.
+ * The violations on the page, a line for each element.
  *
  * @param {Page} page
  * @returns {Promise<string[]>}
  */
 export async function findBarriers(page) {
-  // Evaluated by the debugger, not loaded by the page: its content security policy stays as it is.
+  // The debugger evaluates axe-core: the page's content security policy would block loading it.
   await page.evaluate(`if (!globalThis.axe) { ${axe.source} }`);
   /** @type {import('axe-core').AxeResults} */
   const { violations } = await page.evaluate(() =>

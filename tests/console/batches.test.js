@@ -1,4 +1,4 @@
-// Batches: put together, looked at before they are sent, followed, and mended where something failed.
+// Batches: filling in, previewing, sending, following and retrying them.
 
 import assert from 'node:assert/strict';
 
@@ -20,7 +20,7 @@ async function openNew(page, contract = 'C-PAYG') {
 /** @param {Page} page */
 const send = (page) => page.getByRole('button', { name: 'Send the batch' }).click();
 
-/** Waits until the batch that is shown is over, and gives its ID. @param {Page} page @param {string} state */
+/** Waits until the batch on the page has finished, and returns its ID. @param {Page} page @param {string} state */
 async function untilOver(page, state) {
   await untilReady(page, 'batches/id');
   await page.getByRole('region', { name: 'The batch' }).getByText(state, { exact: true }).waitFor();
@@ -30,21 +30,21 @@ async function untilOver(page, state) {
 /** @param {Page} page */
 const preview = (page) => cellsOf(page, 'Preview of the accesses');
 
-/** A file as somebody chooses it. @param {Page} page @param {string | Buffer} content */
+/** Chooses a file. @param {Page} page @param {string | Buffer} content */
 async function chooseFile(page, content) {
   await page.getByLabel('A CSV file').check();
   const file = { name: 'fleet.csv', mimeType: 'text/csv', buffer: Buffer.from(content) };
   await page.getByLabel('The file').setInputFiles(file);
 }
 
-/** What a button lets the browser keep. @param {Page} page @param {string} button */
+/** The file that a button downloads. @param {Page} page @param {string} button */
 async function download(page, button) {
   const [kept] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
   const chunks = await (await kept.createReadStream()).toArray();
   return { name: kept.suggestedFilename(), text: Buffer.concat(chunks).toString() };
 }
 
-inBrowser('many are created by their number, and their credentials can be had', server, async ({ page }) => {
+inBrowser('a batch creates a number of accesses, and offers their credentials', server, async ({ page }) => {
   await openView(page, 'demo/batches', 'batches');
   await page.getByRole('heading', { name: 'No batches yet' }).waitFor();
   await page.getByRole('link', { name: 'New batch' }).first().click();
@@ -70,7 +70,7 @@ inBrowser('many are created by their number, and their credentials can be had', 
     assert.equal(await api.letsIn({ username: cells[atUsername], password: cells[atPassword] }), true);
   }
 
-  // On the page, a password is shown to whoever asks.
+  // The page shows a password on request.
   const [first] = accesses;
   assert.equal((await page.content()).includes(first.password), false);
   await page.getByRole('button', { name: `Show the password of ${first.name}` }).click();
@@ -83,7 +83,7 @@ inBrowser('many are created by their number, and their credentials can be had', 
   await untilReady(page, 'batches/id');
 });
 
-inBrowser('a list is pasted: of names, of usernames, or with a heading', server, async ({ page }) => {
+inBrowser('a list is pasted: of names, of usernames, or with a header', server, async ({ page }) => {
   await openNew(page);
   await page.getByLabel('A pasted list').check();
   const list = page.getByLabel('The list');
@@ -114,7 +114,7 @@ inBrowser('a list is pasted: of names, of usernames, or with a heading', server,
   assert.equal(await api.letsIn({ username: 'm1', password: 'rain on the roof' }), true);
 });
 
-inBrowser('a file is looked through before anything is sent', server, async ({ page }) => {
+inBrowser('a file is checked before anything is sent', server, async ({ page }) => {
   await openNew(page);
   const rows = [
     'good-1;"pass;word";"say ""hi"""',
@@ -134,7 +134,7 @@ inBrowser('a file is looked through before anything is sent', server, async ({ p
   assert.match(told[2], /^Line 8: has 5 cells/);
   await page.getByText('These columns are not used: colour.').waitFor();
 
-  // As long as some are faulty, and nobody has said what to do with them, nothing goes out.
+  // Faulty rows block sending until the user skips them.
   await send(page);
   const tick = page.getByLabel('Skip these rows, and send the other 2');
   assert.equal(await tick.evaluate((it) => it === document.activeElement), true);
@@ -152,7 +152,7 @@ inBrowser('a file is looked through before anything is sent', server, async ({ p
   assert.equal(await api.letsIn({ username: 'good-1', password: 'pass;word' }), true);
 });
 
-inBrowser('a file that is no table is refused with a reason', server, async ({ page }) => {
+inBrowser('a file that is not a table is refused with a reason', server, async ({ page }) => {
   await openNew(page);
   for (const [content, why] of /** @type {[string | Buffer, RegExp][]} */ ([
     ['', /file is empty/],
@@ -168,7 +168,7 @@ inBrowser('a file that is no table is refused with a reason', server, async ({ p
   }
 });
 
-inBrowser('a batch is followed while it runs, and stopped', server, async ({ page, context }) => {
+inBrowser('a running batch shows its progress, and can be stopped', server, async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await openNew(page);
   await page.getByLabel('A pasted list').check();
@@ -193,7 +193,7 @@ inBrowser('a batch is followed while it runs, and stopped', server, async ({ pag
   const id = await untilOver(page, 'Stopped');
   const { succeeded } = await api.get(`/demo/access/batch/${id}/progress`);
   await page.getByText(`${succeeded.toLocaleString('en-GB')} of 3,000`).waitFor();
-  // What it has made is there, and is not lost.
+  // The accesses that the batch has created remain.
   const made = (await cellsOf(page, /^Accesses that the batch created/)).length;
   assert.equal(made, Math.min(succeeded, 25));
   assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0);
@@ -204,7 +204,7 @@ inBrowser('a batch is followed while it runs, and stopped', server, async ({ pag
   assert.deepEqual([kind, state], ['Creation', 'Stopped']);
 });
 
-inBrowser('what failed is explained, and sent again once it is mended', server, async ({ page }) => {
+inBrowser('failed items are explained, corrected and retried', server, async ({ page }) => {
   await api.createAccess({ username: 'mine' });
   await openNew(page, 'C-PRE');
   await page.getByLabel('A pasted list').check();
@@ -240,7 +240,7 @@ async function agree(page, consequence, yes) {
   await dialog.getByRole('button', { name: yes }).click();
 }
 
-inBrowser('many are changed by their IDs, however these are pasted', server, async ({ page }) => {
+inBrowser('a batch changes accesses by their IDs, in any pasted format', server, async ({ page }) => {
   const { accesses } = await api.createMany({ numberOfAccesses: 3 });
   const prepaid = await api.createAccess({ contractId: 'C-PRE' });
   const ids = accesses.map((/** @type {any} */ it) => it.id);
@@ -263,14 +263,14 @@ inBrowser('many are changed by their IDs, however these are pasted', server, asy
   const [[, which, why]] = await cellsOf(page, /^Failed items/);
   assert.equal(which, prepaid.id);
   assert.match(why, /Not pay per use/);
-  // What is sent again is the same change of those alone.
+  // The retry repeats the change for the failed items only.
   await page.getByRole('link', { name: 'Retry the failed items' }).click();
   await untilReady(page, 'batches/new');
   assert.equal(await page.getByLabel('Change accesses').isChecked(), true);
   assert.equal(await pasted.inputValue(), prepaid.id);
 });
 
-inBrowser('many end with the month', server, async ({ page }) => {
+inBrowser('a batch terminates accesses at month end', server, async ({ page }) => {
   const { accesses } = await api.createMany({ numberOfAccesses: 2 });
   await openView(page, 'demo/batches/new?kind=end', 'batches/new');
   await page.getByLabel('Access IDs').fill(accesses.map((/** @type {any} */ it) => it.id).join('\n'));
@@ -290,7 +290,7 @@ inBrowser('many end with the month', server, async ({ page }) => {
   );
 });
 
-inBrowser('a batch that is rejected is explained', server, async ({ page }) => {
+inBrowser('a rejected batch is explained', server, async ({ page }) => {
   const small = { productOfferingId: 'PO-SMALL', billingModel: 'PAY_PER_USE', maxAccesses: 5 };
   await api.ask('PUT', '/-/admin/tenants/demo/contracts/C-SMALL', small);
   await openNew(page, 'C-SMALL');
@@ -300,7 +300,7 @@ inBrowser('a batch that is rejected is explained', server, async ({ page }) => {
   const { errors } = await api.get(`/demo/access/batch/${id}`);
   await page.getByRole('heading', { name: errors[0].title }).waitFor();
   await page.getByText('Nothing was done.').waitFor();
-  // And what is no batch at all is told before there is one.
+  // An invalid number is refused before sending.
   await openView(page, 'demo/batches/new', 'batches/new');
   await page.getByLabel('Contract').selectOption('C-SMALL');
   await page.getByLabel('How many').fill('0');
@@ -309,7 +309,7 @@ inBrowser('a batch that is rejected is explained', server, async ({ page }) => {
   assert.equal(new URL(page.url()).hash, '#/demo/batches/new');
 });
 
-inBrowser('a batch that is too large is refused with a reason', server, async ({ page, watch }) => {
+inBrowser('an oversized batch is refused with a reason', server, async ({ page, watch }) => {
   watch.announce(400, '/demo/access/batch');
   await openNew(page);
   await page.getByLabel('How many').fill('100001');

@@ -1,4 +1,4 @@
-// The browser that the tests drive, and the page that each of them has to itself.
+// The browser that the tests drive, with a separate page for each test.
 
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -12,19 +12,19 @@ import { Watch } from './watch.js';
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 
-/** A test that takes longer than this hangs, however busy the machine is. */
+/** The time limit of a test, also on a busy machine. */
 const LIMIT_MILLISECONDS = 900_000;
 
 /** The limit of one wait within a test. */
 const WAIT_LIMIT_MILLISECONDS = 180_000;
 
 const OPTIONS = [
-  // There is no sandbox for root, and nothing is opened here but our own pages.
+  // Chromium has no sandbox for root, and the tests only open the console.
   '--no-sandbox',
   '--disable-gpu',
-  // Containers have little of it.
+  // Containers have little shared memory.
   '--disable-dev-shm-usage',
-  // What a browser asks for on its own account.
+  // Requests that the browser sends by itself.
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
@@ -37,21 +37,21 @@ let browser;
 after(async () => (await browser)?.close());
 
 /**
- * What a test is given.
+ * The arguments of a test.
  *
  * @typedef {object} Visit
  * @property {Page} page
  * @property {BrowserContext} context
- * @property {Watch} watch What it expects to go wrong is announced here.
+ * @property {Watch} watch The test announces the failures that it expects here.
  */
 
 /**
- * A test with a fresh profile of the browser, which fails when anything goes wrong that it hasn't announced.
+ * Runs a test with a fresh browser profile. The test fails for every failure on the page that it hasn't announced.
  *
  * @param {string} sentence
  * @param {Server} server
  * @param {(visit: Visit) => Promise<void>} body
- * @param {string[]} origins Who else may be asked.
+ * @param {string[]} origins Other origins that the page may call.
  */
 export function inBrowser(sentence, server, body, origins = []) {
   test(sentence, { timeout: LIMIT_MILLISECONDS }, async () => {
@@ -61,7 +61,7 @@ export function inBrowser(sentence, server, body, origins = []) {
     const logged = server.log().length;
     try {
       await body({ page, context, watch });
-      // What the page has said before this answer has been heard after it.
+      // After this round trip, all earlier messages of the page have arrived.
       await page.evaluate(() => document.readyState);
       const complaints = watch.complaints();
       if (complaints.length) throw new Error(complaints.join('\n'));
@@ -76,10 +76,10 @@ export function inBrowser(sentence, server, body, origins = []) {
 }
 
 /**
- * A fresh profile of the browser, which nobody watches yet.
+ * Opens a fresh browser profile, without a watch.
  *
  * @param {Server} server
- * @param {import('playwright-core').BrowserContextOptions} options Where it differs from the others.
+ * @param {import('playwright-core').BrowserContextOptions} options Options that differ from the defaults.
  */
 export async function openContext(server, options = {}) {
   const timeout = WAIT_LIMIT_MILLISECONDS;
@@ -94,7 +94,7 @@ export async function openContext(server, options = {}) {
     ...options,
   });
   context.setDefaultTimeout(timeout);
-  // Chromium tells of most violations itself, but not of all.
+  // Chromium logs most violations itself, but not all.
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sample }) => {
       console.error(`content security policy: ${effectiveDirective} stops ${blockedURI} ${sample}`);
@@ -104,7 +104,7 @@ export async function openContext(server, options = {}) {
 }
 
 /**
- * Shows what people need who want to know why a test has failed.
+ * Prints the details of a failed test, and takes a screenshot.
  *
  * @param {string} sentence
  * @param {Page} page

@@ -9,7 +9,7 @@ import { factsOf, openView, untilReady } from './views.js';
 const server = await startDemo();
 const { api } = server;
 
-inBrowser('right credentials pass, and all others are refused alike', server, async ({ page, watch }) => {
+inBrowser('correct credentials pass, and all others get the same refusal', server, async ({ page, watch }) => {
   const access = await api.createAccess({ contractId: 'C-PRE', deviceName: 'meter-1' });
   watch.announce(401, '/demo/verify');
   await openView(page, 'demo/check', 'check');
@@ -49,7 +49,7 @@ inBrowser('right credentials pass, and all others are refused alike', server, as
   await untilReady(page, 'accesses/id');
 });
 
-inBrowser('what no access could have is told beside its field', server, async ({ page, watch }) => {
+inBrowser('an impossible username is reported', server, async ({ page, watch }) => {
   watch.announce(400, '/demo/verify');
   await openView(page, 'demo/check', 'check');
   await page.getByLabel('Username').fill('x'.repeat(129));

@@ -1,11 +1,11 @@
-// Connections: those of all platforms as one list, found by their numbers, and one in detail; and what is said when a platform
-// can't be asked.
+// Connections: the list over all platforms, the search by numbers, and one connection in detail; also with platforms that
+// fail.
 
 import assert from 'node:assert/strict';
 
 import { Api } from './api.js';
 import { inBrowser } from './browser.js';
-import { makeLame, tokenForLame } from './lame.js';
+import { makeFailingTenant, tokenForFailingTenant } from './failing_tenant.js';
 import { startDemo } from './server.js';
 import { cellsOf, factsOf, leadsTo, openView, signInWith, untilReady } from './views.js';
 
@@ -13,23 +13,23 @@ import { cellsOf, factsOf, leadsTo, openView, signInWith, untilReady } from './v
 
 const server = await startDemo();
 const { api } = server;
-await makeLame(server);
-const token = await tokenForLame(server);
-const lame = new Api(server.url, token);
+await makeFailingTenant(server);
+const token = await tokenForFailingTenant(server);
+const failing = new Api(server.url, token);
 
 const CAPTION = 'Connections, by platform and account';
 
-/** What the API has on a page. @param {string} query @returns {Promise<any[]>} */
+/** The connections on a page of the API. @param {string} query @returns {Promise<any[]>} */
 const productsOf = async (query) => (await api.get(`/demo/product?${query}`)).entities;
 
-/** What a connection has under a name. @param {any} product @param {string} name @returns {string} */
+/** The value of a characteristic. @param {any} product @param {string} name @returns {string} */
 const numberOf = (product, name) =>
   product.productCharacteristic.find((/** @type {any} */ it) => it.name === name)?.value;
 
 /** @param {any[]} products */
 const idsOf = (products) => products.map(({ id }) => id);
 
-/** The connections that a table names. @param {Page} page @param {string} caption */
+/** The connections in a table. @param {Page} page @param {string} caption */
 const listed = async (page, caption = CAPTION) => {
   const table = page.getByRole('table', { name: caption });
   await table.waitFor();
@@ -57,7 +57,7 @@ inBrowser('the connections of all platforms are one list, page by page', server,
   assert.deepEqual(await listed(page), idsOf(second));
   await leadsTo(page, 'connections', () => page.getByRole('link', { name: 'Previous page' }).click());
   assert.deepEqual(await listed(page), idsOf(first));
-  // Nobody knows where the list ends: whoever goes past it is told.
+  // The list has no known end; a page after it says so.
   await openView(page, 'demo/connections?size=25&page=5000', 'connections');
   await page.getByText('This page is empty').waitFor();
   assert.equal(await page.getByRole('link', { name: 'Next page' }).count(), 0);
@@ -67,7 +67,7 @@ inBrowser('the connections of all platforms are one list, page by page', server,
   assert.deepEqual(await listed(page), idsOf(first));
 });
 
-inBrowser('connections are filtered, by what there is', server, async ({ page }) => {
+inBrowser('connections are filtered by known values', server, async ({ page }) => {
   await openView(page, 'demo/connections?size=25', 'connections');
   await page.getByText('Filter', { exact: true }).click();
   await page.getByRole('button', { name: 'Add a condition' }).click();
@@ -96,9 +96,9 @@ inBrowser('connections are filtered, by what there is', server, async ({ page })
   assert.equal(await page.getByRole('table').count(), 0);
 });
 
-inBrowser('what an account doesn’t give is told beside what the others give', server, async ({ page }) => {
-  await signInWith(page, token, 'lame/connections', 'connections');
-  const { entities } = await lame.get('/lame/product?pageSize=50&pageNumber=1');
+inBrowser('failed accounts are shown beside the results of the others', server, async ({ page }) => {
+  await signInWith(page, token, 'failing/connections', 'connections');
+  const { entities } = await failing.get('/failing/product?pageSize=50&pageNumber=1');
   assert.ok(entities.length > 0);
   assert.deepEqual(await listed(page), idsOf(entities));
   const told = problems(page, 'Incomplete results from 2 accounts');
@@ -108,17 +108,17 @@ inBrowser('what an account doesn’t give is told beside what the others give', 
   assert.match(keyless, /^keyless at BETA: .*answered 401/s);
   await told.getByText('Response of the platform').click();
   await told.getByText(/^\{"status":401.*a token is needed/).waitFor();
-  // Somebody who is nowhere near an end can go on.
+  // Incomplete results don't end the list.
   await page.getByRole('link', { name: 'Next page' }).waitFor();
 
-  await openView(page, 'lame/connections?filter=platform%3DBETA', 'connections');
+  await openView(page, 'failing/connections?filter=platform%3DBETA', 'connections');
   await problems(page, 'Incomplete results from 1 account').waitFor();
   assert.equal(await page.getByRole('table').count(), 0);
-  await openView(page, 'lame/connections?filter=platform%3DALPHA', 'connections');
+  await openView(page, 'failing/connections?filter=platform%3DALPHA', 'connections');
   assert.ok((await listed(page)).length > 0);
   assert.equal(await page.getByRole('heading', { name: /Incomplete results/ }).count(), 0);
-  // The overview knows by now who answers.
-  await openView(page, 'lame/overview', 'overview');
+  // The overview now shows the health of the accounts.
+  await openView(page, 'failing/overview', 'overview');
   const accounts = await cellsOf(page, /^Accounts at platforms/);
   assert.deepEqual(
     accounts.map(([name, , health]) => [name, health]),
@@ -136,14 +136,14 @@ async function find(page, numbers) {
   await page.getByRole('button', { name: 'Find', exact: true }).click();
 }
 
-/** What a group of the results holds. @param {Page} page @param {string} title */
+/** The numbers in a group of results. @param {Page} page @param {string} title */
 async function group(page, title) {
   const tokens = page.getByRole('region', { name: title }).getByRole('listitem').locator('code');
   await tokens.first().waitFor();
   return tokens.allInnerTexts();
 }
 
-inBrowser('connections are found by whatever number somebody has', server, async ({ page, context }) => {
+inBrowser('connections are found by each kind of number', server, async ({ page, context }) => {
   const products = await productsOf('pageSize=8&pageNumber=1');
   const [alpha, other] = products.filter((it) => numberOf(it, 'PLATFORM') === 'ALPHA' && numberOf(it, 'MSISDN'));
   const beta = products.find((it) => numberOf(it, 'PLATFORM') === 'BETA');
@@ -154,7 +154,7 @@ inBrowser('connections are found by whatever number somebody has', server, async
   await page.getByRole('button', { name: 'Find', exact: true }).click();
   await page.getByText('There is nothing to search for').waitFor();
 
-  // BETA shows its cards with their check digit, and people have them without.
+  // BETA lists ICCIDs with their check digit; users often have them without.
   const sought = [
     numberOf(alpha, 'ICCID'),
     numberOf(alpha, 'IMSI'),
@@ -189,19 +189,19 @@ inBrowser('connections are found by whatever number somebody has', server, async
   assert.deepEqual(await group(elsewhere, 'Not found (4)'), missing);
 });
 
-inBrowser('what couldn’t be asked for is unknown, not missing', server, async ({ page }) => {
-  const { entities } = await lame.get('/lame/product?pageSize=3&pageNumber=1');
+inBrowser('numbers of a failed account are unknown, not missing', server, async ({ page }) => {
+  const { entities } = await failing.get('/failing/product?pageSize=3&pageNumber=1');
   const here = numberOf(entities[0], 'ICCID');
-  await signInWith(page, token, 'lame/connections/find', 'connections/find');
+  await signInWith(page, token, 'failing/connections/find', 'connections/find');
   await find(page, `${here} 8949000000000000001 ALPHA-nowhere BETA-perhaps 999990000000001`);
   await page.getByRole('heading', { name: 'Found (1)', exact: true }).waitFor();
-  // Only ALPHA could have this one, and ALPHA has answered.
+  // Only ALPHA could have this connection, and ALPHA has responded.
   assert.deepEqual(await group(page, 'Not found (1)'), ['ALPHA-nowhere']);
   assert.deepEqual(await group(page, 'Unknown (3)'), ['8949000000000000001', 'BETA-perhaps', '999990000000001']);
   assert.equal(await problems(page, 'Incomplete results from 2 accounts').count(), 2);
 });
 
-inBrowser('one connection is shown with all that its platform says', server, async ({ page, context, watch }) => {
+inBrowser('one connection is shown with all data of its platform', server, async ({ page, context, watch }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const products = await productsOf('pageSize=8&pageNumber=1');
   const sim = products.find((it) => it.customProperty?.length > 1 && numberOf(it, 'MSISDN'));
@@ -219,7 +219,7 @@ inBrowser('one connection is shown with all that its platform says', server, asy
   await page.getByRole('button', { name: 'Copy the ICCID' }).click();
   await page.getByText('Copied').first().waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), numberOf(sim, 'ICCID'));
-  // A property may be there twice, and none of them is lost.
+  // A property may occur twice; the view shows both.
   const properties = page.getByRole('region', { name: 'Properties' });
   assert.deepEqual(
     await properties.locator('dd').allInnerTexts(),

@@ -1,4 +1,4 @@
-// Contracts: what they allow, how much of it is used, and what is made under them.
+// Contracts: their terms, their use, and creating accesses under them.
 
 import assert from 'node:assert/strict';
 
@@ -28,7 +28,7 @@ inBrowser('the contracts are listed, and lead to their accesses', server, async 
     ['C-PRE', 'PO-IOT-YEAR', 'prepaid, 365 days from the first connection', 'Active', '0 of 500,000', 'Create'],
   ]);
 
-  // What it is called means nothing to a filter.
+  // Special characters in an ID have no meaning in its filter.
   await page.getByRole('link', { name: 'C & D; 100%', exact: true }).click();
   await untilReady(page, 'accesses');
   const accesses = await cellsOf(page, /^Accesses/);

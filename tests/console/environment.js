@@ -1,4 +1,4 @@
-// What `cargo xtask test --console` tells these tests: where the program is, what to drive it with, and where pictures go.
+// The environment that `cargo xtask test --console` sets: paths of the binary, the browser and the screenshots.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ function need(name) {
   return value;
 }
 
-/** The program that is tested. */
+/** The tested binary. */
 export const binary = need('TEST_GATEHOUSE_BINARY');
 
 /** The script of the test issuer, with its packages beside it. */

@@ -1,5 +1,5 @@
-// A view in the ways that people see it: light and dark on a desk, and on a phone. Each is photographed, and has to be usable
-// by everyone.
+// A view in every theme and screen size: light and dark on a desktop, and on a phone. Each gets a screenshot and an accessibility
+// check.
 
 import { join } from 'node:path';
 
@@ -20,11 +20,11 @@ const LOOKS = [
 const WALL = { theme: 'dark', width: 3840, height: 2160 };
 
 /**
- * Looks at the view that the page shows, and fails with all that is wrong in any look.
+ * Checks the current view in every look, and fails with all violations.
  *
  * @param {Page} page
- * @param {string} name What the screenshots are called: `<name>-<theme>-<width>.png`.
- * @param {(look: Look) => Promise<void>} check What else has to hold in each look.
+ * @param {string} name Names the screenshots: `<name>-<theme>-<width>.png`.
+ * @param {(look: Look) => Promise<void>} check A further check in each look.
  * @param {{ onWall?: boolean }} options Whether there is also a screenshot of a very wide window.
  */
 export async function everywhere(page, name, check = async () => {}, { onWall = false } = {}) {
@@ -44,12 +44,11 @@ export async function everywhere(page, name, check = async () => {}, { onWall = 
   const [{ theme, width, height }] = LOOKS;
   await page.emulateMedia({ colorScheme: theme });
   await page.setViewportSize({ width, height });
-  if (wrong.length) throw new Error(`not everyone can use this:\n${wrong.join('\n')}`);
+  if (wrong.length) throw new Error(`the view is not accessible:\n${wrong.join('\n')}`);
 }
 
 /**
- * Waits until all is laid out for a new size, and what moves to its new place or colour is there. What moves for ever isn't
- * waited for.
+ * Waits until the layout and the finite animations are complete.
  *
  * @param {Page} page
  */
@@ -62,7 +61,7 @@ export async function settle(page) {
 }
 
 /**
- * What makes the whole document scroll sideways: the outermost elements that stick out.
+ * The outermost elements that make the document scroll sideways.
  *
  * @param {Page} page
  * @returns {Promise<string[]>}

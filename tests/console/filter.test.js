@@ -1,4 +1,4 @@
-// The language of filters: what people write and what they put together is the same. The module runs without a browser.
+// The filter language: parsing and printing. The module runs without a browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,14 +10,14 @@ const { ACCESS_FIELDS, BadFilter, having, readFilter, toQuery, writeFilter } = a
 const read = (/** @type {string} */ text) => readFilter(text, ACCESS_FIELDS);
 const name = (/** @type {string} */ value) => [[{ name: 'name', operator: '=', value }]];
 
-test('what is written is read again as the same', () => {
+test('a printed filter parses to the same expression', () => {
   for (const value of ['pump-7', 'a & b; c', '100%', '%26', ' edge ', 'é "x" <y> = z', '+', 'a\nb']) {
     assert.deepEqual(read(writeFilter(name(value))), name(value), value);
     assert.deepEqual(read(having('name', value)), name(value), value);
   }
 });
 
-test('a filter may be written as it stands in an address', () => {
+test('a filter may be percent-encoded', () => {
   const since = [[{ name: 'createdAt', operator: '>=', value: '2026-11-01' }]];
   for (const text of [
     'createdAt>=2026-11-01',
@@ -38,7 +38,7 @@ test('alternatives and conditions keep their order in a request', () => {
   );
 });
 
-test('what can’t be read is explained', () => {
+test('an invalid filter is explained', () => {
   /** @type {[string, RegExp][]} */
   const faults = [
     ['status=ACTIVE', /“status” is not a filter field\. The fields are: contractId/],

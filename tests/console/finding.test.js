@@ -1,4 +1,4 @@
-// What a search tells apart: found, surely nowhere, and unknown. The modules are pure, and run without a browser.
+// The results of a search: found, missing and unknown. The modules run without a browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,27 +12,27 @@ const ICCID = '8948692690826143258';
 const SIM = { id: 'ALPHA-1', productCharacteristic: [{ name: 'ICCID', value: ICCID }] };
 const missing = (/** @type {string} */ value) => ({ status: 404, detail: `no connection has \`${value}\`` });
 
-test('what an answer has is found, whatever else failed', () => {
+test('a number in the response is found, also if an account failed', () => {
   const { result, found } = judge(recognise(ICCID), ['iccid'], [SIM], [], true);
   assert.equal(result, 'found');
   assert.equal(found[0].product, SIM);
 });
 
-test('what nobody has is missing only where everybody was asked', () => {
+test('a number is missing only if every account has responded', () => {
   const sought = recognise(ICCID);
   assert.equal(judge(sought, ['iccid'], [], [], false).result, 'missing');
   assert.equal(judge(sought, ['iccid'], [], [], true).result, 'unknown');
 });
 
-test('what the answer names as missing is so, even where an account failed', () => {
+test('a number that the response names as missing is missing, also if an account failed', () => {
   const sought = recognise(ICCID);
   assert.equal(judge(sought, ['iccid'], [], [missing(ICCID)], true).result, 'missing');
   assert.equal(judge(sought, ['iccid'], [], [missing('8900000000000000001')], true).result, 'unknown');
-  // Named as one thing, it may still be the other.
+  // Missing as one kind, the number may still exist as the other.
   assert.equal(judge(sought, ['iccid', 'serial'], [], [missing(ICCID)], true).result, 'unknown');
 });
 
-test('a search has no more items than it may have', () => {
+test('a search request stays within the limit', () => {
   const items = Array.from({ length: 1500 }, () => ({ kinds: ['imsi', 'msisdn'] }));
   const sizes = intoRequests(items).map(
     (/** @type {{kinds: string[]}[]} */ part) => part.flatMap((it) => it.kinds).length,
@@ -41,7 +41,7 @@ test('a search has no more items than it may have', () => {
   assert.deepEqual(intoRequests([]), []);
 });
 
-test('what is pasted is taken apart, and what stands in quotes is not', () => {
+test('a pasted text is split at separators, except inside quotes', () => {
   const given = [ICCID, '+48794298061999', 'ALPHA-a b', 'x'];
   const pasted = `${ICCID},+48794298061999;\n  "ALPHA-a b"\tx\r\n`;
   assert.deepEqual(split(pasted), given);
@@ -50,7 +50,7 @@ test('what is pasted is taken apart, and what stands in quotes is not', () => {
   assert.deepEqual(split(' , ;; \n'), []);
 });
 
-test('an identifier is recognised by its form', () => {
+test('an identifier is recognised by its format', () => {
   const kinds = (/** @type {string} */ text) => recognise(text)?.likely;
   assert.deepEqual(kinds(ICCID), ['iccid']);
   assert.equal(recognise('8948692690826143258F').value, ICCID);

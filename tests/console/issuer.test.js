@@ -1,4 +1,4 @@
-// Signing in at an issuer: the browser goes there, comes back, and is where somebody wanted to be.
+// Signing in at an issuer: the browser goes there, and returns to the requested view.
 
 import assert from 'node:assert/strict';
 
@@ -25,7 +25,7 @@ async function signIn(page, route, view) {
 }
 
 inBrowser(
-  'whoever signs in at an issuer is where they wanted to be',
+  'a sign-in at an issuer returns to the requested view',
   server,
   async ({ page }) => {
     /** @type {URL | undefined} */
@@ -39,7 +39,7 @@ inBrowser(
     assert.equal(asked?.searchParams.get('code_challenge_method'), 'S256');
     await page.locator('.person > summary').click();
     await page.getByText('Signed in as ann').waitFor();
-    // It lasts as long as the tab.
+    // The session lasts as long as the tab.
     await page.reload();
     await untilReady(page, 'accesses');
     await openView(page, '', 'overview');
@@ -49,7 +49,7 @@ inBrowser(
 );
 
 inBrowser(
-  'whoever is refused by the issuer is told why',
+  'a refusal by the issuer is explained',
   server,
   async ({ page }) => {
     await openView(page, 'acme/contracts', 'sign-in');
@@ -66,13 +66,13 @@ inBrowser(
 );
 
 inBrowser(
-  'an answer that nobody asked for is not taken',
+  'a response without a request is rejected',
   server,
   async ({ page }) => {
     await page.goto('/-/console/?code=made-up&state=made-up#/acme/contracts');
     await untilReady(page, 'sign-in');
     assert.equal(page.url(), `${server.url}/-/console/#/acme/contracts`);
-    // Whoever is signed in stays so, as themselves.
+    // An existing session stays unchanged.
     await signIn(page, 'acme/contracts', 'contracts');
     await page.goto('/-/console/?code=made-up&state=made-up#/acme/contracts');
     await untilReady(page, 'contracts');
@@ -83,13 +83,13 @@ inBrowser(
 );
 
 inBrowser(
-  'a token that is no longer good is renewed, and nobody notices',
+  'an expired token is renewed unnoticed',
   server,
   async ({ page, watch }) => {
     await signIn(page, 'acme/overview', 'overview');
     const tokenOf = () => page.evaluate(() => JSON.parse(sessionStorage.getItem('gatehouse.session') ?? '').token);
     const before = await tokenOf();
-    // The server takes this one no longer.
+    // The server no longer accepts this token.
     await page.route('**/acme/**', async (route) => {
       const headers = await route.request().allHeaders();
       if (headers.authorization === `Bearer ${before}`) headers.authorization = 'Bearer expired';
@@ -101,14 +101,14 @@ inBrowser(
     await untilReady(page, 'contracts');
     await page.getByRole('link', { name: 'C-PAYG', exact: true }).waitFor();
     assert.notEqual(await tokenOf(), before);
-    // However many requests were refused at once, it was asked for once.
+    // Concurrent refusals share one renewal.
     assert.equal((await issuer.tell('asked')).tokens, tokens + 1);
   },
   [issuer.url],
 );
 
 inBrowser(
-  'whoever signs out has left the issuer too',
+  'signing out ends the session at the issuer, too',
   server,
   async ({ page }) => {
     await signIn(page, 'acme/contracts', 'contracts');
@@ -116,7 +116,7 @@ inBrowser(
     await page.locator('.person > summary').click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await isGivenBack;
-    // The issuer asks whether it is meant, and brings the browser back.
+    // The issuer asks for confirmation, and sends the browser back.
     await page.getByRole('heading', { name: 'Sign out?' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await untilReady(page, 'sign-in');

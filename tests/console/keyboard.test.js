@@ -1,4 +1,4 @@
-// Everything by keyboard alone: what has the focus can be seen, nothing is out of reach, and nobody is thrown out by what they do.
+// The console by keyboard alone: the focus is visible, reaches every control, and is never lost.
 
 import assert from 'node:assert/strict';
 
@@ -12,16 +12,16 @@ import { openView, untilReady } from './views.js';
 const server = await startDemo();
 const { api } = server;
 
-/** Something is there before anybody looks, so that there are pages. */
+/** Accesses for several pages. */
 const LISTED = await api.createMany({ numberOfAccesses: 60 });
 
 /** @param {Page} page */
 const fragmentOf = (page) => new URL(page.url()).hash;
 
-/** Whether the focus is in what is asked. @param {Page} page */
+/** Whether the focus is in a dialog. @param {Page} page */
 const isInDialog = (page) => page.evaluate(() => document.activeElement?.closest('dialog') !== null);
 
-inBrowser('the first stop leads past the menu', server, async ({ page }) => {
+inBrowser('the first focus stop skips the menu', server, async ({ page }) => {
   await openView(page, 'demo/accesses', 'accesses');
   await page.keyboard.press('Tab');
   const first = await focusOf(page);
@@ -33,7 +33,7 @@ inBrowser('the first stop leads past the menu', server, async ({ page }) => {
   await focusIsOn(page, 'Create an access');
 });
 
-inBrowser('everything that can be used is a stop, and shows that it is one', server, async ({ page }) => {
+inBrowser('every control is a focus stop, and shows its focus', server, async ({ page }) => {
   const [{ id }] = LISTED.accesses;
   const [product] = (await api.get('/demo/product?pageSize=4&pageNumber=1')).entities;
   const find = `connections/find?numbers=${product.id}`;
@@ -62,7 +62,7 @@ inBrowser('everything that can be used is a stop, and shows that it is one', ser
   assert.deepEqual(wrong, []);
 });
 
-inBrowser('an access is gone to, suspended and given a new password', server, async ({ page }) => {
+inBrowser('an access is opened, suspended and given a new password', server, async ({ page }) => {
   const access = await api.createAccess({ deviceName: 'by-keyboard' });
   await openView(page, 'demo/overview', 'overview');
   await choose(page, 'Accesses');
@@ -82,7 +82,7 @@ inBrowser('an access is gone to, suspended and given a new password', server, as
   await focusIsOn(page, 'Cancel');
   for (const key of ['Tab', 'Tab', 'Tab', 'Tab', 'Shift+Tab', 'Shift+Tab', 'Shift+Tab']) {
     await page.keyboard.press(key);
-    // The browser itself has a stop, too, and nothing else of the page has one.
+    // Outside the dialog, only the browser's own controls take the focus.
     assert.ok((await isInDialog(page)) || (await focusOf(page)).isNothing, (await focusOf(page)).name);
   }
   await page.keyboard.press('Escape');
@@ -90,7 +90,7 @@ inBrowser('an access is gone to, suspended and given a new password', server, as
   await focusIsOn(page, 'Suspend');
   await page.keyboard.press('Enter');
   await dialog.waitFor();
-  // Whoever only presses Enter does nothing.
+  // Enter alone declines.
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
   await focusIsOn(page, 'Suspend');
@@ -112,7 +112,7 @@ inBrowser('an access is gone to, suspended and given a new password', server, as
   await focusIsOn(page, 'Copy the username');
 });
 
-inBrowser('a dialog that can’t do what was asked gives the focus back', server, async ({ page, watch }) => {
+inBrowser('a dialog whose action fails gives the focus back', server, async ({ page, watch }) => {
   const { id } = await api.createAccess({ deviceName: 'unlucky' });
   watch.announce(503, `/demo/access/${id}`);
   await openView(page, `demo/accesses/${id}`, 'accesses/id');
@@ -124,7 +124,7 @@ inBrowser('a dialog that can’t do what was asked gives the focus back', server
   await focusIsKept(page, 'a change that failed');
 });
 
-inBrowser('an access is created, and mended where something is wrong', server, async ({ page, watch }) => {
+inBrowser('an access is created after its faults are corrected', server, async ({ page, watch }) => {
   watch.announce(400, '/demo/access');
   watch.announce(503, '/demo/access');
   await openView(page, 'demo/accesses', 'accesses');
@@ -143,7 +143,7 @@ inBrowser('an access is created, and mended where something is wrong', server, a
   await page.keyboard.press('Control+A');
   await page.keyboard.type('typed-in');
 
-  // The server has no time; whoever pressed the button presses it again.
+  // After a refusal, the button still has the focus.
   await page.route('**/demo/access', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
     times: 1,
   });
@@ -160,7 +160,7 @@ inBrowser('an access is created, and mended where something is wrong', server, a
   await focusIsOn(page, 'Device name (optional)');
 });
 
-inBrowser('a filter is put together, applied and cleared', server, async ({ page }) => {
+inBrowser('a filter is built, applied and cleared', server, async ({ page }) => {
   await openView(page, 'demo/accesses', 'accesses');
   await choose(page, 'Filter');
   await choose(page, '+ Add a condition');
@@ -184,7 +184,7 @@ inBrowser('a filter is put together, applied and cleared', server, async ({ page
   await focusIsKept(page, 'the filter was cleared');
 });
 
-inBrowser('pages are turned without losing one’s place', server, async ({ page }) => {
+inBrowser('turning pages keeps the focus', server, async ({ page }) => {
   await openView(page, `demo/accesses?filter=createdBy%3D${LISTED.id}&size=25`, 'accesses');
   const row = (/** @type {number} */ n) => page.getByRole('link', { name: LISTED.accesses[n].name });
   await choose(page, 'Next page');
@@ -192,7 +192,7 @@ inBrowser('pages are turned without losing one’s place', server, async ({ page
   await focusIsOn(page, 'Next page');
   await page.keyboard.press('Enter');
   await row(50).waitFor();
-  // There is no next page here.
+  // The last page has no link to a next one.
   await focusIsKept(page, 'the last page was turned to');
   await tabTo(page, 'Page, of 3');
   await page.keyboard.press('Control+A');
@@ -207,7 +207,7 @@ inBrowser('pages are turned without losing one’s place', server, async ({ page
   await focusIsOn(page, 'Rows per page');
 });
 
-inBrowser('a batch is put together, sent, and its passwords are read', server, async ({ page }) => {
+inBrowser('a batch is filled in and sent, and its passwords are read', server, async ({ page }) => {
   await openView(page, 'demo/batches', 'batches');
   await choose(page, 'New batch');
   await untilReady(page, 'batches/new');
@@ -235,7 +235,7 @@ inBrowser('a batch is put together, sent, and its passwords are read', server, a
   await focusIsOn(page, /^Copy the password/);
 });
 
-inBrowser('credentials are checked again and again', server, async ({ page, watch }) => {
+inBrowser('credentials are checked repeatedly', server, async ({ page, watch }) => {
   const { username, password } = await api.createAccess();
   watch.announce(401, '/demo/verify');
   await openView(page, 'demo/check', 'check');
@@ -253,7 +253,7 @@ inBrowser('credentials are checked again and again', server, async ({ page, watc
   await focusIsOn(page, 'Check');
 });
 
-inBrowser('connections are looked for', server, async ({ page }) => {
+inBrowser('connections are searched for', server, async ({ page }) => {
   const [product] = (await api.get('/demo/product?pageSize=4&pageNumber=1')).entities;
   await openView(page, 'demo/connections', 'connections');
   await choose(page, 'Find by numbers');
@@ -268,14 +268,14 @@ inBrowser('connections are looked for', server, async ({ page }) => {
   await focusIsOn(page, product.id);
 });
 
-inBrowser('what failed is tried again from where somebody is', server, async ({ page, watch }) => {
+inBrowser('a failed part is retried without losing the focus', server, async ({ page, watch }) => {
   watch.announce(503, '/demo/summary');
   await page.route('**/demo/summary', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
     times: 1,
   });
   await openView(page, 'demo/overview', 'overview');
   await page.getByRole('heading', { name: 'Too busy' }).waitFor();
-  // The view would look again by itself, but not as soon as somebody presses a key.
+  // The view would poll later than the user presses the key.
   await choose(page, 'Try again');
   await page.getByRole('heading', { name: 'Accesses by contract' }).waitFor();
   await focusIsKept(page, 'a part was tried again');
@@ -291,7 +291,7 @@ inBrowser('what failed is tried again from where somebody is', server, async ({ 
   await focusIsKept(page, 'a view was tried again');
 });
 
-inBrowser('the colours are chosen, and somebody signs out and in again', server, async ({ page, watch }) => {
+inBrowser('colours are chosen, and the user signs out and in again', server, async ({ page, watch }) => {
   watch.announce(401, '/-/me');
   const token = await server.makeToken(['demo'], 'access:read');
   await openView(page, 'demo/contracts', 'contracts');

@@ -1,36 +1,36 @@
-// Going through a page by keyboard alone, and what has the focus then.
+// Moving through a page by keyboard, and reading the focus.
 
 import assert from 'node:assert/strict';
 
 /** @typedef {import('playwright-core').Page} Page */
 
-/** No view has so many stops that somebody would press Tab more often. */
+/** More focus stops than any view has. */
 const STOPS_MAX = 250;
 
 /**
- * What has the focus.
+ * The element with the focus.
  *
  * @typedef {object} Stop
- * @property {string} what Its tag.
- * @property {string} name What it is called.
- * @property {boolean} isNothing Whether nothing has it.
- * @property {string} trouble Why it can't be seen that it has it; empty when it can.
+ * @property {string} what The tag.
+ * @property {string} name The accessible name.
+ * @property {boolean} isNothing Whether no element has the focus.
+ * @property {string} trouble Why the focus is not visible; empty if it is.
  */
 
 /**
- * What has the focus now, once the page has been drawn.
+ * Reads the focus after the page has been drawn.
  *
  * @param {Page} page
  * @returns {Promise<Stop>}
  */
 export async function focusOf(page) {
-  // What is taken off the page, or can't be used any more, loses the focus when the page is drawn.
+  // Removed and disabled elements lose the focus when the page is drawn.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   return stopOf(page);
 }
 
 /**
- * The stop that Tab has just come to. What looks wrong is looked at again once the page has been drawn.
+ * Reads the focus after Tab. A stop that looks wrong is read again after the page has been drawn.
  *
  * @param {Page} page
  * @returns {Promise<Stop>}
@@ -63,7 +63,7 @@ async function stopOf(page) {
 }
 
 /**
- * Presses Tab until something of this name has the focus; on the way there, everything has to show that it has it.
+ * Presses Tab until the element of this name has the focus. Every stop on the way has to show its focus.
  *
  * @param {Page} page
  * @param {string} name
@@ -84,7 +84,7 @@ export async function tabTo(page, name, key = 'Tab') {
 }
 
 /**
- * Goes somewhere by Tab, and presses Enter there.
+ * Moves to an element by Tab, and presses Enter.
  *
  * @param {Page} page
  * @param {string} name
@@ -95,7 +95,7 @@ export async function choose(page, name) {
 }
 
 /**
- * Fails unless this has the focus.
+ * Fails unless the element of this name has the focus.
  *
  * @param {Page} page
  * @param {string | RegExp} name
@@ -107,7 +107,7 @@ export async function focusIsOn(page, name) {
 }
 
 /**
- * Fails when nothing has the focus any more: whoever has no pointer begins at the top of the page again.
+ * Fails if no element has the focus: a keyboard user would start at the top of the page again.
  *
  * @param {Page} page
  * @param {string} after
@@ -117,8 +117,7 @@ export async function focusIsKept(page, after) {
 }
 
 /**
- * Goes through the whole page by Tab, and gives what is wrong with it: stops that can't be seen, and what can be used but is no
- * stop.
+ * Moves through the whole page by Tab, and returns the faults: stops without a visible focus, and controls that are no stops.
  *
  * @param {Page} page
  * @returns {Promise<string[]>}
@@ -148,7 +147,7 @@ export async function findLostStops(page) {
     const usable = 'a[href], button:enabled, input:enabled, select:enabled, textarea:enabled, summary';
     const isPassed = (/** @type {Element} */ it) => {
       if (passed.has(it)) return true;
-      // Of a group of choices one is a stop; arrows lead to the others.
+      // In a radio group, Tab stops at one button; arrows reach the others.
       const { type, name } = /** @type {HTMLInputElement} */ (it);
       return type === 'radio' && [...passed].some((other) => other.type === 'radio' && other.name === name);
     };

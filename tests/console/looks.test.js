@@ -1,12 +1,11 @@
-// Every view in every state that people meet, in light and dark, on a desk and on a phone; and what somebody sets for their own
-// eyes: the colours, and the zone that times are in.
+// Every view in every state, in light and dark, on a desktop and on a phone; also the user's settings: colours and time zone.
 
 import assert from 'node:assert/strict';
 
 import { Api } from './api.js';
 import { inBrowser, openContext } from './browser.js';
 import { everywhere, settle } from './everywhere.js';
-import { makeLame, tokenForLame } from './lame.js';
+import { makeFailingTenant, tokenForFailingTenant } from './failing_tenant.js';
 import { startDemo, startWithIssuer } from './server.js';
 import { leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from './views.js';
 
@@ -15,11 +14,11 @@ import { leadsTo, openView, pasteToken, signInWith, signOut, untilReady } from '
 const server = await startDemo();
 const { api } = server;
 const withIssuer = await startWithIssuer();
-await makeLame(server);
+await makeFailingTenant(server);
 const operator = new Api(server.url, await server.makeToken(['*'], 'admin'));
 await operator.ask('PUT', '/-/admin/tenants/bare', {});
 
-/** A fleet as it may be: most of it runs. */
+/** A typical fleet: most accesses are active. */
 const FLEET = await api.createMany({ numberOfAccesses: 140 });
 const [SUSPENDED, TERMINATED, ENDING, ACTIVE] = FLEET.accesses;
 await api.changeAccess(SUSPENDED.id, { status: 'SUSPENDED' });
@@ -29,7 +28,7 @@ const ends = { operationType: 'terminate', operationBody: {}, accessesIdList: [E
 await api.untilOver((await api.ask('POST', '/demo/access/batchUpdate', ends)).id);
 await api.get('/demo/product?pageSize=8&pageNumber=1');
 
-/** Waits until nothing of the view is under way any more. @param {Page} page */
+/** Waits until every part of the view has loaded. @param {Page} page */
 async function untilQuiet(page) {
   await page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });
 }
@@ -124,7 +123,7 @@ inBrowser('batches, and a new one', server, async ({ page }) => {
   await everywhere(page, 'new-batch-change');
 });
 
-inBrowser('a batch that is over', server, async ({ page }) => {
+inBrowser('a finished batch', server, async ({ page }) => {
   await open(page, `demo/batches/${FLEET.id}`, 'batches/id');
   await everywhere(page, 'batch');
   const accesses = [{ username: ACTIVE.username, deviceName: 'pump-1' }, { deviceName: 'pump-2' }];
@@ -140,7 +139,7 @@ inBrowser('a batch that is over', server, async ({ page }) => {
   await everywhere(page, 'batch-rejected');
 });
 
-inBrowser('a batch under way, and one that was stopped', server, async ({ page }) => {
+inBrowser('a running batch, and a stopped one', server, async ({ page }) => {
   const id = await api.beginSlowly('looks');
   try {
     await open(page, `demo/batches/${id}`, 'batches/id');
@@ -172,15 +171,15 @@ inBrowser('connections', server, async ({ page }) => {
 });
 
 inBrowser('connections where accounts fail', server, async ({ page }) => {
-  await signInWith(page, await tokenForLame(server), 'lame/connections?size=25', 'connections');
+  await signInWith(page, await tokenForFailingTenant(server), 'failing/connections?size=25', 'connections');
   await page.getByRole('heading', { name: /Incomplete results/ }).waitFor();
   await everywhere(page, 'connections-problems');
-  await open(page, 'lame/connections/find?numbers=8949000000000000001+BETA-perhaps', 'connections/find');
+  await open(page, 'failing/connections/find?numbers=8949000000000000001+BETA-perhaps', 'connections/find');
   await page.getByRole('heading', { name: 'Unknown (2)' }).waitFor();
   await everywhere(page, 'find-unknown');
 });
 
-inBrowser('contracts, a check, and an address that leads nowhere', server, async ({ page, watch }) => {
+inBrowser('contracts, a check, and an unknown address', server, async ({ page, watch }) => {
   watch.announce(401, '/demo/verify');
   await open(page, 'demo/contracts', 'contracts');
   await everywhere(page, 'contracts');
@@ -199,7 +198,7 @@ inBrowser('contracts, a check, and an address that leads nowhere', server, async
   await everywhere(page, 'not-found');
 });
 
-inBrowser('an estate in which there is nothing', server, async ({ page }) => {
+inBrowser('an empty estate', server, async ({ page }) => {
   const token = await server.makeToken(['bare'], 'access:read access:write product:read');
   await signInWith(page, token, 'bare/accesses', 'accesses');
   await everywhere(page, 'accesses-empty');
@@ -209,7 +208,7 @@ inBrowser('an estate in which there is nothing', server, async ({ page }) => {
   }
 });
 
-inBrowser('signing in to the demo, and with a token that is refused', server, async ({ page, watch }) => {
+inBrowser('signing in to the demo, and with a refused token', server, async ({ page, watch }) => {
   watch.announce(401, '/-/me');
   await open(page, 'demo/overview', 'overview');
   await signOut(page);
@@ -218,7 +217,7 @@ inBrowser('signing in to the demo, and with a token that is refused', server, as
   await pasteToken(page, 'nonsense');
   await page.getByRole('alert').waitFor();
   await everywhere(page, 'sign-in-refused');
-  // Whoever has been at a tenant goes there again.
+  // Without the stored tenant, the console asks for one.
   await page.evaluate(() => localStorage.clear());
   await pasteToken(page, await server.makeToken(['*'], 'admin access:read'));
   await untilReady(page, 'tenant');
@@ -238,7 +237,7 @@ inBrowser(
   [withIssuer.issuer.url],
 );
 
-inBrowser('on a phone the menu shows where somebody is', server, async ({ page }) => {
+inBrowser('on a phone, the menu shows the current view', server, async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   for (const view of ['overview', 'accesses', 'batches', 'connections', 'contracts', 'check']) {
     await openView(page, `demo/${view}`, view);
@@ -251,7 +250,7 @@ inBrowser('on a phone the menu shows where somebody is', server, async ({ page }
   }
 });
 
-/** Waits until the page is light or dark; it is told late. @param {Page} page @param {'light' | 'dark'} theme */
+/** Waits until the page has the theme's colours. @param {Page} page @param {'light' | 'dark'} theme */
 const untilIs = (page, theme) =>
   page.waitForFunction((wanted) => {
     const [red, green, blue] = (getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
@@ -259,7 +258,7 @@ const untilIs = (page, theme) =>
     return wanted === 'light' ? brightness > 200 : brightness < 60;
   }, theme);
 
-inBrowser('the colours are the system’s, unless somebody says otherwise', server, async ({ page, context }) => {
+inBrowser('colours follow the system, unless the user chooses', server, async ({ page, context }) => {
   const choose = async (/** @type {string} */ word) => {
     await page.locator('.person > summary').click();
     await page.getByLabel(word).check();
@@ -289,11 +288,11 @@ inBrowser('the colours are the system’s, unless somebody says otherwise', serv
   await untilIs(page, 'light');
 });
 
-/** What the clock shows at a time. @param {string} time @param {string} timeZone */
+/** The time of day in a time zone. @param {string} time @param {string} timeZone */
 const clock = (time, timeZone) =>
   new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone }).format(new Date(time));
 
-inBrowser('times are in the reader’s zone, with UTC beside them', server, async ({ page }) => {
+inBrowser('times are in the user’s time zone, with UTC as the tooltip', server, async ({ page }) => {
   const { startDateTime } = await api.get(`/demo/access/${ACTIVE.id}`);
   const [utcDay, utcTime] = startDateTime.split('T');
   const look = async (/** @type {Page} */ there, /** @type {string} */ zone) => {

@@ -1,4 +1,4 @@
-// The console can do nothing that others can't: all that it asks the server for is an operation of the published description.
+// The console uses the public API only: each of its requests is an operation of the OpenAPI document.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const FILES = '/-/console/';
 const description = await (await fetch(`${server.url}/-/openapi.json`)).json();
 
 /**
- * An operation, what its paths look like, and what can be given to it beside.
+ * An operation, with the pattern of its path and its parameters.
  *
  * @typedef {{ name: string, method: string, path: RegExp, parameters: Set<string> }} Operation
  */
@@ -31,12 +31,12 @@ const OPERATIONS = Object.entries(description.paths).flatMap(([path, item]) =>
   })),
 );
 
-/** Headers that every request of a browser may have, or that say what is sent and who sends it. */
+/** Headers that every browser request may have. */
 const USUAL =
   /^(accept|accept-encoding|accept-language|authorization|cache-control|connection|content-.*|host|origin|pragma|priority|referer|sec-.*|user-agent)$/;
 
 /**
- * The operation that a request is, preferring one that names its path over one that takes anything there.
+ * The operation of a request; a literal path segment wins over a parameter.
  *
  * @param {string} method
  * @param {string} path
@@ -48,7 +48,7 @@ function operationOf(method, path) {
 }
 
 /**
- * What isn't described of a request.
+ * The parts of a request that the document doesn't describe.
  *
  * @param {import('playwright-core').Request} request
  */
@@ -56,7 +56,7 @@ function undescribed(request) {
   const { pathname, searchParams } = new URL(request.url());
   const operation = operationOf(request.method(), pathname);
   if (!operation) return [`${request.method()} ${pathname}`];
-  // What a filter compares by belongs to the sign, not to the name.
+  // The operator of a filter is not part of the parameter's name.
   const queries = [...searchParams.keys()].map((it) => `query ${it.toLowerCase().replace(/[<>]$/, '')}`);
   const headers = Object.keys(request.headers())
     .filter((it) => !USUAL.test(it))
@@ -64,7 +64,7 @@ function undescribed(request) {
   return [...queries, ...headers].filter((it) => !operation.parameters.has(it)).map((it) => `${operation.name}: ${it}`);
 }
 
-test('what is no operation is told from what is one', () => {
+test('requests are matched to operations', () => {
   assert.equal(operationOf('GET', '/demo/access/batch')?.name, 'GET /{tenantName}/access/batch');
   assert.equal(operationOf('GET', '/demo/access/01a1')?.name, 'GET /{tenantName}/access/{accessId}');
   assert.equal(operationOf('DELETE', '/demo/access/01a1')?.name, undefined);
@@ -72,7 +72,7 @@ test('what is no operation is told from what is one', () => {
   assert.equal(operationOf('GET', '/demo/access/01a1/secret')?.name, undefined);
 });
 
-inBrowser('all that the console asks for is in the description of the API', server, async ({ page, watch }) => {
+inBrowser('every request of the console is in the OpenAPI document', server, async ({ page, watch }) => {
   watch.announce(401, '/demo/verify');
   /** @type {Set<string>} */
   const asked = new Set();
@@ -145,7 +145,7 @@ inBrowser('all that the console asks for is in the description of the API', serv
   await untilReady(page, 'tenant');
 
   assert.deepEqual([...unknown], []);
-  // The walk has been everywhere.
+  // The walk has used every operation of the console.
   assert.deepEqual([...asked].sort(), [
     'DELETE /{tenantName}/access/batch/{taskId}',
     'GET /-/admin/tenants',

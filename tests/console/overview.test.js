@@ -1,4 +1,4 @@
-// The overview: what it says when there is nothing, and that what it says later is what the API says.
+// The overview: empty, and with figures that match the API.
 
 import assert from 'node:assert/strict';
 
@@ -9,7 +9,7 @@ import { cellsOf, openView, untilReady } from './views.js';
 const server = await startDemo();
 const { api } = server;
 
-/** What the console calls each status, in the order in which it shows them. */
+/** The console's word for each status, in its order. */
 const WORDS = /** @type {const} */ ([
   ['PENDING_ACTIVE', 'Pending'],
   ['ACTIVE', 'Active'],
@@ -18,7 +18,7 @@ const WORDS = /** @type {const} */ ([
   ['TERMINATED', 'Terminated'],
 ]);
 
-inBrowser('an empty estate is told what to do, and what comes is seen without asking', server, async ({ page }) => {
+inBrowser('an empty overview says what to do, and updates itself', server, async ({ page }) => {
   await openView(page, 'demo/overview', 'overview');
   await page.getByRole('heading', { name: 'No accesses yet' }).waitFor();
   await page.getByText('No batch was sent yet').waitFor();
@@ -28,7 +28,7 @@ inBrowser('an empty estate is told what to do, and what comes is seen without as
   await page.getByRole('link', { name: 'C-PAYG' }).waitFor();
 });
 
-inBrowser('the figures are those of the summary', server, async ({ page }) => {
+inBrowser('the figures match the summary', server, async ({ page }) => {
   const { accesses } = await api.createMany({ numberOfAccesses: 1200 });
   await api.createMany({ contractId: 'C-PRE', numberOfAccesses: 30 });
   await api.changeAccess(accesses[0].id, { status: 'SUSPENDED' });
@@ -57,7 +57,7 @@ inBrowser('the figures are those of the summary', server, async ({ page }) => {
     ]),
   );
 
-  // The chart says the same to those who can't see it.
+  // The chart's label has the totals for screen readers.
   const chart = page.getByRole('img', { name: /^Created and ended on each day/ });
   assert.match(String(await chart.getAttribute('aria-label')), /: 1,231 created, 1 ended\.$/);
   await page.getByText('Numbers as a table').click();
@@ -70,7 +70,7 @@ inBrowser('the figures are those of the summary', server, async ({ page }) => {
   await page.getByText('30 accesses').waitFor();
 });
 
-inBrowser('a batch that is under way is seen, and how far it is', server, async ({ page }) => {
+inBrowser('a running batch shows its progress', server, async ({ page }) => {
   const id = await api.beginSlowly('overview');
   try {
     await openView(page, 'demo/overview', 'overview');
@@ -78,7 +78,7 @@ inBrowser('a batch that is under way is seen, and how far it is', server, async 
     await running.getByText(/^\d+ of 5,000$/).waitFor();
     const bar = running.getByRole('progressbar');
     const far = Number(await bar.getAttribute('value'));
-    // It goes on by itself.
+    // Polling updates the progress.
     await page.waitForFunction((before) => Number(document.querySelector('progress')?.value) > before, far);
     await running.getByRole('link', { name: 'Creation' }).click();
     await untilReady(page, 'batches/id');
@@ -90,7 +90,7 @@ inBrowser('a batch that is under way is seen, and how far it is', server, async 
   await page.getByText('No batch is running.').waitFor();
 });
 
-inBrowser('the platforms are known once somebody has looked at connections', server, async ({ page }) => {
+inBrowser('the health of platforms is known once connections were listed', server, async ({ page }) => {
   await openView(page, 'demo/overview', 'overview');
   const caption = /^Accounts at platforms/;
   assert.deepEqual(
@@ -103,7 +103,7 @@ inBrowser('the platforms are known once somebody has looked at connections', ser
     ],
   );
   await api.get('/demo/product?pageSize=8&pageNumber=1');
-  // The view finds out by itself.
+  // Polling updates the health.
   await page.getByRole('region', { name: 'Platforms' }).getByText('Up', { exact: true }).nth(3).waitFor();
   const accounts = await cellsOf(page, caption);
   for (const [name, , health, latency] of accounts) {

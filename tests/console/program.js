@@ -1,4 +1,4 @@
-// A program that runs beside the tests, and ends with them.
+// A child process that runs during the tests.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,24 +6,24 @@ import { once } from 'node:events';
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 
 /**
- * A running program, and all that it has said.
+ * A running program and its output.
  *
  * @typedef {object} Program
- * @property {RegExpExecArray} ready What was waited for.
- * @property {() => string} output What it has said until now.
- * @property {() => Promise<void>} stop Asks it to end, and waits until it has.
+ * @property {RegExpExecArray} ready The output that showed that the program is ready.
+ * @property {() => string} output The output so far.
+ * @property {() => Promise<void>} stop Terminates the program, and waits for its end.
  */
 
 /** @type {Set<ChildProcess>} */
 const running = new Set();
 
-// Whatever ends the tests, nothing is left behind.
+// No child process outlives the tests.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
 /**
- * Starts a program, and waits until its output has what shows that it is ready.
+ * Starts a program, and waits until its output shows that it is ready.
  *
  * @param {string} command
  * @param {string[]} options
@@ -31,7 +31,7 @@ process.on('exit', () => {
  * @returns {Promise<Program>}
  */
 export async function startProgram(command, options, pattern) {
-  // Its input stays open as long as the tests run: the issuer ends when it is closed.
+  // The issuer ends when its input closes, so the pipe stays open.
   const child = spawn(command, options, { env: environment(), stdio: 'pipe' });
   running.add(child);
   let output = '';
@@ -61,9 +61,9 @@ export async function startProgram(command, options, pattern) {
   };
 }
 
-/** Somebody's own settings are not what is tested. */
+/** The environment without the developer's own settings. */
 function environment() {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
-  // The tests' platforms are on this machine, also those that are not there.
+  // All platforms of the tests have loopback addresses.
   return { ...Object.fromEntries(others), GATEHOUSE_PLATFORMS__ALLOWED_NETWORKS: '127.0.0.1' };
 }

@@ -1,4 +1,4 @@
-// Lists and tables that people paste or have as files: what is read of them, and what is told before anything is sent.
+// Pasted lists and files: reading rows and IDs, and the faults that are found before sending.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -27,7 +27,7 @@ const itemsOf = ({ rows, trouble }) => {
 /** @param {Read} read */
 const faultsOf = ({ rows }) => rows.flatMap(({ line, faults }) => faults.map((it) => `${line}: ${it}`));
 
-test('the first line of a list is an access like the others', () => {
+test('the first line of a list is data', () => {
   for (const names of [
     ['user-001', 'user-002'],
     ['Device 1', 'Device 2'],
@@ -44,7 +44,7 @@ test('the first line of a list is an access like the others', () => {
   }
 });
 
-test('a line that names columns is a heading, unless somebody says otherwise', () => {
+test('a line that names columns is the header, unless the user decides otherwise', () => {
   const text = '\nUser Name\nann\n';
   const table = readPasted(text, 'deviceName');
   assert.deepEqual(itemsOf(table), [{ username: 'ann' }]);
@@ -53,16 +53,16 @@ test('a line that names columns is a heading, unless somebody says otherwise', (
   assert.deepEqual(itemsOf(list), [{ deviceName: 'User Name' }, { deviceName: 'ann' }]);
   assert.deepEqual(list.header, { line: 2, isUsed: false });
 
-  // One cell among others may as well be a value.
+  // One known name among other cells may be a value.
   const doubtful = 'password, left\nright\n';
   assert.deepEqual(readPasted(doubtful, 'deviceName').header, { line: 1, isUsed: false });
   assert.equal(readPasted(doubtful, 'deviceName').rows.length, 2);
   assert.deepEqual(readPasted('username,colour\nann,red', 'deviceName', true).unused, ['colour']);
-  // What names no column at all can't be one, whatever was said of another text.
+  // A line without a column name is never the header.
   assert.equal(readPasted('pump-1\npump-2', 'deviceName', true).rows.length, 2);
 });
 
-test('a file without a heading is refused, and loses no row', () => {
+test('a file without a header is refused', () => {
   for (const [text, why] of [
     ['', /file is empty/],
     ['pump-1\npump-2\n', /must name the columns.*“pump-1” is not one of them/],
@@ -75,7 +75,7 @@ test('a file without a heading is refused, and loses no row', () => {
   }
 });
 
-test('tables are read as spreadsheets write them, and as the command line reads them', () => {
+test('tables are read in the dialects of spreadsheets', () => {
   const expected = [{ username: 'a', password: 'p, q', deviceName: 'Pumpe "7"' }];
   for (const text of [
     'username,password,deviceName\na,"p, q","Pumpe ""7"""\n',
@@ -89,7 +89,7 @@ test('tables are read as spreadsheets write them, and as the command line reads 
   }
 });
 
-test('rows have the lines that an editor shows', () => {
+test('rows have the line numbers of an editor', () => {
   for (const [text, expected] of /** @type {[string, number[]][]} */ ([
     ['username,password\na,\nb,\n', [2, 3]],
     ['username;password\r\n\r\na;\r\n\r\n\r\nb;', [3, 6]],
@@ -101,31 +101,31 @@ test('rows have the lines that an editor shows', () => {
   }
 });
 
-test('a table that gatehouse wrote can be read, and what is not used is named', () => {
+test('a table that gatehouse wrote can be read, and its unused columns are named', () => {
   const columns = ['id', 'username', 'password', 'deviceName', 'name', 'status'];
   const read = readFileRows(toTable(columns, [{ id: A, username: 'u', password: 'p', deviceName: 'd', name: 'd' }]));
   assert.equal(read.trouble, undefined);
   assert.deepEqual(read.rows[0].item, { username: 'u', password: 'p', deviceName: 'd' });
   assert.deepEqual(read.unused, ['id', 'name', 'status']);
-  // Alone, it is what people call a device.
+  // Without a column deviceName, name is the device name.
   assert.deepEqual(itemsOf(readFileRows('Name\npump\n')), [{ deviceName: 'pump' }]);
 });
 
-test('what gatehouse puts before formulas is not taken for a part of the value', () => {
+test('the guard before formulas is not part of the value', () => {
   const columns = ['username', 'password', 'deviceName'];
   const table = toTable(columns, [{ username: '-x', password: '=secret', deviceName: '=1+1' }]);
   assert.equal(table, "username,password,deviceName\r\n-x,=secret,'=1+1\r\n");
   const faults = faultsOf(readFileRows(table));
   assert.equal(faults.length, 1);
   assert.match(faults[0], /^2: deviceName begins with a “'”.*remove it$/);
-  // Credentials have nothing before them, so theirs is their own.
+  // Credentials are never guarded: a leading quote is part of the value.
   assert.deepEqual(itemsOf(readFileRows("username,password\n'-x,'=secret\n")), [
     { username: "'-x", password: "'=secret" },
   ]);
   assert.deepEqual(itemsOf(readFileRows("username\n-x\n'tis\n")), [{ username: '-x' }, { username: "'tis" }]);
 });
 
-test('quotes that are not closed swallow nothing', () => {
+test('an unclosed quote loses no row', () => {
   const open = readFileRows('username,deviceName\na,one\nb,"two\nc,three\n');
   assert.match(String(open.trouble), /^The cell that begins with “"” on line 3 is never closed/);
   assert.deepEqual(open.rows, []);
@@ -133,10 +133,10 @@ test('quotes that are not closed swallow nothing', () => {
     '2: has text after the “"” that closes a cell',
     '3: has text after the “"” that closes a cell',
   ]);
-  // Here the second quote closes the first, and two rows have become one.
+  // The second quote closes the first, which joins two rows.
   const [fault] = faultsOf(readFileRows('username,deviceName\na,"one\nb,"two"\nc,three'));
   assert.match(fault, /^2: has text after.*continues to line 3$/);
-  // Inside a cell, and in a list without a heading, a quote is a quote.
+  // Inside a cell, and in a list without a header, a quote has no meaning.
   assert.deepEqual(itemsOf(readFileRows('deviceName\n5" pipe\n')), [{ deviceName: '5" pipe' }]);
   assert.deepEqual(itemsOf(readPasted('"left\n5" pipe', 'deviceName')), [
     { deviceName: '"left' },
@@ -144,7 +144,7 @@ test('quotes that are not closed swallow nothing', () => {
   ]);
 });
 
-test('passwords are left as they are, and names with spaces at their edges are told', () => {
+test('passwords stay unchanged, and names with outer spaces are faults', () => {
   const read = readFileRows('username,password,deviceName\na, p ,x\n b,,\nc,"  ","y "\n');
   assert.deepEqual(
     read.rows.map((/** @type {any} */ it) => it.item.password),
@@ -154,11 +154,11 @@ test('passwords are left as they are, and names with spaces at their edges are t
     '3: username “ b” begins or ends with a space',
     '4: deviceName “y ” begins or ends with a space',
   ]);
-  // In a list, nobody means the spaces.
+  // A list is trimmed.
   assert.deepEqual(itemsOf(readPasted('  pump-2, left \n', 'deviceName')), [{ deviceName: 'pump-2, left' }]);
 });
 
-test('every fault of a row is told with its line', () => {
+test('every fault is reported with its line', () => {
   const rows = [
     'ok,,',
     '00:1b:44:11:3a:b7,,',
@@ -179,7 +179,7 @@ test('every fault of a row is told with its line', () => {
   ]);
 });
 
-test('rows of nothing are left out and counted, unless somebody means them', () => {
+test('empty rows are skipped and counted, unless they are quoted', () => {
   const read = readFileRows('username;password;colour\n;;\na;\n\n   \n"";;\n');
   assert.equal(read.nEmpty, 1);
   assert.deepEqual(itemsOf(read), [{ username: 'a' }, {}]);
@@ -199,8 +199,8 @@ test('IDs are read from lists and from tables', () => {
   }
 });
 
-test('what only looks like an access ID is none, and nothing vanishes', () => {
-  // A username, a batch, and what made the access may be UUIDs, too.
+test('other UUIDs are not access IDs, and no line is skipped silently', () => {
+  // Usernames and Tasks may be UUIDs, too.
   const table = readIds(`username,id,createdBy\n${B},${A},job-${B}\n`);
   assert.deepEqual([table.ids, table.faulty, table.column], [[A], [], 'id']);
   const list = readIds(`${A}\njob-${B}\n${B.slice(1)}\n${B} ${A}\n${B},${A}\n"${B}"x\n`);
@@ -224,7 +224,7 @@ test('what only looks like an access ID is none, and nothing vanishes', () => {
   assert.match(String(readIds(`${A}\n"${B}\n`).trouble), /on line 2 is never closed/);
 });
 
-test('IDs that are there several times count once, and are told', () => {
+test('repeated IDs count once, and are reported', () => {
   const { ids, repeated } = readIds(`${A}\n${B}\n${A.toUpperCase()}\n${A}\n`);
   assert.deepEqual(
     [ids, repeated],
@@ -235,7 +235,7 @@ test('IDs that are there several times count once, and are told', () => {
   );
 });
 
-test('files are UTF-8, or UTF-16 that says so', () => {
+test('files are UTF-8, or UTF-16 with a byte order mark', () => {
   const bytes = (/** @type {Buffer} */ it) => Uint8Array.from(it).buffer;
   const utf16 = Buffer.from('\uFEFFusername\nmüller\n', 'utf16le');
   for (const file of [
@@ -256,7 +256,7 @@ test('files are UTF-8, or UTF-16 that says so', () => {
   assert.deepEqual(decode('f.csv', new ArrayBuffer(0)), { text: '' });
 });
 
-/** An item that was refused for its form. @param {string} name @param {object} item */
+/** The error of an item with an invalid name. @param {string} name @param {object} item */
 const refusal = (name, item) => ({
   status: 400,
   detail: `${name} must not hold a \`x\``,
@@ -264,7 +264,7 @@ const refusal = (name, item) => ({
   ...item,
 });
 
-test('what failed becomes a table that can be sent, except what the batch shows only in part', () => {
+test('failed items become a table to send, except those whose names are cut', () => {
   const long = 'x'.repeat(64);
   const errors = [
     { status: 409, username: 'taken', deviceName: 'pump, left' },
@@ -299,7 +299,7 @@ test('what failed becomes a table that can be sent, except what the batch shows 
   assert.equal(retryTable([{ status: 409 }, { status: 400 }]), undefined);
 });
 
-test('a batch beyond the usual limits is warned of, and a refusal is explained', () => {
+test('a batch beyond the default limits has a warning, and a refusal is explained', () => {
   assert.equal(warnOfItems(100_000), undefined);
   assert.match(warnOfItems(100_001), /100.001/);
   const problem = (/** @type {number} */ status, /** @type {string[]} */ ...reasons) => ({

@@ -1,4 +1,4 @@
-// The real server, for the tests of a file: the demo, or one where people sign in at an issuer.
+// The real server for the tests of a file: the demo, or a server with an issuer.
 
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -13,26 +13,26 @@ import { binary, issuerScript } from './environment.js';
 import { startProgram } from './program.js';
 
 /**
- * A server that runs until the tests of the file are over.
+ * A server that runs until the tests of the file have finished.
  *
  * @typedef {object} Server
- * @property {string} url Where it listens.
- * @property {string} token One for everything at the demo's tenant; empty where there is no demo.
- * @property {Api} api The same token's way around the console.
+ * @property {string} url The server's address.
+ * @property {string} token A token with all scopes for the demo tenant; empty without a demo.
+ * @property {Api} api A client of the API with that token.
  * @property {(tenants: string[], scope: string) => Promise<string>} makeToken
- * @property {() => string} log What it has said until now.
- * @property {() => Promise<void>} stop Ends it before that.
+ * @property {() => string} log The log so far.
+ * @property {() => Promise<void>} stop Stops the server early.
  */
 
 /**
- * An issuer that people sign in at, which runs as long.
+ * An OpenID Connect issuer that runs as long as its server.
  *
  * @typedef {object} Issuer
  * @property {string} url
- * @property {(what: string) => Promise<any>} tell Tells it what stands in its script under /test/.
+ * @property {(what: string) => Promise<any>} tell Calls one of the script's commands under /test/.
  */
 
-/** What people find who sign in at the issuer: it says that they belong to this tenant. */
+/** The estate of the server with an issuer, whose users belong to this tenant. */
 const ESTATE = `
 tenants:
   - name: acme
@@ -45,7 +45,7 @@ tenants:
 /**
  * Starts a server with the demo's tenant and simulated platforms.
  *
- * @param {string} settings Where they differ from what they are anyway.
+ * @param {string} settings Settings that differ from the defaults.
  * @returns {Promise<Server>}
  */
 export async function startDemo(settings = '') {
@@ -57,7 +57,7 @@ export async function startDemo(settings = '') {
 }
 
 /**
- * Starts an issuer, and a server that lets people in with its tokens.
+ * Starts an issuer, and a server that accepts its tokens.
  *
  * @returns {Promise<{ server: Server, issuer: Issuer }>}
  */
@@ -110,7 +110,7 @@ async function startIssuer() {
   return { url, tell };
 }
 
-/** A directory for one server alone. */
+/** A temporary directory for one server. */
 async function makeDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-console-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));

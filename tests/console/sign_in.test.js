@@ -1,4 +1,4 @@
-// Signing in and out: the demo's way, by a token, and what a token doesn't allow.
+// Signing in and out: to the demo, with a token, and with limited scopes.
 
 import assert from 'node:assert/strict';
 import { before } from 'node:test';
@@ -25,7 +25,7 @@ const menuOf = (page) => page.getByRole('navigation', { name: 'Views' }).getByRo
 /** @param {Page} page */
 const fragmentOf = (page) => new URL(page.url()).hash;
 
-inBrowser('whoever leaves the demo can come back', server, async ({ page }) => {
+inBrowser('a user who leaves the demo can return', server, async ({ page }) => {
   await page.goto('/-/console/');
   await untilReady(page, 'overview');
   await signOut(page);
@@ -36,11 +36,11 @@ inBrowser('whoever leaves the demo can come back', server, async ({ page }) => {
   await page.getByRole('button', { name: 'Open the demo' }).click();
   await untilReady(page, 'overview');
   assert.equal(fragmentOf(page), '#/demo/overview');
-  // Nothing of it is in another tab, or in this one once it is closed.
+  // The token is only in the tab's session storage.
   assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes('eyJ')), false);
 });
 
-inBrowser('a token that somebody has lets them in', server, async ({ page, watch }) => {
+inBrowser('a pasted token signs the user in', server, async ({ page, watch }) => {
   const token = await server.makeToken(['demo'], 'access:read');
   watch.announce(401, '/-/me');
   await page.goto('/-/console/');
@@ -59,7 +59,7 @@ inBrowser('a token that somebody has lets them in', server, async ({ page, watch
   await untilReady(page, 'overview');
 });
 
-inBrowser('whoever may only read is offered nothing else', server, async ({ page }) => {
+inBrowser('a read-only session is offered no changes', server, async ({ page }) => {
   const { id } = await server.api.createAccess({ deviceName: 'looked-at' });
   await signInWith(page, await server.makeToken(['demo'], 'access:read'), 'demo/accesses', 'accesses');
   assert.deepEqual(await menuOf(page), ['Overview', 'Accesses', 'Batches', 'Contracts']);
@@ -87,7 +87,7 @@ inBrowser('whoever may only read is offered nothing else', server, async ({ page
   }
 });
 
-inBrowser('a sign-in begins at what it may see', server, async ({ page }) => {
+inBrowser('a session starts at the first view that it may see', server, async ({ page }) => {
   await signInWith(page, await server.makeToken(['demo'], 'access:verify'), '', 'check');
   assert.deepEqual(await menuOf(page), ['Check']);
   await signOut(page);
@@ -95,7 +95,7 @@ inBrowser('a sign-in begins at what it may see', server, async ({ page }) => {
   assert.deepEqual(await menuOf(page), ['Overview', 'Connections']);
 });
 
-inBrowser('a token for another tenant is told so', server, async ({ page, watch }) => {
+inBrowser('a token for another tenant is refused with advice', server, async ({ page, watch }) => {
   watch.announce(403, '/demo/access');
   watch.announce(403, '/demo/contract');
   await signInWith(page, await server.makeToken(['acme'], 'access:read'), 'demo/accesses', 'accesses');
@@ -104,7 +104,7 @@ inBrowser('a token for another tenant is told so', server, async ({ page, watch 
   assert.match(await told.innerText(), /sign-in does not cover this/);
 });
 
-inBrowser('a token for several tenants goes from one to the other', server, async ({ page }) => {
+inBrowser('a token for several tenants switches between them', server, async ({ page }) => {
   const token = await server.makeToken(['demo', 'acme'], 'access:read access:write');
   await signInWith(page, token, 'demo/contracts', 'contracts');
   const choice = page.getByRole('combobox', { name: 'Tenant' });
@@ -119,7 +119,7 @@ inBrowser('a token for several tenants goes from one to the other', server, asyn
   await openView(page, 'acme/accesses/new', 'accesses/new');
   await leadsTo(page, 'accesses/new', () => choice.selectOption('demo'));
   assert.equal(fragmentOf(page), '#/demo/accesses/new');
-  // Whoever comes again begins where they were.
+  // The next visit starts with the last tenant.
   await page.goto('/-/console/');
   await untilReady(page, 'overview');
   assert.equal(fragmentOf(page), '#/demo/overview');
@@ -137,7 +137,7 @@ inBrowser('a token for all tenants chooses one', server, async ({ page }) => {
   assert.equal(fragmentOf(page), '#/demo/overview');
 });
 
-inBrowser('whoever may not list the tenants names one', server, async ({ page }) => {
+inBrowser('a session that may not list tenants names one', server, async ({ page }) => {
   await signInWith(page, await server.makeToken(['*'], 'access:read'), '', 'tenant');
   await page.getByLabel('Tenant', { exact: true }).fill('acme');
   await page.getByRole('button', { name: 'Open' }).click();
@@ -147,7 +147,7 @@ inBrowser('whoever may not list the tenants names one', server, async ({ page })
 });
 
 /**
- * From now on the server gets a token that it doesn't take, as when its key was changed.
+ * Replaces the token of every request by one that the server refuses.
  *
  * @param {Page} page
  */
@@ -168,20 +168,20 @@ async function signInAgain(page, token, view) {
 }
 
 inBrowser(
-  'a token that ends while somebody works is asked for anew, and they go on',
+  'an expired token leads to a new sign-in, after which the user continues',
   server,
   async ({ page, watch }) => {
     const { id } = await server.api.createAccess({ deviceName: 'in-the-middle' });
     const token = await server.makeToken(['demo'], 'access:read access:write access:verify product:read');
     watch.announce(401, /^\/demo\//);
 
-    // By going elsewhere.
+    // While opening another view.
     await signInWith(page, token, 'demo/overview', 'overview');
     await spoilToken(page);
     await page.getByRole('link', { name: 'Contracts' }).click();
     await signInAgain(page, token, 'contracts');
 
-    // By changing something.
+    // While changing an access.
     await openView(page, `demo/accesses/${id}`, 'accesses/id');
     await spoilToken(page);
     await page.getByRole('button', { name: 'Suspend' }).click();
@@ -190,13 +190,13 @@ inBrowser(
     assert.equal(fragmentOf(page), `#/demo/accesses/${id}`);
     assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'in-the-middle');
 
-    // By what comes after the rest of the view.
+    // While a part of the view loads.
     await openView(page, 'demo/contracts', 'contracts');
     await spoilToken(page);
     await page.getByRole('link', { name: 'Batches' }).click();
     await signInAgain(page, token, 'batches');
 
-    // By looking again.
+    // While polling.
     await openView(page, 'demo/overview', 'overview');
     await page
       .getByRole('heading', { name: /access/ })
@@ -207,7 +207,7 @@ inBrowser(
   },
 );
 
-inBrowser('what was put in is there again for whoever signs in, and for nobody else', server, async (visit) => {
+inBrowser('inputs are restored for the same user, and for no other session', server, async (visit) => {
   const { page, watch } = visit;
   const scope = 'access:read access:write';
   watch.announce(401, '/demo/access');
@@ -232,7 +232,7 @@ inBrowser('what was put in is there again for whoever signs in, and for nobody e
   assert.equal(await name.inputValue(), '');
 });
 
-inBrowser('the demo lets people in again by itself', server, async ({ page, watch }) => {
+inBrowser('the demo renews its session by itself', server, async ({ page, watch }) => {
   await page.goto('/-/console/');
   await untilReady(page, 'overview');
   watch.announce(401, '/demo/contract');

@@ -1,4 +1,4 @@
-// A server that allows smaller pages than most: the console asks for what it may have.
+// A server with a small page size limit.
 
 import assert from 'node:assert/strict';
 
@@ -9,8 +9,8 @@ import { cellsOf, openView } from './views.js';
 const server = await startDemo('[limits]\npage_size_max = 10\n');
 const { api } = server;
 
-inBrowser('lists are read by pages that the server allows', server, async ({ page, watch }) => {
-  // By being refused, it learns what it may have.
+inBrowser('the console respects the server’s page size limit', server, async ({ page, watch }) => {
+  // The console learns the limit from a refusal.
   watch.announce(400, /^\/demo\//);
   const batch = await api.createMany({ numberOfAccesses: 24 });
   await openView(page, 'demo/overview', 'overview');

@@ -1,5 +1,4 @@
-// What is seen while an answer is awaited, and when none comes or a bad one: what has happened, what to do, and a way to try again.
-// Nothing that somebody has put in is lost by it.
+// Loading, errors and retries: the console says what happened and what to do, offers a retry, and keeps the user's inputs.
 
 import assert from 'node:assert/strict';
 
@@ -16,11 +15,11 @@ const { api } = server;
 
 const MADE = await api.createMany({ numberOfAccesses: 3 });
 
-/** What a server says that has too much to do, as the API writes it. */
+/** The API's problem of an overloaded server. */
 const BUSY = { type: 'Unavailable', status: 503, title: 'Too busy', detail: 'the store does not answer' };
 
 /**
- * Lets requests wait until they are let go.
+ * Holds requests until they are released.
  *
  * @param {Page} page
  * @param {string} pattern
@@ -39,14 +38,14 @@ async function hold(page, pattern) {
   await page.route(pattern, async (route) => {
     arrive();
     await isFree;
-    // Nobody may be waiting for it any more.
+    // The page may have aborted the request.
     await route.continue().catch(() => {});
   });
   return { hasCome, release };
 }
 
 /**
- * Answers requests otherwise than the server would, a number of times.
+ * Replaces the server's response, a number of times.
  *
  * @param {Page} page
  * @param {string} pattern
@@ -57,14 +56,14 @@ const spoil = (page, pattern, answer, times = 1) => page.route(pattern, answer, 
 /** @param {Page} page */
 const alert = (page) => page.getByRole('main').getByRole('alert');
 
-inBrowser('as long as a view isn’t there, that is seen', server, async ({ page }) => {
+inBrowser('a view that loads shows so', server, async ({ page }) => {
   await openView(page, 'demo/contracts', 'contracts');
   const { hasCome, release } = await hold(page, '**/demo/access?*');
   await page.getByRole('link', { name: 'Accesses' }).click();
   await hasCome;
   assert.equal(await page.getByRole('main').getAttribute('aria-busy'), 'true');
   await page.locator('.busy').waitFor();
-  // What was there stays until then: nothing flickers.
+  // The previous view stays until then.
   assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Contracts');
   release();
   await untilReady(page, 'accesses');
@@ -72,7 +71,7 @@ inBrowser('as long as a view isn’t there, that is seen', server, async ({ page
   assert.equal(await page.locator('.busy').isVisible(), false);
 });
 
-inBrowser('parts of a view come when they are there', server, async ({ page }) => {
+inBrowser('parts of a view load independently', server, async ({ page }) => {
   const { hasCome, release } = await hold(page, '**/demo/summary');
   await openView(page, 'demo/overview', 'overview');
   await hasCome;
@@ -83,20 +82,20 @@ inBrowser('parts of a view come when they are there', server, async ({ page }) =
   await page.getByRole('heading', { name: '3 accesses' }).waitFor();
 });
 
-inBrowser('whoever goes elsewhere meanwhile stays there', server, async ({ page }) => {
+inBrowser('a late response does not replace the view that was opened since', server, async ({ page }) => {
   await openView(page, 'demo/contracts', 'contracts');
   const { hasCome, release } = await hold(page, '**/demo/access?*');
   await page.getByRole('link', { name: 'Accesses' }).click();
   await hasCome;
   await leadsTo(page, 'check', () => page.getByRole('link', { name: 'Check' }).click());
   release();
-  // What comes late has had its time once another view has come and gone.
+  // Opening another view gives a late response time to arrive.
   await leadsTo(page, 'contracts', () => page.getByRole('link', { name: 'Contracts' }).click());
   assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Contracts');
   assert.match(await page.title(), /^Contracts/);
 });
 
-inBrowser('a view that can’t be had says why, and can be tried again', server, async ({ page, watch }) => {
+inBrowser('a view that can’t be loaded says why, and can be retried', server, async ({ page, watch }) => {
   watch.announce(500, '/demo/contract');
   watch.announce(502, '/demo/contract');
   watch.announce(503, '/demo/contract');
@@ -134,7 +133,7 @@ inBrowser('a view that can’t be had says why, and can be tried again', server,
   }
 });
 
-inBrowser('whoever asks too often is told how long to wait', server, async ({ page, watch }) => {
+inBrowser('a rate limit says how long to wait', server, async ({ page, watch }) => {
   watch.announce(429, '/demo/access');
   const problem = { status: 429, title: 'Too many requests', detail: 'the tenant may send 50 in a second' };
   await spoil(page, '**/demo/access?*', (route) =>
@@ -146,7 +145,7 @@ inBrowser('whoever asks too often is told how long to wait', server, async ({ pa
   assert.equal((await cellsOf(page, /^Accesses/)).length, 3);
 });
 
-inBrowser('a part that can’t be had leaves the others alone', server, async ({ page, watch }) => {
+inBrowser('a part that fails leaves the others alone', server, async ({ page, watch }) => {
   watch.announce(503, '/demo/account');
   await spoil(page, '**/demo/account?*', (route) => route.fulfill({ status: 503, json: BUSY }));
   await openView(page, 'demo/overview', 'overview');
@@ -157,7 +156,7 @@ inBrowser('a part that can’t be had leaves the others alone', server, async ({
   assert.equal((await cellsOf(page, /^Accounts at platforms/)).length, 4);
 });
 
-inBrowser('what is looked at again and again stays when that fails, and goes on', server, async ({ page, watch }) => {
+inBrowser('polled content stays when a poll fails, and updates afterwards', server, async ({ page, watch }) => {
   watch.announce(503, '/demo/summary');
   await openView(page, 'demo/overview', 'overview');
   await page.getByRole('heading', { name: '3 accesses' }).waitFor();
@@ -170,7 +169,7 @@ inBrowser('what is looked at again and again stays when that fails, and goes on'
   await api.changeAccess(id, { status: 'TERMINATED' });
 });
 
-inBrowser('a batch that can’t be followed for a while is followed again', server, async ({ page, watch }) => {
+inBrowser('the progress of a batch continues after an outage', server, async ({ page, watch }) => {
   const id = await api.beginSlowly('states');
   watch.announce('no answer', `/demo/access/batch/${id}/progress`);
   try {
@@ -185,7 +184,7 @@ inBrowser('a batch that can’t be followed for a while is followed again', serv
   await page.getByRole('region', { name: 'The batch' }).getByText('Stopped').waitFor();
 });
 
-/** What the fields of a form hold. @param {Page} page */
+/** The values of a form's fields. @param {Page} page */
 const fieldsOf = (page) =>
   page
     .getByRole('main')
@@ -198,12 +197,12 @@ const fieldsOf = (page) =>
     );
 
 /**
- * Sends a form in vain, by every way in which that happens, and compares what it holds before and after.
+ * Sends a form with each kind of failure, and compares its fields before and after.
  *
  * @param {Page} page
  * @param {string} pattern
  * @param {string} button
- * @param {() => Promise<void>} [agree] Says yes to what is asked before it is sent.
+ * @param {() => Promise<void>} [agree] Confirms the question before sending.
  */
 async function sendInVain(page, pattern, button, agree = async () => {}) {
   const before = await fieldsOf(page);
@@ -221,7 +220,7 @@ async function sendInVain(page, pattern, button, agree = async () => {}) {
   }
 }
 
-inBrowser('a form that couldn’t be sent is as it was, and can be sent again', server, async ({ page, watch }) => {
+inBrowser('a form that couldn’t be sent keeps its inputs, and can be sent again', server, async ({ page, watch }) => {
   for (const path of ['/demo/access', '/demo/access/batch', '/demo/access/batchUpdate', '/demo/verify']) {
     watch.announce(503, path);
     watch.announce('no answer', path);
@@ -270,7 +269,7 @@ inBrowser('a form that couldn’t be sent is as it was, and can be sent again', 
   await page.getByRole('heading', { name: 'May connect' }).waitFor();
 });
 
-inBrowser('a search that failed can be tried again', server, async ({ page, watch }) => {
+inBrowser('a failed search can be retried', server, async ({ page, watch }) => {
   watch.announce(503, '/demo/product/find');
   const { entities } = await api.get('/demo/product?pageSize=4&pageNumber=1');
   await openView(page, 'demo/connections/find', 'connections/find');
@@ -283,7 +282,7 @@ inBrowser('a search that failed can be tried again', server, async ({ page, watc
   assert.equal(await page.getByLabel('Numbers').inputValue(), entities[0].id);
 });
 
-inBrowser('a change that failed has changed nothing, and says so', server, async ({ page, watch }) => {
+inBrowser('a failed change changes nothing, and says so', server, async ({ page, watch }) => {
   const [, { id, name }] = MADE.accesses;
   watch.announce('no answer', `/demo/access/${id}`);
   await openView(page, `demo/accesses/${id}`, 'accesses/id');

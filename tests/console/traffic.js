@@ -1,9 +1,9 @@
-// What a page costs until it can be used: how many requests, how many bytes on the wire, and how long it takes.
+// The cost of a page: requests, bytes on the wire, and time.
 
 /** @typedef {import('playwright-core').Page} Page */
 
 /**
- * Counts from now on. What is counted are bytes as they come over the wire, compressed and with their headers.
+ * Counts requests and their bytes on the wire, compressed and with headers.
  *
  * @param {Page} page
  */
@@ -19,8 +19,8 @@ export async function countTraffic(page) {
 }
 
 /**
- * Lets every document of the page note when its first view is ready; the function that is returned tells it, in
- * milliseconds from the moment in which the browser was sent there.
+ * Measures the time until a document's first view is ready. Returns a function that reads it, in milliseconds since the
+ * navigation.
  *
  * @param {Page} page
  */

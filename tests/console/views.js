@@ -1,9 +1,9 @@
-// The console's views: how to get to one, how to tell that it is there, and what is read of it.
+// The console's views: opening, waiting for and reading them.
 
 /** @typedef {import('playwright-core').Page} Page */
 
 /**
- * Goes to a route as somebody does who follows a link to it.
+ * Opens a route like a link does.
  *
  * @param {Page} page
  * @param {string} route What stands behind `#/`.
@@ -14,7 +14,7 @@ export async function openView(page, route, view) {
   const isInside = before.includes('/-/console/');
   await leadsTo(page, view, async () => {
     await page.goto(`/-/console/#/${route}`);
-    // The browser doesn't go where it is.
+    // The browser ignores a link to the current address.
     if (isInside && page.url() === before) await page.reload();
   });
 }
@@ -30,7 +30,7 @@ export async function untilReady(page, view) {
 }
 
 /**
- * Does what leads to a view, be it the one that is there, and waits until it is shown anew.
+ * Runs an action that leads to a view, and waits until the view is shown, also if it is the current one.
  *
  * @param {Page} page
  * @param {string} view
@@ -45,11 +45,11 @@ export async function leadsTo(page, view, action) {
 }
 
 /**
- * Signs in with a token, as somebody who pastes it.
+ * Signs in with a pasted token.
  *
  * @param {Page} page
  * @param {string} token
- * @param {string} route Where somebody wants to go.
+ * @param {string} route The view to open.
  * @param {string} view
  */
 export async function signInWith(page, token, route, view) {
@@ -57,7 +57,7 @@ export async function signInWith(page, token, route, view) {
   if (!(await page.locator('html[data-ready="sign-in"]').count())) {
     await untilReady(page, 'overview');
     await signOut(page);
-    // As in a browser that has never been here.
+    // Like a browser without storage of the console.
     await page.evaluate(() => localStorage.clear());
   }
   await page.goto(`/-/console/#/${route}`);
@@ -83,7 +83,7 @@ export async function signOut(page) {
 }
 
 /**
- * What the rows of a table say, cell by cell.
+ * The texts of a table's cells, by row.
  *
  * @param {Page} page
  * @param {string | RegExp} caption
@@ -100,7 +100,7 @@ export async function cellsOf(page, caption) {
 }
 
 /**
- * What a list of facts says, by name.
+ * The values of a list of facts, by name.
  *
  * @param {Page} page
  * @param {string} region

@@ -1,19 +1,19 @@
-// What a page does wrong while a test looks elsewhere: errors and warnings in its console, requests that fail or leave the
-// server, and whatever breaks its content security policy. A test fails for any of it that it hasn't announced.
+// The watch records every failure of a page: errors and warnings in its console, requests that fail or leave the server, and
+// violations of the content security policy. A test fails for each that it hasn't announced.
 
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 /** @typedef {import('playwright-core').Request} Request */
 
 /**
- * How an answer can be bad: a status from 400 on, or none at all.
+ * An error response: a status from 400 on, or no response.
  *
  * @typedef {number | 'no answer'} Outcome
  */
 
-/** How Chromium tells of a bad answer; the answer itself says more. */
+/** Chromium's message about an error response; the response itself says more. */
 const BAD_ANSWER = 'Failed to load resource';
 
-/** What the page itself has given up is no failure. */
+/** The error of a request that the page has aborted, which is no failure. */
 const GIVEN_UP = 'net::ERR_ABORTED';
 
 export class Watch {
@@ -24,13 +24,13 @@ export class Watch {
   /** @type {{ outcome: Outcome, path: string | RegExp, hasCome: boolean }[]} */
   #announced = [];
   /**
-   * What Chromium has said about bad answers, by their addresses.
+   * Chromium's messages about error responses, by URL.
    *
    * @type {Map<string, string>}
    */
   #toldOf = new Map();
   /**
-   * The addresses of bad answers that were seen themselves.
+   * The URLs of error responses that were recorded.
    *
    * @type {Set<string>}
    */
@@ -38,7 +38,7 @@ export class Watch {
 
   /**
    * @param {BrowserContext} context
-   * @param {string[]} origins What may be asked.
+   * @param {string[]} origins The origins that the page may call.
    */
   constructor(context, origins) {
     this.#origins = new Set(origins);
@@ -63,7 +63,7 @@ export class Watch {
   }
 
   /**
-   * Says that an answer is bad because the test wants it so. It has to come, once or more often.
+   * Announces an error response that the test causes. It has to come at least once.
    *
    * @param {Outcome} outcome
    * @param {string | RegExp} path Without the query.
@@ -72,7 +72,7 @@ export class Watch {
     this.#announced.push({ outcome, path, hasCome: false });
   }
 
-  /** What has gone wrong until now, a line for each; empty when all is well. */
+  /** The failures so far, a line for each. */
   complaints() {
     const unseen = [...this.#toldOf].filter(([url]) => !this.#seen.has(url)).map(([url, said]) => `${said} (${url})`);
     const missing = this.#announced
@@ -85,7 +85,7 @@ export class Watch {
   #look(request) {
     const { protocol, origin } = new URL(request.url());
     const leaves = /^(https?|wss?):$/.test(protocol) && !this.#origins.has(origin);
-    if (leaves) this.#complaints.push(`a request to somebody else: ${request.method()} ${request.url()}`);
+    if (leaves) this.#complaints.push(`a request to another origin: ${request.method()} ${request.url()}`);
   }
 
   /**

@@ -1,4 +1,4 @@
-// Whether the watch hears what it is there for: every other test relies on it.
+// The watch records failures: every other test relies on it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { Watch } from './watch.js';
 const server = await startDemo();
 
 /**
- * What the watch has to say about a page of the console in which this has happened.
+ * The complaints about a page of the console after an action.
  *
  * @param {() => unknown} happens
  * @param {(watch: Watch) => void} prepare
@@ -29,11 +29,11 @@ async function complaintsAbout(happens, prepare = () => {}) {
   return watch.complaints().join('\n');
 }
 
-test('a page that does nothing wrong is not complained about', async () => {
+test('a page without faults has no complaints', async () => {
   assert.equal(await complaintsAbout(() => {}), '');
 });
 
-test('everything that goes wrong is heard', async () => {
+test('every console error is recorded', async () => {
   assert.match(await complaintsAbout(() => console.warn('odd')), /^warning in the console: odd$/);
   assert.match(await complaintsAbout(() => console.error('bad')), /^error in the console: bad$/);
   const thrown = () =>
@@ -46,7 +46,7 @@ test('everything that goes wrong is heard', async () => {
   assert.match(await complaintsAbout(thrown), /^uncaught: Error: oh/);
 });
 
-test('what the content security policy stops is heard', async () => {
+test('violations of the content security policy are recorded', async () => {
   const written = () => {
     try {
       document.body.innerHTML = '<b>';
@@ -59,7 +59,7 @@ test('what the content security policy stops is heard', async () => {
   assert.match(await complaintsAbout(elsewhere), /content security policy: connect-src stops http:\/\/127.0.0.1:9/);
 });
 
-test('a bad answer is heard unless it was announced, and what was announced has to come', async () => {
+test('an error response is recorded unless it was announced, and an announced one has to come', async () => {
   const refused = () => fetch('/demo/access').then(() => {});
   assert.match(await complaintsAbout(refused), /^401 .*: GET \S+\/demo\/access$/);
   assert.equal(await complaintsAbout(refused, (watch) => watch.announce(401, '/demo/access')), '');

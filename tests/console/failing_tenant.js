@@ -1,25 +1,25 @@
-// A tenant beside the demo's whose platforms partly fail: one account is well, one has no token, and one has no platform.
+// A tenant with failing accounts: one account is up, one has no token, and the platform of one doesn't exist.
 
 import { Api } from './api.js';
 
 /** @typedef {import('./server.js').Server} Server */
 
-/** Nobody listens there. */
+/** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9';
 
 /**
- * Sets the tenant up, at the demo's platforms.
+ * Creates the tenant at the demo's platforms.
  *
  * @param {Server} server
  */
-export async function makeLame(server) {
+export async function makeFailingTenant(server) {
   const operator = new Api(server.url, await server.makeToken(['*'], 'admin'));
   const accounts = await operator.get('/-/admin/tenants/demo/accounts');
   const urlOf = (/** @type {string} */ platform) =>
     accounts.find((/** @type {any} */ it) => it.platform === platform).settings.baseUrl;
-  await operator.ask('PUT', '/-/admin/tenants/lame', {});
+  await operator.ask('PUT', '/-/admin/tenants/failing', {});
   const account = (/** @type {string} */ name, /** @type {object} */ rest) =>
-    operator.ask('PUT', `/-/admin/tenants/lame/accounts/${name}`, {
+    operator.ask('PUT', `/-/admin/tenants/failing/accounts/${name}`, {
       connector: 'simulator',
       platformAccount: name,
       ...rest,
@@ -32,6 +32,6 @@ export async function makeLame(server) {
 }
 
 /** @param {Server} server */
-export function tokenForLame(server) {
-  return server.makeToken(['lame'], 'access:read access:write product:read');
+export function tokenForFailingTenant(server) {
+  return server.makeToken(['failing'], 'access:read access:write product:read');
 }
