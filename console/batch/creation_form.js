@@ -178,7 +178,7 @@ export function creationForm(contracts, { retry, contract }) {
     read = undefined;
     const sources = {
       number: () => [
-        field({ label: 'How many', control: number, hint: 'The server generates the usernames, passwords and names.' }),
+        field({ label: 'How many', control: number, hint: 'The server generates the usernames, passwords and device names.' }),
         warning,
       ],
       list: () => [
