@@ -12,6 +12,8 @@ import { SignedOut } from './problem.js';
  * @property {string} [passwordsUntil]
  */
 
+/** @typedef {{total: number, succeeded: number, failed: number}} Progress numbers of items */
+
 /** @type {Record<string, string>} */
 export const KIND_WORDS = {
   batchCreation: 'Creation',
@@ -20,7 +22,7 @@ export const KIND_WORDS = {
 };
 
 /** @param {Pick<Task, 'state'>} task */
-export const isOver = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
+export const isFinished = ({ state }) => state !== 'ACKNOWLEDGED' && state !== 'IN_PROGRESS';
 
 /** The beginning of a response, with the Task's state and kind. */
 const BEGINNING = /^\s*\{"id":"[^"]*","state":"([A-Z_]+)","@baseType":"[^"]*","@type":"([A-Za-z]+)"/;
@@ -74,7 +76,7 @@ export async function readRejection(tenant, id, signal) {
  * @param {string} tenant
  * @param {string} id
  * @param {AbortSignal} signal
- * @returns {Promise<import('../batch/progress.js').Progress>}
+ * @returns {Promise<Progress>}
  */
 export async function readProgress(tenant, id, signal) {
   const { body } = await get(path(tenant, 'access', 'batch', id, 'progress'), { signal });
@@ -91,7 +93,7 @@ const PROGRESS_REQUESTS_MAX = 6;
  * @param {AbortSignal} signal
  */
 export async function readAllProgress(tenant, ids, signal) {
-  /** @type {Map<string, import('../batch/progress.js').Progress>} */
+  /** @type {Map<string, Progress>} */
   const progress = new Map();
   const left = [...ids];
   const work = async () => {

@@ -3,7 +3,7 @@
 import { h, replace } from '../element.js';
 import { count } from '../part/number.js';
 
-/** @typedef {{total: number, succeeded: number, failed: number}} Progress */
+/** @typedef {import('../api/task.js').Progress} Progress */
 
 /**
  * @param {Progress} progress

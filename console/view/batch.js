@@ -4,7 +4,7 @@
 import { announce } from '../announcement.js';
 import { ask, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
-import { isOver, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../api/task.js';
+import { isFinished, KIND_WORDS, listItems, readProgress, readRejection, readTask } from '../api/task.js';
 import { downloadPanel } from '../batch/download_panel.js';
 import { failuresPanel } from '../batch/failures_panel.js';
 import { showProgress } from '../batch/progress.js';
@@ -71,7 +71,7 @@ export async function show(context) {
     replace(trouble);
     replace(state, taskMark(task, progress));
     showProgress(items, progress);
-    if (!isOver(task)) return true;
+    if (!isFinished(task)) return true;
     await finish();
     announce(
       `The batch has finished: ${counted(progress.succeeded, 'item')} succeeded, ${count(progress.failed)} failed.`,
@@ -98,7 +98,7 @@ export async function show(context) {
     }
   }
 
-  if (isOver(task)) await finish();
+  if (isFinished(task)) await finish();
   else {
     if (may('access:write')) replace(stop, h('button', { type: 'button', onclick: stopIt }, 'Stop'));
     replace(left, 'You can leave this page: the batch continues, and its results appear here.');
@@ -127,7 +127,7 @@ export async function show(context) {
 /**
  * @param {Context} context
  * @param {Task} task
- * @param {import('../batch/progress.js').Progress} progress
+ * @param {import('../api/task.js').Progress} progress
  */
 async function resultsOf(context, task, progress) {
   const { tenant, signal, query, link } = context;

@@ -1,6 +1,6 @@
 // The list of batches, newest first, each with its progress.
 
-import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
+import { isFinished, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
 import { progressBar } from '../batch/progress.js';
 import { h, redraw, replace } from '../element.js';
 import { poll } from '../part/loading.js';
@@ -22,7 +22,7 @@ export const scopes = ['access:read', 'access:write'];
 export async function show({ tenant, query, signal, link }) {
   const { page, size: requested } = pageIn(query, 25);
   const place = h('div', {});
-  /** The progress of finished batches, which no longer changes. @type {Map<string, import('../batch/progress.js').Progress>} */
+  /** The progress of finished batches, which no longer changes. @type {Map<string, import('../api/task.js').Progress>} */
   const finished = new Map();
   const read = async () => {
     const { tasks, total, size } = await listTasks(tenant, { page, size: requested }, signal);
@@ -30,7 +30,7 @@ export async function show({ tenant, query, signal, link }) {
     const progressById = await readAllProgress(tenant, unfinished, signal);
     for (const { id, state } of tasks) {
       const progress = progressById.get(id);
-      if (progress && isOver({ state })) finished.set(id, progress);
+      if (progress && isFinished({ state })) finished.set(id, progress);
     }
     const rows = tasks.map((task) => ({ ...task, progress: finished.get(task.id) ?? progressById.get(task.id) }));
     drawPager(total, size);
@@ -46,7 +46,7 @@ export async function show({ tenant, query, signal, link }) {
     redraw(pages, total > 0 && pager({ page, size, total, noun: ['batch', 'batches'], linkTo }));
   };
   const list = (
-    /** @type {(import('../api/task.js').Task & {progress?: import('../batch/progress.js').Progress})[]} */ rows,
+    /** @type {(import('../api/task.js').Task & {progress?: import('../api/task.js').Progress})[]} */ rows,
   ) =>
     h(
       'section',

@@ -1,7 +1,7 @@
 // The overview: the accesses by status and contract, their changes over time, the running batches, and the health of platforms.
 
 import { get, getPage, path } from '../api/client.js';
-import { isOver, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
+import { isFinished, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
 import { progressBar } from '../batch/progress.js';
 import { h } from '../element.js';
 import { having } from '../filter/expression.js';
@@ -136,7 +136,7 @@ function contractTable(byContract, link) {
 /** @param {Context} context */
 async function readRunning({ tenant, signal, link }) {
   const { tasks, total } = await listTasks(tenant, { page: 1, size: 100 }, signal);
-  const running = tasks.filter((it) => !isOver(it));
+  const running = tasks.filter((it) => !isFinished(it));
   const open = running.slice(0, 10);
   const progressById = await readAllProgress(
     tenant,
