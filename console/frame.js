@@ -4,7 +4,7 @@ import { go, here, link } from './address.js';
 import { liveRegion } from './announcement.js';
 import { focusOn, h, replace } from './element.js';
 import { firstView, menuItems } from './menu.js';
-import { onChosen } from './part/form.js';
+import { choices, onChosen } from './part/form.js';
 import { timeElement } from './part/time.js';
 import { revoke } from './sign_in/oidc.js';
 import { end, isForAll, session } from './sign_in/session.js';
@@ -126,25 +126,13 @@ function switchTo(tenant) {
 /** The user's menu: sign-in, colours and links. */
 function userMenu() {
   const signedIn = session();
-  const themes = h(
-    'fieldset',
-    { class: 'themes' },
-    h('legend', {}, 'Colours'),
-    THEMES.map((theme) =>
-      h(
-        'label',
-        {},
-        h('input', {
-          type: 'radio',
-          name: 'theme',
-          value: theme,
-          checked: theme === chosenTheme(),
-          onchange: () => chooseTheme(theme),
-        }),
-        THEME_WORDS[theme],
-      ),
-    ),
-  );
+  const themes = choices({
+    name: 'theme',
+    legend: 'Colours',
+    choices: THEMES.map((it) => [it, THEME_WORDS[it]]),
+    chosen: chosenTheme(),
+    choose: (it) => chooseTheme(/** @type {import('./theme.js').Theme} */ (it)),
+  });
   const name = signedIn ? (signedIn.subject ?? 'signed in') : 'Settings';
   const details = h(
     'details',

@@ -3,7 +3,7 @@
 
 import { h, replace } from '../element.js';
 import { contractChoice } from '../part/contract_choice.js';
-import { choices, field } from '../part/form.js';
+import { checkbox, choices, field } from '../part/form.js';
 import { count, counted } from '../part/number.js';
 import { table } from '../part/table.js';
 import { readFileRows, readPasted, refuse } from './access_rows.js';
@@ -147,28 +147,15 @@ export function creationForm(contracts, { retry, contract }) {
   function headerNote({ line, isUsed }) {
     const words = `Line ${line} is read as ${isUsed ? 'the header' : 'data'}.`;
     if (source === 'file') return h('p', { class: 'fine' }, words);
+    const change = (/** @type {boolean} */ isChecked) => {
+      hasHeader = isChecked;
+      rereadList();
+    };
     return h(
       'div',
       {},
       h('p', { class: 'fine' }, words, !isUsed && ' It contains the name of a column.'),
-      h(
-        'p',
-        {},
-        h(
-          'label',
-          { class: 'choices' },
-          h('input', {
-            type: 'checkbox',
-            id: 'header',
-            checked: isUsed,
-            onchange: (/** @type {Event} */ event) => {
-              hasHeader = /** @type {HTMLInputElement} */ (event.target).checked;
-              rereadList();
-            },
-          }),
-          `Line ${line} names the columns`,
-        ),
-      ),
+      h('p', {}, checkbox({ id: 'header', label: `Line ${line} names the columns`, isChecked: isUsed, change })),
     );
   }
 
@@ -178,7 +165,11 @@ export function creationForm(contracts, { retry, contract }) {
     read = undefined;
     const sources = {
       number: () => [
-        field({ label: 'How many', control: number, hint: 'The server generates the usernames, passwords and device names.' }),
+        field({
+          label: 'How many',
+          control: number,
+          hint: 'The server generates the usernames, passwords and device names.',
+        }),
         warning,
       ],
       list: () => [

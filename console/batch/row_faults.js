@@ -1,6 +1,7 @@
 // The panel of faulty rows, before a batch is sent: each with its line, and a checkbox that skips them.
 
 import { h } from '../element.js';
+import { checkbox } from '../part/form.js';
 import { count, counted } from '../part/number.js';
 
 /** The number of rows that the panel lists. */
@@ -23,15 +24,10 @@ export function rowFaults(faulty, nOthers, skip) {
     ),
     faulty.length > SHOWN_MAX && h('p', {}, `And ${count(faulty.length - SHOWN_MAX)} more.`),
     nOthers > 0 &&
-      h(
-        'label',
-        { class: 'choices' },
-        h('input', {
-          type: 'checkbox',
-          id: 'without-faulty',
-          onchange: (/** @type {Event} */ event) => skip(/** @type {HTMLInputElement} */ (event.target).checked),
-        }),
-        `Skip these rows, and send the other ${nOthers === 1 ? 'one' : count(nOthers)}`,
-      ),
+      checkbox({
+        id: 'without-faulty',
+        label: `Skip these rows, and send the other ${nOthers === 1 ? 'one' : count(nOthers)}`,
+        change: skip,
+      }),
   );
 }

@@ -17,42 +17,29 @@
 const EQUAL = ['='];
 const ORDERED = ['>=', '<=', '>', '<', '='];
 
-/** @returns {Field} */
-const text = (/** @type {string} */ name, /** @type {string} */ word) => ({
-  name,
-  word,
-  operators: EQUAL,
-  kind: 'text',
-});
-
-/** @returns {Field} */
-const time = (/** @type {string} */ name, /** @type {string} */ word) => ({
-  name,
-  word,
-  operators: ORDERED,
-  kind: 'time',
-});
+/** @param {string} name @param {string} word @param {Field['kind']} [kind] @returns {Field} */
+const field = (name, word, kind = 'text') => ({ name, word, kind, operators: kind === 'time' ? ORDERED : EQUAL });
 
 export const ACCESS_FIELDS = [
-  text('contractId', 'Contract'),
-  text('productOfferingId', 'Offering'),
-  text('createdBy', 'Batch'),
-  text('username', 'Username'),
-  text('name', 'Name'),
-  time('createdAt', 'Created'),
-  time('startDateTime', 'Starts'),
-  time('endDateTime', 'Ends'),
+  field('contractId', 'Contract'),
+  field('productOfferingId', 'Offering'),
+  field('createdBy', 'Batch'),
+  field('username', 'Username'),
+  field('name', 'Name'),
+  field('createdAt', 'Created', 'time'),
+  field('startDateTime', 'Starts', 'time'),
+  field('endDateTime', 'Ends', 'time'),
 ];
 
 export const PRODUCT_FIELDS = [
-  text('platform', 'Platform'),
-  text('relatedParty.name', 'Account'),
-  text('customProperty.name', 'Property name'),
-  text('customProperty.value', 'Property value'),
-  text('ICCID', 'ICCID'),
-  text('IMSI', 'IMSI'),
-  text('MSISDN', 'MSISDN'),
-  text('serialNumber', 'Serial number'),
+  field('platform', 'Platform'),
+  field('relatedParty.name', 'Account'),
+  field('customProperty.name', 'Property name'),
+  field('customProperty.value', 'Property value'),
+  field('ICCID', 'ICCID'),
+  field('IMSI', 'IMSI'),
+  field('MSISDN', 'MSISDN'),
+  field('serialNumber', 'Serial number'),
 ];
 
 /** An invalid expression; the message says what is wrong. */

@@ -19,19 +19,26 @@ export function filterPanel(what) {
 }
 
 /**
- * Explains a failure that the filter caused: it is invalid, the API refuses it, or it takes too long. `undefined` for other
- * failures.
- * @param {unknown} cause
+ * Loads the list of a filter. A failure that the filter caused becomes a panel: the filter is invalid, the API refuses it, or it
+ * takes too long.
+ * @param {string} text the filter
+ * @param {() => Promise<HTMLElement>} load
  */
-export function filterProblem(cause) {
-  if (cause instanceof BadFilter) {
-    return h(
-      'div',
-      { class: 'panel problem', role: 'alert' },
-      h('h2', {}, 'Invalid filter'),
-      h('p', {}, cause.message),
-    );
+export async function listOrFault(text, load) {
+  try {
+    return await load();
+  } catch (cause) {
+    if (text === '') throw cause;
+    if (cause instanceof BadFilter) {
+      return h(
+        'div',
+        { class: 'panel problem', role: 'alert' },
+        h('h2', {}, 'Invalid filter'),
+        h('p', {}, cause.message),
+      );
+    }
+    const isOfFilter = cause instanceof Problem && (cause.status === 400 || cause.title === 'Too slow');
+    if (isOfFilter) return problemPanel(cause);
+    throw cause;
   }
-  const isOfFilter = cause instanceof Problem && (cause.status === 400 || cause.title === 'Too slow');
-  return isOfFilter ? problemPanel(cause) : undefined;
 }

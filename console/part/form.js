@@ -72,6 +72,19 @@ export function choices({ name, legend, choices, chosen, choose }) {
 }
 
 /**
+ * A checkbox with its label.
+ * @param {object} what
+ * @param {string} what.id
+ * @param {string} what.label
+ * @param {boolean} [what.isChecked]
+ * @param {(isChecked: boolean) => void} what.change
+ */
+export function checkbox({ id, label, isChecked = false, change }) {
+  const box = h('input', { type: 'checkbox', id, checked: isChecked, onchange: () => change(box.checked) });
+  return h('label', { class: 'choices' }, box, label);
+}
+
+/**
  * Shows the faults that the API reports beside their fields, and returns the faults that belong to no field of the form.
  * @param {HTMLElement} form
  * @param {import('../api/problem.js').InvalidParam[]} faults

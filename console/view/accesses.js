@@ -5,7 +5,7 @@ import { getPage, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
 import { h } from '../element.js';
 import { ACCESS_FIELDS, readFilter, toQuery } from '../filter/expression.js';
-import { filterPanel, filterProblem } from '../filter/panel.js';
+import { filterPanel, listOrFault } from '../filter/panel.js';
 import { createButtons } from '../part/create_buttons.js';
 import { pageIn, pager, pastTheEnd } from '../part/pager.js';
 import { emptyPanel } from '../part/panel.js';
@@ -21,7 +21,7 @@ export const scopes = ['access:read', 'access:write'];
 
 /** @param {Context} context */
 export async function show(context) {
-  const { tenant, query, signal, link } = context;
+  const { tenant, query, link } = context;
   const head = h('div', { class: 'title' }, h('h1', {}, 'Accesses'), createButtons(link));
   if (!may('access:read')) {
     return h('div', {}, head, h('p', { class: 'panel' }, 'Your token may create accesses, but not list them.'));
@@ -31,7 +31,7 @@ export async function show(context) {
   const linkTo = (/** @type {{page?: number, size?: number, filter?: string}} */ to) =>
     link(['accesses'], { filter: text, size, ...to });
   const [list, contracts] = await Promise.all([
-    readList(tenant, text, { page, size, signal }),
+    listOrFault(text, () => results(context, { page, size, text, linkTo })),
     // Contracts are only suggested: the user can type any ID.
     contractsOf(tenant).catch(() => []),
   ]);
@@ -46,33 +46,17 @@ export async function show(context) {
       suggestions: { contractId: contracts.map((it) => it.id), productOfferingId: offerings },
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
-    'items' in list ? results(context, list, { page, size: list.size, text, linkTo }) : list.panel,
+    list,
   );
 }
 
 /**
- * The list, or the fault of its filter, which the user can then correct.
- * @param {string} tenant
- * @param {string} text
- * @param {{page: number, size: number, signal: AbortSignal}} which
- */
-async function readList(tenant, text, which) {
-  try {
-    const query = toQuery(readFilter(text, ACCESS_FIELDS));
-    return await getPage(path(tenant, 'access'), { query, ...which });
-  } catch (cause) {
-    const panel = text !== '' && filterProblem(cause);
-    if (panel) return { panel };
-    throw cause;
-  }
-}
-
-/**
  * @param {Context} context
- * @param {{items: any[], total: number}} list
  * @param {{page: number, size: number, text: string, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} how
  */
-function results({ link }, { items, total }, { page, size, text, linkTo }) {
+async function results({ tenant, signal, link }, { page, size: requested, text, linkTo }) {
+  const query = toQuery(readFilter(text, ACCESS_FIELDS));
+  const { items, total, size } = await getPage(path(tenant, 'access'), { query, page, size: requested, signal });
   if (total === 0) {
     return text
       ? emptyPanel(

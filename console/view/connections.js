@@ -6,7 +6,7 @@ import { accountProblems } from '../connection/account_problems.js';
 import { productTable } from '../connection/product_table.js';
 import { h } from '../element.js';
 import { PRODUCT_FIELDS, readFilter, toQuery } from '../filter/expression.js';
-import { filterPanel, filterProblem } from '../filter/panel.js';
+import { filterPanel, listOrFault } from '../filter/panel.js';
 import { pageIn, pager } from '../part/pager.js';
 import { emptyPanel } from '../part/panel.js';
 
@@ -52,26 +52,11 @@ export async function show(context) {
             'Connections belong to accounts at external platforms, and this tenant has none. The server’s operator sets accounts up.',
           ),
         )
-      : await list(context, { text, page, size, linkTo }),
+      : await listOrFault(text, () => results(context, { text, page, size, linkTo })),
   );
 }
 
 /** @typedef {{text: string, page: number, size: number, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} Which */
-
-/**
- * The list, or the fault of its filter, which the user can then correct.
- * @param {Context} context
- * @param {Which} which
- */
-async function list(context, which) {
-  try {
-    return await results(context, which);
-  } catch (cause) {
-    const panel = which.text !== '' && filterProblem(cause);
-    if (panel) return panel;
-    throw cause;
-  }
-}
 
 /** @param {Context} context @param {Which} which */
 async function results({ tenant, signal, link }, { text, page, size: requested, linkTo }) {
