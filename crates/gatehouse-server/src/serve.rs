@@ -38,7 +38,7 @@ use gatehouse_connectors::{
     BadAuthorities, BadManifests, NO_AUTHORITIES, NoClient, Options, OwnManifest, Platforms,
     check_authorities,
 };
-use gatehouse_store::{Clock, Opener, Store, StoreError};
+use gatehouse_store::{Clock, OpenMode, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -201,7 +201,7 @@ impl Server {
             let clock = Clock::machine();
             let (store, lock) = open_store(config, clock.clone(), start_empty).await?;
             let keys = keys::open(config, &store, given).await?;
-            store.settle()?;
+            store.finish_setup()?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
                 .with_failed_checks(config.limits.failed_checks)
                 .with_store_care(config);
@@ -209,7 +209,7 @@ impl Server {
                 app.apply_estate(estate).await?;
             }
             // This server alone uses the embedded store, so every lease in it is of a process that has ended.
-            app.store.forget_leases().await?;
+            app.store.release_stale_leases().await?;
             app.ended.look(&app.store).await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
@@ -344,9 +344,9 @@ pub async fn open_store(
     refuse_left(config)?;
     refuse_unfinished(config)?;
     let opener = match (start_empty, keys::beside(config).is_empty()) {
-        (true, _) => Opener::Anew,
-        (false, false) => Opener::Returning,
-        (false, true) => Opener::Server,
+        (true, _) => OpenMode::StartEmpty,
+        (false, false) => OpenMode::MustExist,
+        (false, true) => OpenMode::CreateIfNew,
     };
     let store = Store::open_sqlite_as(opener, &config.database_file(), clock).await?;
     Ok((store, Some(lock)))

@@ -5,7 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
-use gatehouse_store::{Clock, DatabaseUrl, Moved, NotMoved, Progress, Store, StoreError};
+use gatehouse_store::{
+    Clock, DatabaseUrl, NotTransferred, Store, StoreError, TransferProgress, TransferResult,
+};
 
 use crate::config::Config;
 use crate::data_dir::hold;
@@ -40,7 +42,7 @@ pub enum TransferError {
     Keys(#[from] KeysError),
     /// The store could not do it.
     #[error(transparent)]
-    NotMoved(#[from] NotMoved),
+    NotTransferred(#[from] NotTransferred),
 }
 
 /// What lies in a data directory whose store was moved. Nothing is written there any more.
@@ -68,8 +70,8 @@ pub fn move_estate<'a>(
     config: &'a Config,
     target: &'a DatabaseUrl,
     clock: Clock,
-    tell: &'a (dyn Fn(Progress) + Send + Sync),
-) -> BoxFuture<'a, Result<Moved, TransferError>> {
+    tell: &'a (dyn Fn(TransferProgress) + Send + Sync),
+) -> BoxFuture<'a, Result<TransferResult, TransferError>> {
     Box::pin(async move {
         let (dir, file) = (&config.data_dir, config.database_file());
         let no_store = || TransferError::NoStore(dir.clone());
@@ -90,10 +92,10 @@ pub fn move_estate<'a>(
             store = attach().await?;
         }
         let keys = keys::to_be_moved(config, &store).await?;
-        let moved = store.move_to(target, clock, keys, tell).await;
+        let moved = store.transfer_to(target, clock, keys, tell).await;
         store.close().await;
         let moved = moved?;
-        if !matches!(moved, Moved::Differs(_)) {
+        if !matches!(moved, TransferResult::Differs(_)) {
             let (path, text) = (dir.join(MOVED_FILE), format!("moved to {target}\n"));
             let written = std::fs::write(&path, text);
             written.map_err(|cause| TransferError::DataDir { path, cause })?;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gatehouse_store::{DueKind, Lease, NotRun, Probe, StoreError};
+use gatehouse_store::{Failpoints, Lease, StoreError, WorkError, WorkKind};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -54,16 +54,20 @@ pub struct Workers {
 impl Workers {
     /// Starts them, also the one that says that the server is there, where that is to be said.
     pub(crate) fn start(app: &App, presence: Option<Presence>) -> Self {
-        Self::start_probed(app, presence, &Probe::default())
+        Self::start_with_failpoints(app, presence, &Failpoints::default())
     }
 
     /// Starts them, of a server that a test may interrupt.
-    pub(crate) fn start_probed(app: &App, presence: Option<Presence>, probe: &Probe) -> Self {
+    pub(crate) fn start_with_failpoints(
+        app: &App,
+        presence: Option<Presence>,
+        failpoints: &Failpoints,
+    ) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
         let n_places = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(n_places));
         for _ in 0..app.tasks.workers * LOOPS_PER_WORKER {
-            let worker = TaskWorker::with_probe(app.clone(), probe.clone());
+            let worker = TaskWorker::with_failpoints(app.clone(), failpoints.clone());
             let worker = worker.with_places(Arc::clone(&places));
             loops.spawn(work_tasks(app.clone(), worker, stopping.clone()));
         }
@@ -156,13 +160,13 @@ impl App {
     async fn measure_lag(&self) -> Result<bool, StoreError> {
         let now = self.store.now().await?;
         let mut tasks_are_due = false;
-        for kind in DueKind::ALL {
+        for kind in WorkKind::ALL {
             let since = self.store.next_due(&[kind]).await?;
             let is_due = since.is_some_and(|since| since <= now);
             let milliseconds =
                 since.map_or(0, |since| now.as_millisecond() - since.as_millisecond());
             self.meter.set_lag(kind, milliseconds.max(0));
-            tasks_are_due |= is_due && kind == DueKind::Tasks;
+            tasks_are_due |= is_due && kind == WorkKind::Tasks;
         }
         Ok(tasks_are_due)
     }
@@ -178,14 +182,16 @@ impl App {
     async fn settled<T>(
         &self,
         lease: &Lease,
-        done: Result<T, NotRun>,
+        done: Result<T, WorkError>,
     ) -> Result<Option<T>, StoreError> {
         match done {
             Ok(done) => Ok(Some(done)),
-            Err(NotRun::Lost | NotRun::Moved | NotRun::Interrupted(_)) => Ok(None),
-            Err(NotRun::Store(error)) => {
+            Err(WorkError::LeaseLost | WorkError::TaskChanged | WorkError::Interrupted(_)) => {
+                Ok(None)
+            }
+            Err(WorkError::Store(error)) => {
                 // Best effort: the lease runs out by itself.
-                let _ = self.store.put_off(lease, PUT_OFF_MILLISECONDS).await;
+                let _ = self.store.postpone(lease, PUT_OFF_MILLISECONDS).await;
                 Err(error)
             }
         }

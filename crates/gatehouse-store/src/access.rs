@@ -1,4 +1,4 @@
-//! Accesses: read by identifier or username, changed by a rule. Making one is in `creation`.
+//! Accesses: read by identifier or username, changed by a rule. Their creation is in `creation`.
 
 pub(super) mod bulk;
 pub(super) mod changes;
@@ -9,7 +9,7 @@ pub(super) mod gather;
 pub(super) mod list;
 pub(super) mod lookup;
 pub(super) mod taken_usernames;
-pub(super) mod usernames;
+pub(super) mod username_reuse;
 
 use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
@@ -18,13 +18,13 @@ use gatehouse_core::{
 };
 
 use crate::Store;
-use crate::counts::derived_counts::Moves;
-use crate::db::{Line, Row, Tx};
+use crate::counts::derived_counts::DerivedCounts;
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::{Failure, StoreError};
 use crate::setup::contract;
 
-/// The columns of what answers show of an access, in the order that [`read_shown`] reads them; all but the Task
-/// that made it, which may be known.
+/// The columns of an access that responses show, in the order that [`read_shown`] reads them. Without the Task that
+/// created it, which the caller may know.
 macro_rules! shown_columns {
     () => {
         "id, contract_id, offering_id, username, device_name, status, start_at, end_at"
@@ -32,8 +32,7 @@ macro_rules! shown_columns {
 }
 pub(crate) use shown_columns;
 
-/// The columns of an access, in the order that [`read`] reads them, and behind them its number in the
-/// tenant.
+/// The columns of an access, in the order that [`read`] reads them, followed by its number in the tenant.
 macro_rules! columns {
     () => {
         concat!(
@@ -44,7 +43,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// The same, and what is kept of the password.
+/// Selects an access with its password hash.
 macro_rules! stored {
     () => {
         concat!("SELECT ", $crate::access::columns!(), ", password_hash FROM access")
@@ -52,8 +51,8 @@ macro_rules! stored {
 }
 pub(crate) use stored;
 
-/// One statement, so that it takes as long for a username that no access has. The numbers come first, each from its own
-/// index: SQLite would else read the whole tenant to find those that are TERMINATED.
+/// Finds an access by its username in one statement, so that an unknown username takes as long as a known one. The
+/// numbers come first, each from its own index: otherwise SQLite would read the whole tenant for the TERMINATED ones.
 pub(crate) const BY_USERNAME: &str = concat!(
     stored!(),
     " WHERE tenant = ?1 AND number = COALESCE(\
@@ -63,26 +62,26 @@ pub(crate) const BY_USERNAME: &str = concat!(
        WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED'))"
 );
 
-/// An access as it was written, and what was kept of its password.
+/// An access as it was last written, with its password hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredAccess {
     /// The access as it was last written.
     pub access: Access,
-    /// What is kept of its password.
+    /// The password hash.
     pub password: StoredHash,
 }
 
-/// What a rule makes of an access.
+/// An access's new state, which a rule decided.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The access as it is to be from now on.
+    /// The access's new state.
     pub access: Access,
-    /// What is to be kept of its new password, where it gets one.
+    /// The new password hash; `None` keeps the present one.
     pub password: Option<StoredHash>,
 }
 
 impl Store {
-    /// The access of this identifier, as it was last written.
+    /// The access with this identifier, as it was last written.
     pub async fn access(
         &self,
         tenant: &TenantName,
@@ -93,19 +92,19 @@ impl Store {
         self.db.row(sql, &values, read).await
     }
 
-    /// What a device's credentials are checked against: the access of this username that isn't TERMINATED, or else the
-    /// last one that is.
+    /// The access that a device's credentials are checked against: the one with this username that isn't TERMINATED, or
+    /// else the last one that is.
     pub async fn access_by_username(
         &self,
         tenant: &TenantName,
         username: &Username,
-    ) -> Result<Option<Stored>, StoreError> {
+    ) -> Result<Option<StoredAccess>, StoreError> {
         let values = [tenant.as_str().into(), username.as_str().into()];
         self.db.row(BY_USERNAME, &values, read_stored).await
     }
 
-    /// Keeps another hash of the same password, unless the password was changed meanwhile. The access itself
-    /// is as it was.
+    /// Replaces the password hash by another of the same password; false if the password was changed meanwhile. The
+    /// access itself stays the same.
     pub async fn renew_password(
         &self,
         tenant: &TenantName,
@@ -115,7 +114,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = "UPDATE access SET password_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
                            AND password_hash = ?3";
                 let values = [
@@ -129,7 +128,7 @@ impl Store {
             .await
     }
 
-    /// Changes an access by a rule, alone with it from reading to writing; `None` when it isn't there.
+    /// Changes an access by a rule, with its row locked from read to write; `None` when it doesn't exist.
     pub async fn change_access<E, Rule>(
         &self,
         tenant: &TenantName,
@@ -138,11 +137,11 @@ impl Store {
     ) -> Result<Option<Access>, E>
     where
         E: Failure + Send + 'static,
-        Rule: FnOnce(&Stored, &Contract) -> Result<Change, E> + Clone + Send + 'static,
+        Rule: FnOnce(&StoredAccess, &Contract) -> Result<Change, E> + Clone + Send + 'static,
     {
         let tenant = tenant.clone();
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = concat!(stored!(), " WHERE tenant = ?1 AND id = ?2");
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 let Some(before) = tx.lock_row(sql, &values, read_stored).await? else {
@@ -163,19 +162,19 @@ impl Store {
 async fn write_change(
     tx: &Tx,
     tenant: &TenantName,
-    before: &Stored,
+    before: &StoredAccess,
     change: &Change,
 ) -> Result<(), StoreError> {
     if before.access == change.access && change.password.is_none() {
         return Ok(());
     }
     write_one(tx, tenant, change).await?;
-    let mut moves = Moves::default();
-    moves.change(&before.access, &change.access);
-    moves.write(tx, tenant).await
+    let mut counts = DerivedCounts::default();
+    counts.change(&before.access, &change.access);
+    counts.write(tx, tenant).await
 }
 
-/// Writes an access that is there; without a new password it keeps the one it has.
+/// Updates an access. Without a new password hash it keeps the present one.
 pub(crate) async fn write_one(
     tx: &Tx,
     tenant: &TenantName,
@@ -200,17 +199,17 @@ pub(crate) async fn write_one(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// What is shown of an access, as it lies in its row.
+/// Reads the shown columns of an access, borrowed from its row.
 pub(crate) fn read_shown<'r>(
     row: &'r Row<'_>,
     created_by: Option<TaskId>,
 ) -> Result<ShownAccess<'r>, StoreError> {
     Ok(ShownAccess {
         id: AccessId::from_bytes(row.id(0)?),
-        contract_id: row.word(1)?,
-        offering_id: row.word(2)?,
-        username: row.word(3)?,
-        device_name: row.optional_word(4)?,
+        contract_id: row.text_ref(1)?,
+        offering_id: row.text_ref(2)?,
+        username: row.text_ref(3)?,
+        device_name: row.optional_text_ref(4)?,
         status: read_status(row)?,
         start: row.time(6)?,
         end: row.optional_time(7)?,
@@ -219,7 +218,7 @@ pub(crate) fn read_shown<'r>(
 }
 
 fn read_status(row: &Row<'_>) -> Result<Status, StoreError> {
-    let status = Status::from_word(row.word(5)?);
+    let status = Status::from_word(row.text_ref(5)?);
     status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"))
 }
 
@@ -243,11 +242,11 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
     })
 }
 
-pub(crate) fn read_stored(row: &Row<'_>) -> Result<Stored, StoreError> {
-    Ok(Stored { access: read(row)?, password: StoredHash::new(row.text(15)?) })
+pub(crate) fn read_stored(row: &Row<'_>) -> Result<StoredAccess, StoreError> {
+    Ok(StoredAccess { access: read(row)?, password: StoredHash::new(row.text(15)?) })
 }
 
-/// An access with its number in the tenant.
+/// Reads an access with its number in the tenant.
 pub(crate) fn read_numbered(row: &Row<'_>) -> Result<(u64, Access), StoreError> {
     Ok((row.count(14)?, read(row)?))
 }

@@ -1,4 +1,4 @@
-//! The one home of the clock: everything else is told what time it is.
+//! The clock: the only place that reads the time. Everything else gets the time as an argument.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,24 +24,24 @@ impl Clock {
         Self(Source::Machine)
     }
 
-    /// A clock that stands still until it is set.
+    /// A clock that stands still until [`Clock::set`] moves it.
     pub fn by_hand(now: Timestamp) -> Self {
         Self(Source::Hand(Arc::new(AtomicI64::new(now.as_millisecond()))))
     }
 
-    /// A clock that shows this time now and goes on with the runtime's time, which a test may have paused.
+    /// A clock that starts at `at` and follows the runtime's time, which a test may pause.
     pub fn of_runtime(at: Timestamp) -> Self {
         Self(Source::Runtime { began: Instant::now(), at })
     }
 
-    /// What time it is.
+    /// Current time.
     #[expect(clippy::disallowed_methods, reason = "this is the clock's one home")]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Source::Machine => {
                 let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
                 let milliseconds = since.ok().and_then(|it| i64::try_from(it.as_millis()).ok());
-                // A clock that is set before 1970 or after 9999 tells nothing.
+                // A machine clock before 1970 or after 9999 is of no use.
                 let now = milliseconds.and_then(|it| Timestamp::from_millisecond(it).ok());
                 now.unwrap_or(Timestamp::EPOCH)
             }
@@ -54,14 +54,14 @@ impl Clock {
         }
     }
 
-    /// Sets a clock that is moved by hand; every other goes by itself.
+    /// Sets a clock of [`Clock::by_hand`]; does nothing to the others.
     pub fn set(&self, now: Timestamp) {
         if let Source::Hand(hand) = &self.0 {
             hand.store(now.as_millisecond(), Ordering::SeqCst);
         }
     }
 
-    /// Whether this is the machine's clock, beside which a database server has a better one.
+    /// Whether this is the machine's clock: a database server's clock is preferred to it.
     pub(crate) fn is_machine(&self) -> bool {
         matches!(self.0, Source::Machine)
     }

@@ -1,7 +1,8 @@
-//! Copying an embedded store while it is used.
+//! Copying an embedded store while it is in use.
 //!
-//! SQLite writes the rows of one moment into a new file, without a log and without what was deleted, and builds the indexes
-//! anew. That takes a read transaction: readers and the writer go on, but the log can't begin anew until the copy is made.
+//! SQLite writes the rows of one snapshot into a new file, without a log and without deleted data, and rebuilds the
+//! indexes. The copy is a read transaction: readers and the writer continue, but the log can't restart until the copy
+//! is complete.
 
 use std::path::Path;
 
@@ -11,12 +12,11 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::integrity::open_unmapped;
 
-/// Steps of SQLite's between two looks whether the copy is to stop.
+/// Steps of SQLite's virtual machine between two checks of the cancellation.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 impl Store {
-    /// Copies the embedded store, as it is at one moment, into this file, which is empty. It ends early, with an error,
-    /// when `stop` is cancelled.
+    /// Copies one snapshot of the embedded store into this empty file. Returns an error soon after `stop` is cancelled.
     pub async fn copy_to(&self, file: &Path, stop: &CancellationToken) -> Result<(), StoreError> {
         let from = self.db.sqlite_file().ok_or_else(|| {
             StoreError::Address("a PostgreSQL database is saved with pg_dump".into())
@@ -35,7 +35,7 @@ impl Store {
         let copied = copied.await;
         let copied = copied.map_err(|_| StoreError::Unexpected("a copy panicked".into()))?;
         if let (Err(StoreError::Disk(why)), Some(health)) = (&copied, self.db.health()) {
-            // Of the store's disk or of the copy's: a look at every page tells.
+            // The failed disk may be the store's or the copy's. A full check will tell.
             health.unreadable(&format!("a copy failed: {why}"));
         }
         copied

@@ -1,4 +1,4 @@
-//! Counts that are kept beside the rows: of tenants, contracts and days, and how they are checked.
+//! Counts that are derived from rows and stored with them: of tenants, contracts and days; and their audit.
 
 pub(super) mod audit;
 pub(super) mod counter;

@@ -1,29 +1,28 @@
-//! The two databases, as one. Nothing outside this module knows which is there. (A third, in memory, is for tests that simulate
-//! several servers.)
+//! One interface to SQLite and PostgreSQL: nothing outside this module knows which of them is in use. (A third
+//! database, in memory, is for tests that simulate several servers.)
 //!
-//! Statements are written once, with `?1`, `?2`, … for values, in the part of SQL that both
-//! understand. Values and columns are 64-bit integers, texts and bytes.
+//! Statements are written once, with `?1`, `?2`, … for values, in the part of SQL that both databases understand.
+//! Values and columns are 64-bit integers, texts and bytes.
 //!
-//! Reads run where they are asked for: on SQLite directly on the caller's thread, on PostgreSQL
-//! pipelined over a few shared connections. A write is an async function of a [`Tx`]. On SQLite it
-//! runs on the one writer thread and never waits; on PostgreSQL it has a connection for itself. What
-//! looks at many rows is a [`Db::snapshot`]: few at a time, out of the way of everything else.
+//! On SQLite a read runs on the caller's thread; on PostgreSQL reads are pipelined over a few shared connections. A
+//! write is an async function of a [`Tx`]. On SQLite it runs on the one writer thread and never waits; on PostgreSQL it
+//! has its own connection. Reads of many rows are a [`Db::snapshot`]: few run at a time, away from all other calls.
 
 mod in_memory;
-mod lane;
 mod postgres;
 mod row;
+mod snapshot_pool;
 mod sqlite;
 mod work;
 
-pub use in_memory::{Fate, InMemoryDatabase, Network, SentCall};
+pub use in_memory::{CallFate, DatabaseCall, InMemoryDatabase, Network};
 pub(crate) use postgres::Session;
-pub use postgres::{DatabaseUrl, PATIENCE};
+pub use postgres::{DatabaseUrl, RETRY_WINDOW};
 pub(crate) use row::{Cell, Row, Value};
 #[cfg(test)]
-pub(crate) use sqlite::Pace;
-pub(crate) use sqlite::{Debt, Duty, Health, Location, look};
-pub use sqlite::{LastEnd, Opener};
+pub(crate) use sqlite::CheckpointLengths;
+pub(crate) use sqlite::{Health, Location, PendingCheck, ProcessRole, inspect};
+pub use sqlite::{LastShutdown, OpenMode};
 pub(crate) use work::TxFailed;
 
 use std::path::Path;
@@ -37,21 +36,21 @@ use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::error::{DiskTrouble, Failure, StoreError};
-use crate::meter::{Kind, StoreMeter};
-use work::{ReadRow, StartWork, collect_into, once, repeatable};
+use crate::meter::{CallKind, StoreMeter};
+use work::{ReadRow, StartWork, collect_into, repeatable};
 
-/// How long a request may look at many rows.
+/// Time limit, in seconds, of a request that reads many rows.
 pub const SNAPSHOT_SECONDS_MAX: u64 = 10;
 
-/// Time limit of a request that looks at many rows.
+/// Time limit of a request that reads many rows.
 pub(crate) const FOR_A_REQUEST: Duration = Duration::from_secs(SNAPSHOT_SECONDS_MAX);
 
-/// Caller of a snapshot, which decides the turn that the snapshot takes and its time limit.
+/// Caller of a snapshot: decides the queue that it waits in, and its time limit.
 #[derive(Clone, Copy)]
 pub(crate) enum SnapshotFor<'a> {
-    /// A tenant's request, in the tenant's turn and with the limit of requests.
+    /// A tenant's request, with the time limit of requests.
     Tenant(&'a TenantName),
-    /// Work of the server or of an operator, with this limit.
+    /// The server or an operator, with this time limit.
     Server(Option<Duration>),
 }
 
@@ -71,13 +70,16 @@ impl<'a> SnapshotFor<'a> {
     }
 }
 
-/// How long a write may take on PostgreSQL that may take long.
+/// Time limit of a short write on PostgreSQL, before its COMMIT.
+const WRITE_MAX: Duration = Duration::from_secs(15);
+
+/// Time limit of a batch's write on PostgreSQL, before its COMMIT.
 const LONG_WRITE_MAX: Duration = Duration::from_secs(60);
 
-/// How long the database may take to say that it is there.
+/// Time limit of a health check.
 const PING_MAX: Duration = Duration::from_secs(1);
 
-/// A database of either kind.
+/// A SQLite or PostgreSQL database.
 #[derive(Clone)]
 pub(crate) struct Db {
     engine: Engine,
@@ -89,11 +91,11 @@ pub(crate) struct Db {
 enum Engine {
     Sqlite(Arc<sqlite::Sqlite>),
     Postgres(Arc<postgres::Postgres>),
-    /// Tests alone have one.
+    /// For tests alone.
     InMemory(in_memory::InMemory),
 }
 
-/// Which of the two it is, for what can't be written once: migrations and bulk statements.
+/// SQL dialect, for the statements that need two texts: migrations and bulk statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
@@ -103,15 +105,15 @@ pub(crate) enum Dialect {
 impl Db {
     pub(crate) fn open_sqlite(
         place: impl Into<Location>,
-        duty: Duty,
+        role: ProcessRole,
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let db = sqlite::Sqlite::open(place.into(), duty, Arc::clone(&meter))?;
+        let db = sqlite::Sqlite::open(place.into(), role, Arc::clone(&meter))?;
         Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
-    /// An embedded database that can only be read.
+    /// Opens an embedded database read-only.
     pub(crate) fn attach_sqlite(
         place: impl Into<Location>,
         clock: Clock,
@@ -127,7 +129,7 @@ impl Db {
         Ok(Self { engine, clock, meter })
     }
 
-    /// A database in memory, as one of the servers that share it reaches it.
+    /// Opens a database in memory for one of the servers that share it.
     pub(crate) fn open_in_memory(
         database: &InMemoryDatabase,
         network: Arc<dyn Network>,
@@ -144,7 +146,7 @@ impl Db {
         }
     }
 
-    /// Whether other servers may use the same database.
+    /// Whether several servers may use the database at the same time.
     pub(crate) fn is_shared(&self) -> bool {
         match self.engine {
             Engine::Sqlite(_) => false,
@@ -156,7 +158,7 @@ impl Db {
         &self.meter
     }
 
-    /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
+    /// Runs a query; `read` sees each row once, in order, and the values that it returns come back.
     pub(crate) async fn rows<T: Send>(
         &self,
         sql: &'static str,
@@ -181,10 +183,10 @@ impl Db {
                 Engine::InMemory(db) => db.read(sql, values, each).await,
             }
         });
-        self.meter.watch(Kind::Read, read).await
+        self.meter.measure(CallKind::Read, read).await
     }
 
-    /// The one row that a statement finds, if it finds one.
+    /// The first row of a query; `None` where it finds none.
     pub(crate) async fn row<T: Send>(
         &self,
         sql: &'static str,
@@ -194,12 +196,12 @@ impl Db {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
-    /// Whether the driver never runs work again: SQLite's has nothing that passes.
+    /// Whether the driver never retries: SQLite has no transient errors.
     fn runs_work_once(&self) -> bool {
         self.dialect() == Dialect::Sqlite
     }
 
-    /// Makes transactions out of the links that the drivers give.
+    /// Returns a function that makes a transaction of a driver's connection.
     fn tx(&self) -> impl FnOnce(Link) -> Tx + Clone + Send + 'static {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let network = match &self.engine {
@@ -209,47 +211,28 @@ impl Db {
         move |link| Tx { link, clock, meter, network }
     }
 
-    /// Runs one write, which waits in this line: all of it happens, durably, or, when it returns an error other than
-    /// [`StoreError::Unsure`], nothing. PostgreSQL may have to run it more than once, until it happens.
-    pub(crate) async fn write<T, E, Work, Run>(&self, line: Line, work: Work) -> Result<T, E>
+    /// Runs one write: all of it happens, durably, or, when it returns an error other than [`StoreError::Unsure`],
+    /// nothing. PostgreSQL may run `work` more than once, until one run is committed.
+    pub(crate) async fn write<T, E, Work, Run>(&self, kind: WriteKind, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure + Send + 'static,
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {
-        let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
-        result.take(self.transact(Limit::Short(line), start).await)
+        let runs_once = self.runs_work_once() || !kind.is_retried();
+        let (start, result) = work::erase(self.tx(), repeatable(runs_once, work));
+        let written = pin!(async {
+            match &self.engine {
+                Engine::Sqlite(db) => db.write(&kind, start).await,
+                Engine::Postgres(db) => db.write(&kind, start).await,
+                Engine::InMemory(db) => db.write(start).await,
+            }
+        });
+        result.take(self.meter.measure(CallKind::Write, written).await)
     }
 
-    /// Runs one write of a tenant's that may take long, and asks for [`Tx::company`] where it can stop early. The
-    /// driver runs it once, and begins a transaction for it alone.
-    pub(crate) async fn write_long<T, E, Work, Run>(
-        &self,
-        tenant: TenantName,
-        work: Work,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_once(Line::Of(tenant), LONG_WRITE_MAX, work).await
-    }
-
-    /// Runs one write that takes as long as it takes, once: the schema may have much to go through.
-    pub(crate) async fn write_unlimited<T, E, Work, Run>(&self, work: Work) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        self.write_once(Line::Own, Duration::MAX, work).await
-    }
-
-    /// How many writes of tenants wait for their turn.
+    /// Number of tenants' writes that wait in the queue.
     #[cfg(test)]
     pub(crate) fn n_waiting(&self) -> usize {
         match &self.engine {
@@ -258,50 +241,19 @@ impl Db {
         }
     }
 
-    /// Runs a statement of PostgreSQL's that goes into no transaction, on a connection of its own. It takes as long as
-    /// it takes.
-    pub(crate) async fn run_alone(&self, sql: &str) -> Result<(), StoreError> {
+    /// Runs a statement that PostgreSQL allows only outside of a transaction, on its own connection and without a time
+    /// limit.
+    pub(crate) async fn run_outside_transaction(&self, sql: &str) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(_) | Engine::InMemory(_) => {
                 Err(StoreError::corrupt("every statement of SQLite's can go into one"))
             }
-            Engine::Postgres(db) => db.run_alone(sql).await,
+            Engine::Postgres(db) => db.run_outside_transaction(sql).await,
         }
     }
 
-    async fn write_once<T, E, Work, Run>(
-        &self,
-        line: Line,
-        limit: Duration,
-        work: Work,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: Failure + Send + 'static,
-        Work: FnOnce(Tx) -> Run + Send + 'static,
-        Run: Future<Output = Result<T, E>> + Send + 'static,
-    {
-        let (start, result) = work::erase(self.tx(), once(work));
-        result.take(self.transact(Limit::Long(line, limit), start).await)
-    }
-
-    async fn transact(&self, limit: Limit, start: StartWork) -> Result<(), TxFailed> {
-        let written = pin!(async {
-            match (&self.engine, limit) {
-                (Engine::Sqlite(db), Limit::Short(_)) => db.write(Length::Short, start).await,
-                (Engine::Sqlite(db), Limit::Long(..)) => db.write(Length::Long, start).await,
-                (Engine::Postgres(db), Limit::Short(line)) => db.write(line, start).await,
-                (Engine::Postgres(db), Limit::Long(line, limit)) => {
-                    db.write_once(line, limit, start).await
-                }
-                (Engine::InMemory(db), _) => db.write(start).await,
-            }
-        });
-        self.meter.watch(Kind::Write, written).await
-    }
-
-    /// Runs reads that look at many rows, all of them at one moment: away from the threads that answer
-    /// requests, and, where there is a limit, not for longer than that. PostgreSQL may have to run them more than once.
+    /// Runs reads of many rows in one snapshot, away from the threads that answer requests, within the caller's time
+    /// limit. PostgreSQL may run `work` more than once.
     pub(crate) async fn snapshot<T, Work, Run>(
         &self,
         caller: SnapshotFor<'_>,
@@ -324,10 +276,10 @@ impl Db {
                 Engine::InMemory(db) => db.snapshot(start).await,
             }
         });
-        self.meter.watch(Kind::Snapshot, read).await
+        self.meter.measure(CallKind::Snapshot, read).await
     }
 
-    /// Whether the database answers now and takes writes: PostgreSQL as far as can be told without one.
+    /// Health check: whether the database answers and takes writes. PostgreSQL is asked without a write.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         let db = match &self.engine {
             Engine::Sqlite(db) => db,
@@ -335,13 +287,13 @@ impl Db {
             Engine::InMemory(_) => return Ok(()),
         };
         let probed = tokio::time::timeout(PING_MAX, async {
-            let _turn = db.probe_turn().await;
-            if let Some(told) = db.is_well() {
+            let _turn = db.probe_lock().await;
+            if let Some(told) = db.known_health() {
                 return told.map_err(StoreError::NotReady);
             }
-            let touched = self.write(Line::Own, async |tx| tx.touch().await).await;
+            let touched = self.write(WriteKind::Server, async |tx| tx.touch().await).await;
             if db.health().trouble() == Some(DiskTrouble::Full) {
-                let _ = db.move_log().await;
+                let _ = db.checkpoint().await;
             }
             // The disk's health says more than an error does.
             db.health().trouble().map_or(touched, |trouble| Err(StoreError::NotReady(trouble)))
@@ -350,7 +302,7 @@ impl Db {
         self.rows("SELECT 1 FROM tenant LIMIT 1", &[], |_| Ok(())).await.map(drop)
     }
 
-    /// How SQLite's disk is.
+    /// Health of SQLite's disk; `None` for the other databases.
     pub(crate) fn health(&self) -> Option<&Health> {
         match &self.engine {
             Engine::Sqlite(db) => Some(db.health()),
@@ -358,15 +310,15 @@ impl Db {
         }
     }
 
-    /// Has the next start know that what was begun here is complete, and was found to be whole.
-    pub(crate) fn settle(&self) -> Result<(), StoreError> {
+    /// Marks SQLite's store as in use: complete, and checked if it had to be.
+    pub(crate) fn mark_in_use(&self) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Sqlite(db) => db.settle(),
+            Engine::Sqlite(db) => db.mark_in_use(),
             Engine::Postgres(_) | Engine::InMemory(_) => Ok(()),
         }
     }
 
-    /// The file of SQLite's database.
+    /// Path of SQLite's database; `None` for the other databases.
     pub(crate) fn sqlite_file(&self) -> Option<&Path> {
         match &self.engine {
             Engine::Sqlite(db) => Some(db.file()),
@@ -374,7 +326,7 @@ impl Db {
         }
     }
 
-    /// Moves SQLite's log into the database and cuts it off; false when readers stood in the way.
+    /// Checkpoints SQLite's log and truncates it; false where a reader prevented that.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(db) => db.truncate_log().await,
@@ -382,7 +334,7 @@ impl Db {
         }
     }
 
-    /// The database's time: a server's own, which is the same for all of its clients.
+    /// Current time by the clock that all servers share: PostgreSQL's, or this machine's.
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Postgres(_) if self.clock.is_machine() => {
@@ -393,7 +345,7 @@ impl Db {
         }
     }
 
-    /// Lets go of the database; SQLite first finishes the writes that wait.
+    /// Closes the database; SQLite finishes the queued writes first.
     pub(crate) async fn close(&self) {
         match &self.engine {
             Engine::Sqlite(db) => db.close().await,
@@ -403,56 +355,68 @@ impl Db {
     }
 }
 
-/// Where a write waits for its turn. SQLite has one line for all.
+/// Kind of a write: its queue and time limit on PostgreSQL, and whether it is retried there. SQLite has one queue, and
+/// no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// With those of this tenant.
-    Of(TenantName),
-    /// With a server's own, which are few.
-    Own,
-    /// With a server's own signs of life.
-    Beats,
+pub(crate) enum WriteKind {
+    /// A short write of this tenant.
+    Tenant(TenantName),
+    /// A long write of this tenant, which asks for [`Tx::waiters`] and stops early. Not retried, because the worker
+    /// retries on its next round. On SQLite it is always the first write of its transaction.
+    Batch(TenantName),
+    /// A short write of the server itself.
+    Server,
+    /// A server's heartbeat, which must not wait behind other writes.
+    Heartbeat,
+    /// A schema change, without a time limit and without retries.
+    Schema,
 }
 
-/// How long a write may take, and where it waits.
-#[derive(Clone, Debug)]
-enum Limit {
-    Short(Line),
-    /// On PostgreSQL, this long.
-    Long(Line, Duration),
+impl WriteKind {
+    /// Whether a write of this kind may take long.
+    pub(crate) fn is_long(&self) -> bool {
+        matches!(self, Self::Batch(_) | Self::Schema)
+    }
+
+    /// Whether PostgreSQL's driver retries a write of this kind.
+    fn is_retried(&self) -> bool {
+        !self.is_long()
+    }
+
+    /// Time limit of the transaction on PostgreSQL, before its COMMIT.
+    fn limit(&self) -> Duration {
+        match self {
+            Self::Tenant(_) | Self::Server | Self::Heartbeat => WRITE_MAX,
+            Self::Batch(_) => LONG_WRITE_MAX,
+            Self::Schema => Duration::MAX,
+        }
+    }
 }
 
-/// Whether a write may take long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
-    Short,
-    Long,
-}
-
-/// Who waits for what a transaction keeps from them.
+/// Callers blocked behind a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Company {
-    /// Nobody.
+pub enum Waiters {
+    /// No caller is blocked.
     None,
-    /// Other batches, for which nobody waits in turn.
+    /// Only other batches are blocked.
     Batches,
-    /// Somebody who asked for something.
+    /// At least one request is blocked.
     Requests,
 }
 
-/// A transaction that is under way.
+/// An open transaction.
 #[derive(Clone)]
 pub(crate) struct Tx {
     link: Link,
     clock: Clock,
     meter: Arc<StoreMeter>,
-    /// Of a database in memory: what it says of time and company.
+    /// Network of a database in memory, which simulates elapsed time and waiters.
     network: Option<Arc<dyn Network>>,
 }
 
 #[derive(Clone)]
 enum Link {
-    // Behind a lock that nobody else takes: a connection may change threads but not be shared.
+    // The lock is never contended: a connection may change threads, but isn't `Sync`.
     Sqlite(Arc<Mutex<sqlite::Session>>),
     Postgres(Arc<postgres::Session>),
 }
@@ -465,7 +429,7 @@ impl Tx {
         }
     }
 
-    /// What `read` makes of the rows that a statement finds. It sees each of them once, in their order.
+    /// Runs a query; `read` sees each row once, in order, and the values that it returns come back.
     pub(crate) async fn rows<T: Send>(
         &self,
         sql: &'static str,
@@ -489,7 +453,7 @@ impl Tx {
         }
     }
 
-    /// The one row that a statement finds, if it finds one.
+    /// The first row of a query; `None` where it finds none.
     pub(crate) async fn row<T: Send>(
         &self,
         sql: &'static str,
@@ -499,7 +463,7 @@ impl Tx {
         self.rows(sql, values, read).await.map(|rows| rows.into_iter().next())
     }
 
-    /// The rows that a statement finds which is made for this one time.
+    /// Runs a query whose text was built for this call and isn't cached as a prepared statement.
     pub(crate) async fn rows_once<T: Send>(
         &self,
         sql: &str,
@@ -516,7 +480,7 @@ impl Tx {
         Ok(found)
     }
 
-    /// The one row that a statement finds, and nobody else changes or locks it until the transaction ends.
+    /// The first row of a query, locked against changes and other locks until the transaction ends.
     pub(crate) async fn lock_row<T: Send>(
         &self,
         sql: &'static str,
@@ -540,13 +504,13 @@ impl Tx {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         match &self.link {
-            // SQLite's writer is alone from the start.
+            // SQLite has one writer, so every row is locked already.
             Link::Sqlite(link) => link.lock().rows(sql, values, each),
             Link::Postgres(session) => session.locked_rows(sql, values, each).await,
         }
     }
 
-    /// Runs a statement and tells how many rows it touched.
+    /// Runs a statement and returns the number of affected rows.
     pub(crate) async fn execute(
         &self,
         sql: &'static str,
@@ -566,15 +530,14 @@ impl Tx {
         }
     }
 
-    /// Writes something to SQLite's database that changes nothing of ours: the one number in it that is left to its
-    /// users.
+    /// Writes to SQLite's database without changing data: counts up the number that SQLite leaves to applications.
     async fn touch(&self) -> Result<(), StoreError> {
         let found = self.row("PRAGMA user_version", &[], |row| row.integer(0)).await?;
         let next = (found.unwrap_or_default() + 1) % i64::from(i32::MAX);
         self.script(&format!("PRAGMA user_version = {next}")).await
     }
 
-    /// The database's time: a server's own, which is the same for all of its clients.
+    /// Current time by the clock that all servers share: PostgreSQL's, or this machine's.
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
         match &self.link {
             Link::Postgres(session) if self.clock.is_machine() => session.now().await,
@@ -604,35 +567,35 @@ impl Tx {
         self.network.is_some()
     }
 
-    /// How long something takes that has begun then.
+    /// Time since `begun`, which a simulation may change.
     pub(crate) fn elapsed(&self, begun: Instant) -> Duration {
         let elapsed = begun.elapsed();
         self.network.as_ref().map_or(elapsed, |network| network.elapsed(elapsed))
     }
 
-    /// Who waits for what this transaction keeps from them: on PostgreSQL also those of other servers. There
-    /// a batch keeps nothing from those of other tenants.
-    pub(crate) async fn company(&self) -> Result<Company, StoreError> {
+    /// Callers blocked behind this transaction's locks, on PostgreSQL those of other servers too. On PostgreSQL a batch
+    /// never blocks another tenant's batch.
+    pub(crate) async fn waiters(&self) -> Result<Waiters, StoreError> {
         if let Some(network) = &self.network {
-            return Ok(network.company());
+            return Ok(network.waiters());
         }
         let (n_requests, n_batches) = match &self.link {
             Link::Sqlite(_) => {
                 let n_batches = self.meter.batches_waiting.get();
                 let n_writes = self.meter.writer_waiting.get() - n_batches;
-                // Creations that wait for each other come to the writer when those before them are done.
+                // Creations that wait in `gather` reach the writer only when those before them are done.
                 (n_writes + self.meter.gather_waiting.get(), n_batches)
             }
             Link::Postgres(session) => (i64::from(session.others_wait().await?), 0),
         };
         Ok(match (n_requests > 0, n_batches > 0) {
-            (true, _) => Company::Requests,
-            (false, true) => Company::Batches,
-            (false, false) => Company::None,
+            (true, _) => Waiters::Requests,
+            (false, true) => Waiters::Batches,
+            (false, false) => Waiters::None,
         })
     }
 
-    /// The connection itself, for a bulk statement of PostgreSQL's.
+    /// PostgreSQL's connection, for a bulk statement; `None` on SQLite.
     pub(crate) fn postgres(&self) -> Option<&postgres::Session> {
         match &self.link {
             Link::Sqlite(_) => None,

@@ -1,59 +1,59 @@
-//! What can go wrong between the store and its database.
+//! Errors of the store.
 
 mod disk_trouble;
-mod refused;
+mod open_refused;
 
 pub use disk_trouble::DiskTrouble;
-pub use refused::Refused;
+pub use open_refused::OpenRefused;
 
-/// Why the store can't answer. The causes are for the log, never for a client.
+/// Why the store failed. Causes are for the log, never for a client.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database can't be reached or has no room: the same may work later.
+    /// The database can't be reached or is out of resources: a retry may work.
     #[error("the database can't be reached or is out of resources")]
     Unavailable(#[source] Cause),
-    /// The disk under the embedded store fails, or what is on it is damaged. Nothing was written.
+    /// The disk of the embedded store fails, or the database on it is damaged. Nothing was written.
     #[error("the disk fails, or the database on it is damaged")]
     Disk(#[source] Cause),
     /// The embedded store is not ready.
     #[error("{0}")]
     NotReady(DiskTrouble),
-    /// What is there can't be opened.
+    /// The embedded store must not be opened.
     #[error("{0}")]
-    Refused(Refused),
-    /// The database was lost in the middle of making a write durable: it has happened, or it hasn't.
+    Refused(OpenRefused),
+    /// The connection was lost during a COMMIT: the write may have happened or not.
     #[error("the database was lost while it committed")]
     Unsure(#[source] Cause),
-    /// The database said what no rule of ours expects.
+    /// The database returned an error or a value that the store doesn't expect.
     #[error("the database gave an unexpected answer")]
     Unexpected(#[source] Cause),
-    /// A row has a key that another one has, and no rule of ours looked for it before.
+    /// Another row has this unique key, and no rule checked that before.
     #[error("the database has another row with this key")]
     Taken(#[source] Cause),
-    /// A lock was not to be had in time that others hold.
+    /// Another transaction held a lock for too long.
     #[error("what is to be changed is in use")]
     Locked(#[source] Cause),
-    /// Looking at so many rows takes longer than it may.
+    /// Reading so many rows takes longer than the time limit.
     #[error("this takes longer than it may")]
     TooSlow,
-    /// Too many are looking at many rows just now.
+    /// Too many reads of many rows are in progress.
     #[error("too many are looking at many rows just now")]
     Busy,
-    /// The database was written by a newer gatehouse.
+    /// A newer gatehouse has changed the schema.
     #[error(
         "the database has schema version {found}, and this gatehouse knows versions up to {known}: \
          start the newer gatehouse again, or restore a backup from before its first start"
     )]
     NewerSchema {
-        /// What the database says.
+        /// The database's schema version.
         found: i64,
-        /// What this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
-    /// The address of the database can't be used.
+    /// The database's address can't be used.
     #[error("{0}")]
     Address(String),
-    /// An estate is being moved into the database, or was left half-way.
+    /// A migration into this database has begun and isn't finished.
     #[error(
         "the database holds an unfinished migration: finish it with `gatehouse migrate --from \
          sqlite:PATH --to postgres://…`, as it was begun"
@@ -61,15 +61,15 @@ pub enum StoreError {
     Unfinished,
 }
 
-impl From<Refused> for StoreError {
-    fn from(refused: Refused) -> Self {
+impl From<OpenRefused> for StoreError {
+    fn from(refused: OpenRefused) -> Self {
         Self::Refused(refused)
     }
 }
 
-/// An error of whoever asks something of the store, which may be the store's own failure.
+/// An error of a write's rule, which may wrap a [`StoreError`].
 pub trait Failure: From<StoreError> {
-    /// The store's failure, if it is one.
+    /// The wrapped store error; `None` for an error of the rule itself.
     fn of_store(&self) -> Option<&StoreError>;
 }
 
@@ -98,7 +98,7 @@ pub(crate) enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The kinds that an open store can have.
+    /// The kinds that an open store can return.
     pub(crate) const OF_OPEN_STORE: [Self; 8] = [
         Self::Unavailable,
         Self::Disk,
@@ -110,7 +110,7 @@ impl ErrorKind {
         Self::Busy,
     ];
 
-    /// The kind as metrics show it.
+    /// The `kind` label of metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unavailable => "unavailable",
@@ -130,7 +130,7 @@ impl ErrorKind {
     }
 }
 
-/// Whatever the driver said.
+/// The driver's error.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl StoreError {
@@ -153,7 +153,7 @@ impl StoreError {
         }
     }
 
-    /// What happened with what caused it, for whoever runs the server.
+    /// The error with its cause, for operators.
     pub fn explained(&self) -> String {
         match std::error::Error::source(self) {
             Some(cause) => format!("the database can't be used: {cause}"),
@@ -161,12 +161,12 @@ impl StoreError {
         }
     }
 
-    /// The store is closed, or the work was dropped with it.
+    /// The store was closed, perhaps while the call waited.
     pub(crate) fn gone() -> Self {
         Self::Unavailable("the store is closed".into())
     }
 
-    /// The same once more, for the next of several who were in it together.
+    /// Copies the error, for each of several callers whose writes shared a transaction.
     pub(crate) fn repeated(&self) -> Self {
         match self {
             Self::Unavailable(cause) => Self::Unavailable(cause.to_string().into()),
@@ -187,7 +187,7 @@ impl StoreError {
         }
     }
 
-    /// A row that no version of the schema can have written.
+    /// A row holds a value that no version of the schema can have written.
     pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
         Self::Unexpected(format!("a row can't be read: {what}").into())
     }

@@ -1,4 +1,4 @@
-//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
+//! Fuzz targets for this crate's parsers. `gatehouse_core::fuzzing` says why they are part of it.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -10,10 +10,10 @@ type Target = (&'static str, fn(&[u8]));
 /// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[("database-url", database_url)];
 
-/// Any text is the address of a database or none. Whatever it is used for in one, as a password it is never shown.
+/// Parses any text as an address of a database, and checks that no address shows its password.
 fn database_url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // Certificates are read from files, of which some never end.
+    // Certificates are read from files, and some files never end.
     if text.contains("/dev") || text.contains('%') && text.contains("cert") {
         return;
     }

@@ -1,11 +1,11 @@
-//! Whether an embedded database is whole.
+//! Integrity checks of an embedded database.
 //!
-//! There are two checks. The quick one takes the same time however large the database is: `file` reads the header and
-//! compares the file's length, `schema` looks for our tables, `figures` holds some counters against the last rows that
-//! they speak of. The full one also has SQLite read every page (`pages`).
+//! There are two checks. The quick one takes constant time: `file` reads the header and compares the file's length,
+//! `schema` looks for gatehouse's tables, `figures` compares some counters with the newest rows. The full one also lets
+//! SQLite read every page (`pages`).
 //!
-//! A check changes nothing, has a connection of its own that only reads, and maps nothing into memory: a mapped page that
-//! the disk can't read would end the process. What is wrong is a value, also where the disk fails while it is read.
+//! A check changes nothing. It has its own read-only connection without memory mapping: a mapped page that the disk
+//! can't read would kill the process. Damage is a value, also where the disk fails during the check.
 
 mod figures;
 mod file;
@@ -25,47 +25,47 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio_util::sync::CancellationToken;
 
 use crate::Store;
-use crate::db::{Debt, LastEnd, Opener};
-use crate::error::{Refused, StoreError};
+use crate::db::{LastShutdown, OpenMode, PendingCheck};
+use crate::error::{OpenRefused, StoreError};
 use file::{Header, Log};
 
-/// Most findings that one check tells; a broken tree can have millions.
+/// Most findings of one check; a damaged tree can have millions.
 pub const FINDINGS_MAX: usize = 100;
 
-/// How long a check waits for a process that is recovering the log.
+/// Time that a check waits for a process that is recovering the log.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether other processes may have the database open.
+/// Processes that may have the database open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// A server may be writing to it. SQLite may leave an empty log and an index of it beside the file.
+    /// A server may be writing to it. SQLite may leave an empty log and its index beside the file.
     Live,
-    /// This process has it open. Nothing of it is looked at past SQLite: to open the file and close it again would let go
-    /// of every lock that SQLite holds on it.
+    /// This process has it open. The file is read only through SQLite: opening and closing it would release every lock
+    /// that SQLite holds on it.
     Own,
-    /// No process has it open: a backup. Nothing is left beside it, and it may lie where nothing can be written.
+    /// No process has it open: a backup. Nothing is left beside it, and its directory may be read-only.
     Idle,
 }
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integrity {
-    /// Nothing is wrong, as far as the check looks.
+    /// The check has found nothing wrong.
     Sound,
-    /// There is no store: no file, an empty one, or a database without a table. That is a new data directory, or the
-    /// loss of everything; keys that lie beside it tell which.
+    /// There is no store: no file, an empty one, or a database without tables. That is a new data directory, or the
+    /// loss of everything; keys beside it tell which.
     Absent(String),
     /// The database is damaged.
     Damaged(Damage),
-    /// The check was stopped before its end.
+    /// The check was cancelled.
     Interrupted,
-    /// The check could not be made, for a reason that says nothing about the database: permissions, a lock, memory.
+    /// The check could not run, for a reason that says nothing about the database: permissions, a lock, memory.
     Unchecked(String),
-    /// The store is on PostgreSQL, which has its own ways to check its pages.
+    /// The store is on PostgreSQL, which checks its pages itself.
     NotApplicable,
 }
 
-/// Findings about a damaged database, in words: what is wrong, and where. Never empty.
+/// Descriptions of a database's damage: what is wrong, and where. Never empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     findings: Vec<String>,
@@ -73,7 +73,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// A single finding.
+    /// Damage with a single finding.
     pub fn new(finding: impl Into<String>) -> Self {
         let mut damage = Self::default();
         damage.add(finding);
@@ -85,7 +85,7 @@ impl Damage {
         &self.findings
     }
 
-    /// Whether there were more of them, or the check went no further.
+    /// Whether there were more findings, or the check could not go on.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
@@ -114,25 +114,25 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Checks in constant time: the file's header and length, the tables, and some counters. It blocks.
+/// Quick check, in constant time: the file's header and length, the tables, and some counters. Blocks.
 pub fn check_quickly(path: &Path, usage: Usage) -> Integrity {
     check(path, usage, None).unwrap_or_else(|outcome| outcome)
 }
 
-/// Checks quickly, and then has SQLite read every page and compare every index with its table. It blocks, and ends soon
-/// after `stop` is cancelled.
+/// Full check: after the quick one, SQLite reads every page and compares every index with its table. Blocks, and ends
+/// soon after `stop` is cancelled.
 pub fn check_fully(path: &Path, usage: Usage, stop: &CancellationToken) -> Integrity {
     check(path, usage, Some(stop)).unwrap_or_else(|outcome| outcome)
 }
 
-/// The quick check, and the full one where there is something that stops it. The error is an outcome, too: of a check that
-/// can't go on.
+/// Runs the quick check, and the full one where `stop` is given. An error is also a result: of a check that can't go
+/// on.
 fn check(
     path: &Path,
     usage: Usage,
     full: Option<&CancellationToken>,
 ) -> Result<Integrity, Integrity> {
-    // Before SQLite sees the file: beside an empty one it would delete the log.
+    // Before SQLite opens the file: beside an empty one it would delete the log.
     let header = if usage == Usage::Own { None } else { Some(Header::read(path)?) };
     let mut damage = Damage::default();
     let mut connection = open(path, usage, header.as_ref()).map_err(told)?;
@@ -143,7 +143,7 @@ fn check(
     match begin(&connection) {
         Ok(n_pages) => damage.add_all(file::compare_length(path, &header, n_pages)),
         Err(cause) => {
-            // SQLite says no more than that it is damaged; the length may tell how.
+            // SQLite reports only that the file is damaged; its length may tell how.
             gather(told(cause), &mut damage)?;
             damage.add_all(file::compare_length(path, &header, 0));
             return Ok(damage.outcome());
@@ -165,7 +165,7 @@ fn check(
     Ok(damage.outcome())
 }
 
-/// Begins one snapshot for all that a check reads, and tells how many pages the database has in it.
+/// Begins a snapshot for all reads of a check; returns the number of pages.
 fn begin(connection: &Connection) -> rusqlite::Result<u64> {
     connection.execute_batch("BEGIN; SELECT COUNT(*) FROM sqlite_schema;")?;
     let n_pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
@@ -181,7 +181,7 @@ fn look_inside(connection: &Connection, damage: &mut Damage) -> rusqlite::Result
     figures::compare(connection, version, damage)
 }
 
-/// Takes the findings of another outcome over; an outcome without any is an error.
+/// Adds the findings of another result; a result without findings is returned as an error.
 fn gather(outcome: Integrity, damage: &mut Damage) -> Result<(), Integrity> {
     match outcome {
         Integrity::Damaged(found) => {
@@ -192,7 +192,7 @@ fn gather(outcome: Integrity, damage: &mut Damage) -> Result<(), Integrity> {
     }
 }
 
-/// Errors of the system's that say something about the file that is read.
+/// I/O errors that concern the file being read.
 const READING_FAILED: [i32; 3] = [
     rusqlite::ffi::SQLITE_IOERR_READ,
     rusqlite::ffi::SQLITE_IOERR_SHORT_READ,
@@ -203,7 +203,7 @@ fn extended(cause: &rusqlite::Error) -> i32 {
     cause.sqlite_error().map_or(0, |error| error.extended_code)
 }
 
-/// What an error of SQLite's says about the database.
+/// The result that an error of SQLite means.
 fn told(cause: rusqlite::Error) -> Integrity {
     let code = cause.sqlite_error_code();
     match code {
@@ -218,7 +218,7 @@ fn told(cause: rusqlite::Error) -> Integrity {
             | ErrorCode::DiskFull
             | ErrorCode::FileLockingProtocolFailed,
         ) => Integrity::Unchecked(cause.to_string()),
-        // Of the many errors of the system's, these are about the file that is read.
+        // Other I/O errors don't concern the file being read.
         Some(ErrorCode::SystemIoFailure) if !READING_FAILED.contains(&extended(&cause)) => {
             Integrity::Unchecked(cause.to_string())
         }
@@ -227,7 +227,7 @@ fn told(cause: rusqlite::Error) -> Integrity {
 }
 
 fn open(path: &Path, usage: Usage, header: Option<&Header>) -> rusqlite::Result<Connection> {
-    // An immutable database is read without locks, and without the files that the log needs. So its log must be empty.
+    // An immutable database is read without locks, and without the log's files. So its log must be empty.
     let is_immutable = usage == Usage::Idle
         && header.is_some_and(|it| Log::read(path, it).is_ok_and(|log| !log.has_frames));
     if !is_immutable {
@@ -238,7 +238,7 @@ fn open(path: &Path, usage: Usage, header: Option<&Header>) -> rusqlite::Result<
     open_unmapped(Path::new(&format!("file:{path}?immutable=1")))
 }
 
-/// Opens a connection that only reads, and maps nothing into memory.
+/// Opens a read-only connection without memory mapping.
 pub(crate) fn open_unmapped(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -250,16 +250,17 @@ pub(crate) fn open_unmapped(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Refuses to open a database that is damaged: the quick check tells, and the full one where the disk failed.
+/// Refuses to open a damaged database, by the quick check, or by the full one after the disk has failed.
 pub(crate) async fn refuse_damaged(
     path: &Path,
-    last_end: &LastEnd,
-    opener: Opener,
+    last_shutdown: &LastShutdown,
+    opener: OpenMode,
 ) -> Result<(), StoreError> {
-    if *last_end == LastEnd::Beginning {
+    if *last_shutdown == LastShutdown::NewStore {
         return Ok(());
     }
-    let (path, disk_failed) = (path.to_owned(), matches!(last_end, LastEnd::DiskFailed(_)));
+    let (path, disk_failed) =
+        (path.to_owned(), matches!(last_shutdown, LastShutdown::DiskFailed(_)));
     let checked = tokio::task::spawn_blocking({
         let path = path.clone();
         move || match disk_failed {
@@ -269,42 +270,44 @@ pub(crate) async fn refuse_damaged(
     });
     let checked = checked.await;
     match checked.unwrap_or_else(|_| Integrity::Unchecked("the check panicked".into())) {
-        Integrity::Damaged(damage) => Err(Refused::Damaged(damage.to_string()).into()),
-        Integrity::Absent(_) if opener == Opener::Returning => Err(Refused::Empty(path).into()),
+        Integrity::Damaged(damage) => Err(OpenRefused::Damaged(damage.to_string()).into()),
+        Integrity::Absent(_) if opener == OpenMode::MustExist => {
+            Err(OpenRefused::Empty(path).into())
+        }
         Integrity::Unchecked(why) if disk_failed => Err(StoreError::Unavailable(why.into())),
-        // What stands in the way of looking stands in the way of opening, and is told then.
+        // The same obstacle will prevent opening, and is reported then.
         _ => Ok(()),
     }
 }
 
-/// The damage that an open store is known to have.
+/// Damage that checks of an open store have found.
 #[derive(Clone, Default)]
 pub(crate) struct KnownDamage(Arc<Mutex<Option<Damage>>>);
 
 impl Store {
-    /// Checks the embedded store in constant time. What is wrong is remembered in [`Store::damage`].
+    /// Quick check of the embedded store. Damage is remembered in [`Store::damage`].
     pub async fn check_quickly(&self) -> Integrity {
         let outcome = self.check_apart(|path| check_quickly(&path, Usage::Own)).await;
         self.remember(&outcome);
         outcome
     }
 
-    /// Checks every page of the embedded store, until `stop` is cancelled. What is wrong is remembered in
-    /// [`Store::damage`], and forgotten where nothing is wrong any more.
+    /// Full check of the embedded store, until `stop` is cancelled. Damage is remembered in [`Store::damage`], and
+    /// forgotten after a check without findings.
     ///
-    /// Requests and writes go on meanwhile, but the log can't begin anew: it grows with what is written.
+    /// Reads and writes go on meanwhile, but the log can't restart, and grows.
     pub async fn check_fully(&self, stop: &CancellationToken) -> Integrity {
         let stop = stop.clone();
         let outcome = self.check_apart(move |path| check_fully(&path, Usage::Own, &stop)).await;
         self.remember(&outcome);
         if outcome == Integrity::Sound {
             self.known_damage.0.lock().take();
-            self.db.health().inspect(|health| health.found_sound());
+            self.db.health().inspect(|health| health.record_clean_check());
         }
         outcome
     }
 
-    /// The damage that a check has found since the store was opened.
+    /// Damage that a check has found since the store was opened.
     pub fn damage(&self) -> Option<Damage> {
         self.known_damage.0.lock().clone()
     }
@@ -312,10 +315,10 @@ impl Store {
     /// Records that the store is damaged.
     pub fn record_damage(&self, damage: Damage) {
         *self.known_damage.0.lock() = Some(damage);
-        self.db.health().inspect(|health| health.owe(Debt::CheckFirst));
+        self.db.health().inspect(|health| health.require_check(PendingCheck::BeforeStart));
     }
 
-    /// Remembers damage. A store that is open and isn't there is damaged.
+    /// Remembers damage. An open store whose file is absent is damaged.
     fn remember(&self, outcome: &Integrity) {
         match outcome {
             Integrity::Damaged(damage) => self.record_damage(damage.clone()),
@@ -324,7 +327,7 @@ impl Store {
         }
     }
 
-    /// Runs a check on a thread where it may take long.
+    /// Runs a check on a blocking thread.
     async fn check_apart(
         &self,
         check: impl FnOnce(PathBuf) -> Integrity + Send + 'static,

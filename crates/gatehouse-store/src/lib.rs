@@ -1,30 +1,30 @@
-//! What must not be forgotten.
+//! The store: everything that gatehouse keeps durably.
 //!
-//! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement.
-//! `db` alone knows that there are two drivers; migrations, the bulk statements of `bulk`, the copies of
-//! `transfer`, `copy` and the checks of `integrity` are the named exceptions. Every method that touches a tenant's data takes the tenant first, and every
+//! There is one concrete [`Store`], on SQLite or on PostgreSQL, and one text of every statement. Only `db` knows the
+//! two drivers. The named exceptions are migrations, the bulk statements of `bulk`, the copies of `transfer` and
+//! `copy`, and the checks of `integrity`. Every method that touches a tenant's data takes the tenant first, and every
 //! key begins with it.
 //!
-//! Reads and writes keep to one shape: lock what decides, read, ask a pure rule of `gatehouse-core`,
-//! write. Nothing is answered before it is durable.
+//! Writes keep to one shape: lock the rows that decide, read them, ask a pure rule of `gatehouse-core`, write. A caller
+//! gets its response only after the commit is durable.
 
 mod access;
 mod clock;
 mod copy;
 mod counts;
 mod db;
-mod ended;
 mod error;
+mod failpoint;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod integrity;
 mod keys;
 mod meter;
 mod migrate;
-mod probe;
 mod replica;
 mod request;
 mod retention;
+mod revocation;
 mod setup;
 mod store;
 mod task;
@@ -33,37 +33,39 @@ mod work_queue;
 
 pub use access::changes::ChangeRule;
 pub use access::creation::{CreateRefused, NewAccess};
-pub use access::expiry::Swept;
+pub use access::expiry::ExpiryResult;
 pub use access::list::Listed;
-pub use access::usernames::Reuse;
-pub use access::{Change, Stored};
+pub use access::username_reuse::UsernameReuse;
+pub use access::{Change, StoredAccess};
 pub use clock::Clock;
 pub use counts::audit::Audit;
 pub use counts::summary::{ContractSummary, Day, Summary};
 pub use counts::tally::Tally;
-pub use db::{Company, DatabaseUrl, LastEnd, Opener, PATIENCE, SNAPSHOT_SECONDS_MAX};
 #[doc(hidden)]
-pub use db::{Fate, InMemoryDatabase, Network, SentCall};
-pub use ended::{Ended, EndedKind};
-pub use error::{DiskTrouble, Failure, Refused, StoreError};
+pub use db::{CallFate, DatabaseCall, InMemoryDatabase, Network};
+pub use db::{DatabaseUrl, LastShutdown, OpenMode, RETRY_WINDOW, SNAPSHOT_SECONDS_MAX, Waiters};
+pub use error::{DiskTrouble, Failure, OpenRefused, StoreError};
+pub use failpoint::{Failpoint, Failpoints};
 pub use integrity::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_quickly};
-pub use keys::keyed::{FormerSeal, Keyed, KeyedKind, SealOwner};
+pub use keys::key_uses::{FormerSeal, KeyUse, KeyUseKind, SealOwner};
 pub use keys::secret::SecretKind;
 pub use meter::StoreMeter;
-pub use probe::{Point, Probe};
-pub use replica::{ALIVE_MILLISECONDS, Replica, SeenReplica};
-pub use request::{ANSWER_KEPT_MILLISECONDS, Once, Operation, Repeated};
+pub use replica::{ALIVE_MILLISECONDS, LiveReplica, Replica};
+pub use request::{IdempotentRequest, Operation, RESPONSE_KEPT_MILLISECONDS, Repeated};
 pub use retention::PASSWORD_PART;
-pub use setup::account::{AccountChange, AccountPut, KeptAccount, PutAccountRefused};
+pub use revocation::{Revocation, RevocationKind};
+pub use setup::account::{AccountChange, AccountPut, PutAccountRefused, StoredAccount};
 pub use setup::contract::{ContractInUse, CountedContract, PutContractRefused};
 pub use setup::tenant::TenantInUse;
 pub use store::{Put, Store};
-pub use task::execution::{Stepped, Terms};
-pub use task::item::MadeAccess;
-pub use task::stretch::{Items, Patience, Planned, Stretch};
+pub use task::chunk::{ChunkLimits, ItemChunk, PlannedItem, PlannedItems};
+pub use task::execution::{StepResult, TaskLifetimes};
+pub use task::item::CreatedAccess;
 pub use task::{NewTask, NotAccepted, StoredTask};
-pub use transfer::{Compared, Contents, Moved, NotMoved, Progress, Stage};
-pub use work_queue::{DueKey, DueKind, Lease, NotRun};
+pub use transfer::{
+    NotTransferred, TableComparison, TableContents, TransferProgress, TransferResult, TransferStage,
+};
+pub use work_queue::{Lease, WorkError, WorkKey, WorkKind};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
-//! What the store measures of itself: how long it takes, what goes wrong, and who waits.
+//! The store's metrics: durations, errors and queue lengths.
 //!
-//! The figures are kept where they come about and shown by whoever owns the [`Registry`]. None of them
-//! says anything about a tenant.
+//! The owner of the [`Registry`] exposes them. No metric has a tenant in its labels.
 
 use std::time::Instant;
 
@@ -14,13 +13,13 @@ use tracing::{Instrument, Span};
 
 use crate::error::{ErrorKind, StoreError};
 
-/// From what a cached page costs to what a request may take, in seconds.
+/// Histogram buckets in seconds, from a read of a cached page to the longest request.
 const SECONDS: [f64; 16] = [
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
     1.0, 2.5, 10.0,
 ];
 
-/// The figures of one store.
+/// The metrics of one store.
 pub struct StoreMeter {
     durations: HistogramVec,
     reads: Histogram,
@@ -29,7 +28,7 @@ pub struct StoreMeter {
     errors: IntCounterVec,
     pub(crate) retries: IntCounter,
     pub(crate) writer_waiting: IntGauge,
-    /// Those of them that write for batches.
+    /// Writes of batches among `writer_waiting`.
     pub(crate) batches_waiting: IntGauge,
     pub(crate) writer_gathered: Histogram,
     pub(crate) gather_waiting: IntGauge,
@@ -37,100 +36,85 @@ pub struct StoreMeter {
     pub(crate) connections: IntGauge,
 }
 
-/// What is asked of the database.
+/// Kind of a call to the database.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    /// One statement that only looks.
+pub(crate) enum CallKind {
+    /// One statement that only reads.
     Read,
-    /// A transaction that changes something.
+    /// A transaction that writes.
     Write,
-    /// A transaction that looks at many rows.
+    /// A transaction that reads many rows.
     Snapshot,
 }
 
 impl StoreMeter {
     pub(crate) fn new() -> Self {
-        let durations = HistogramVec::new(
-            HistogramOpts::new(
-                "gatehouse_store_duration_seconds",
-                "How long statements that read, writes and snapshots take, their waiting included",
-            )
-            .buckets(SECONDS.to_vec()),
-            &["kind"],
-        )
-        .expect(SOUND);
-        let errors = IntCounterVec::new(
-            Opts::new("gatehouse_store_errors_total", "What the store could not do, by the reason"),
-            &["kind"],
-        )
-        .expect(SOUND);
+        let name = "gatehouse_store_duration_seconds";
+        let help =
+            "How long statements that read, writes and snapshots take, their waiting included";
+        let durations = HistogramOpts::new(name, help).buckets(SECONDS.to_vec());
+        let durations = HistogramVec::new(durations, &["kind"]).expect(SOUND);
+        let errors =
+            Opts::new("gatehouse_store_errors_total", "What the store could not do, by the reason");
+        let errors = IntCounterVec::new(errors, &["kind"]).expect(SOUND);
         for kind in ErrorKind::OF_OPEN_STORE {
-            // Nothing is a figure too.
+            // Zero is exposed from the start.
             errors.with_label_values(&[kind.name()]);
         }
+        let name = "gatehouse_store_retries_total";
+        let help = "What was asked of PostgreSQL once more, because it was lost or a race was";
         Self {
             reads: durations.with_label_values(&["read"]),
             writes: durations.with_label_values(&["write"]),
             snapshots: durations.with_label_values(&["snapshot"]),
             durations,
             errors,
-            retries: IntCounter::new(
-                "gatehouse_store_retries_total",
-                "What was asked of PostgreSQL once more, because it was lost or a race was",
-            )
-            .expect(SOUND),
-            writer_waiting: gauge(
-                "gatehouse_store_writer_waiting",
-                "Writes that wait for SQLite's writer",
-            ),
+            retries: IntCounter::new(name, help).expect(SOUND),
+            writer_waiting: gauge("writer_waiting", "Writes that wait for SQLite's writer"),
             batches_waiting: gauge(
-                "gatehouse_store_batches_waiting",
+                "batches_waiting",
                 "Those of them that write a stretch of a batch",
             ),
             writer_gathered: sizes(
-                "gatehouse_store_writer_gathered_writes",
+                "writer_gathered_writes",
                 "Writes that one transaction of SQLite's writer carried",
             ),
-            gather_waiting: gauge(
-                "gatehouse_store_gather_waiting",
-                "Creations that wait for their tenant's turn",
-            ),
+            gather_waiting: gauge("gather_waiting", "Creations that wait for their tenant's turn"),
             gathered: sizes(
-                "gatehouse_store_gathered_creations",
+                "gathered_creations",
                 "Creations that one transaction carried together",
             ),
-            connections: gauge("gatehouse_store_connections", "Open connections to PostgreSQL"),
+            connections: gauge("connections", "Open connections to PostgreSQL"),
         }
     }
 
-    /// Puts the figures where they are shown.
+    /// Registers all metrics.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 9] = [
-            Box::new(self.durations.clone()),
-            Box::new(self.errors.clone()),
-            Box::new(self.retries.clone()),
-            Box::new(self.writer_waiting.clone()),
-            Box::new(self.batches_waiting.clone()),
-            Box::new(self.writer_gathered.clone()),
-            Box::new(self.gather_waiting.clone()),
-            Box::new(self.gathered.clone()),
-            Box::new(self.connections.clone()),
-        ];
-        all.into_iter().try_for_each(|one| registry.register(one))
+        registry.register(boxed(&self.durations))?;
+        registry.register(boxed(&self.errors))?;
+        registry.register(boxed(&self.retries))?;
+        for gauge in
+            [&self.writer_waiting, &self.batches_waiting, &self.gather_waiting, &self.connections]
+        {
+            registry.register(boxed(gauge))?;
+        }
+        [&self.writer_gathered, &self.gathered]
+            .into_iter()
+            .try_for_each(|it| registry.register(boxed(it)))
     }
 
-    /// Measures a read, a write or a snapshot, and gives it a span of the trace that it is part of.
-    pub(crate) async fn watch<E: Measured>(
+    /// Measures a read, a write or a snapshot, and gives it a span in the current trace.
+    pub(crate) async fn measure<E: Measured>(
         &self,
-        kind: Kind,
+        kind: CallKind,
         work: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
         let began = Instant::now();
         let result = work.instrument(kind.span()).await;
         let durations = match kind {
-            Kind::Read => &self.reads,
-            Kind::Write => &self.writes,
-            Kind::Snapshot => &self.snapshots,
+            CallKind::Read => &self.reads,
+            CallKind::Write => &self.writes,
+            CallKind::Snapshot => &self.snapshots,
         };
         durations.observe(began.elapsed().as_secs_f64());
         if let Some(kind) = result.as_ref().err().and_then(Measured::kind) {
@@ -140,9 +124,9 @@ impl StoreMeter {
     }
 }
 
-/// An error that may be the store's.
+/// An error that may be a [`StoreError`].
 pub(crate) trait Measured {
-    /// The kind of the store's error, if it is one.
+    /// Kind of the store's error; `None` for an error of the caller.
     fn kind(&self) -> Option<ErrorKind>;
 }
 
@@ -152,9 +136,9 @@ impl Measured for StoreError {
     }
 }
 
-impl Kind {
+impl CallKind {
     pub(crate) fn span(self) -> Span {
-        // Work that no request waits for is part of no trace.
+        // Background work is part of no trace.
         if Span::current().is_none() {
             return Span::none();
         }
@@ -166,17 +150,17 @@ impl Kind {
     }
 }
 
-/// One more in a gauge, for as long as it is held.
-pub(crate) struct Held(IntGauge);
+/// Increments a gauge until it is dropped.
+pub(crate) struct GaugeGuard(IntGauge);
 
-impl Held {
+impl GaugeGuard {
     pub(crate) fn new(gauge: &IntGauge) -> Self {
         gauge.inc();
         Self(gauge.clone())
     }
 }
 
-impl Drop for Held {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -185,10 +169,15 @@ impl Drop for Held {
 const SOUND: &str = "names, labels and buckets are written soundly here";
 
 fn gauge(name: &str, help: &str) -> IntGauge {
-    IntGauge::new(name, help).expect(SOUND)
+    IntGauge::new(format!("gatehouse_store_{name}"), help).expect(SOUND)
 }
 
 fn sizes(name: &str, help: &str) -> Histogram {
     let buckets = exponential_buckets(1.0, 2.0, 10).expect(SOUND);
-    Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets)).expect(SOUND)
+    let options = HistogramOpts::new(format!("gatehouse_store_{name}"), help).buckets(buckets);
+    Histogram::with_opts(options).expect(SOUND)
+}
+
+fn boxed(metric: &(impl Collector + Clone + 'static)) -> Box<dyn Collector> {
+    Box::new(metric.clone())
 }

@@ -1,34 +1,33 @@
-//! The schema, step by step. Whoever starts first takes the steps; the others wait and find them taken.
+//! Schema migrations, step by step. The first server that starts takes the steps; the others wait and find them taken.
 //!
-//! A step that has been released is never changed: a new one follows it. Since version 8 a step only adds, so
-//! that programs which don't know it go on working beside those that do, until they are replaced. It says so
-//! by the oldest version that a program must know.
+//! A released step is never changed: a new one follows it. Since version 8 a step only adds, so that older programs
+//! continue to work during an upgrade. Each step names the oldest version that a program must know.
 
 pub(crate) mod schema_lock;
 
 use std::time::Duration;
 
-use crate::access::usernames;
-use crate::db::{Db, Dialect, Line, Tx};
+use crate::access::username_reuse;
+use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
 
-/// One step, in the words of each database.
+/// One step, in each database's SQL.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) version: i64,
-    /// The oldest version that a program must know to work with this one.
+    /// The oldest schema version that a program must know to work with this one.
     pub(crate) needs: i64,
     pub(crate) sqlite: &'static str,
     pub(crate) postgres: &'static str,
 }
 
-/// The first version that says what a program must know.
+/// The first version with a minimum for programs.
 const SIDE_BY_SIDE: i64 = 8;
 
-/// How often the steps are tried while others hold the locks that they need.
+/// Most tries of the steps while other transactions hold the locks that they need.
 const LOCK_TRIES_MAX: u32 = 40;
 
-/// How long others may go first in between.
+/// Pause between two tries, in which other transactions may run.
 const LOCK_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) const STEPS: &[Step] = &[
@@ -97,14 +96,14 @@ pub(crate) const STEPS: &[Step] = &[
 /// Brings the schema up to date, or refuses one that this program can't work with.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     take(db, STEPS).await?;
-    usernames::free_at_once(db).await
+    username_reuse::allow_at_once(db).await
 }
 
-/// Takes these steps, as a program that knows them does.
+/// Takes these steps; tests have others than the program.
 pub(crate) async fn take(db: &Db, steps: &'static [Step]) -> Result<(), StoreError> {
     make_table(db).await?;
     for _ in 1..LOCK_TRIES_MAX {
-        match db.write_unlimited(async move |tx| take_in(tx, steps).await).await {
+        match db.write(WriteKind::Schema, async move |tx| take_in(tx, steps).await).await {
             Err(StoreError::Locked(why)) => {
                 tracing::warn!(%why, "the schema is in use; the step is tried again");
                 tokio::time::sleep(LOCK_PAUSE).await;
@@ -112,11 +111,10 @@ pub(crate) async fn take(db: &Db, steps: &'static [Step]) -> Result<(), StoreErr
             other => return other,
         }
     }
-    db.write_unlimited(async move |tx| take_in(tx, steps).await).await
+    db.write(WriteKind::Schema, async move |tx| take_in(tx, steps).await).await
 }
 
-/// The version of the schema that is there, as it is; `None` where there is none, and an error where this
-/// program can't work with it.
+/// The database's schema version; `None` without a schema, and an error where this program can't work with it.
 pub(crate) async fn version(db: &Db) -> Result<Option<i64>, StoreError> {
     let table = match db.dialect() {
         Dialect::Sqlite => "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'",
@@ -136,7 +134,7 @@ pub(crate) async fn version(db: &Db) -> Result<Option<i64>, StoreError> {
     Ok(Some(found).filter(|version| *version > 0))
 }
 
-/// The version that this program makes.
+/// The newest schema version that this program knows.
 pub(crate) fn newest() -> i64 {
     newest_of(STEPS)
 }
@@ -153,14 +151,14 @@ fn refuse_unknown(found: i64, needs: i64, known: i64) -> Result<(), StoreError> 
     if needs > known { Err(StoreError::NewerSchema { found, known }) } else { Ok(()) }
 }
 
-/// The table that says which steps were taken, as SQLite has it.
+/// SQLite's table of the steps that were taken.
 pub(crate) const SQLITE_VERSION_TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY) STRICT";
 
-/// Makes the table that says what is there, in a transaction of its own: of several who make it at the same
-/// moment, PostgreSQL lets one, and the others have it all the same.
+/// Creates the table of schema versions, in its own transaction: of several concurrent servers PostgreSQL lets one
+/// succeed, and the others find the table.
 async fn make_table(db: &Db) -> Result<(), StoreError> {
-    let made = db.write(Line::Own, async |tx| {
+    let made = db.write(WriteKind::Server, async |tx| {
         tx.script(match tx.dialect() {
             Dialect::Sqlite => SQLITE_VERSION_TABLE,
             Dialect::Postgres => {
@@ -175,7 +173,7 @@ async fn make_table(db: &Db) -> Result<(), StoreError> {
     }
 }
 
-/// Names are in any script, and the order of texts is that of their bytes.
+/// Refuses a database whose encoding isn't UTF-8: names are in any script, and texts are ordered by their bytes.
 async fn refuse_encoding(tx: &Tx) -> Result<(), StoreError> {
     let sql = "SELECT current_setting('server_encoding')";
     let encoding = tx.row(sql, &[], |row| row.text(0)).await?.unwrap_or_default();

@@ -1,62 +1,62 @@
-//! The servers that are there: each says so every second, and who has been silent for a while is gone.
+//! The live servers: each sends a heartbeat every second, and counts as gone when none came for a while.
 //!
-//! They are ordered by identifiers that mean nothing, so a server keeps its place as long as nobody before it
-//! comes or goes. Times are the database's, which are the same for all of them.
+//! Servers are ordered by random identifiers, so a server keeps its rank while no server before it comes or goes. Times
+//! are the database's, and so the same for all servers.
 
 use futures_util::future::try_join;
 use gatehouse_core::{Slice, Timestamp};
 
 use crate::Store;
-use crate::db::{Line, Row};
+use crate::db::{Row, WriteKind};
 use crate::error::StoreError;
 use crate::migrate;
 
-/// How long a server counts that is not heard of.
+/// Time without a heartbeat after which a server counts as gone.
 pub const ALIVE_MILLISECONDS: i64 = 5000;
 
-/// How long what is known of one is kept that is gone.
+/// Time after which the row of a gone server is deleted.
 const KEPT_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 
-/// What a server says of itself.
+/// A server, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replica {
-    /// Drawn when it starts.
+    /// Random, drawn when the server starts.
     pub id: [u8; 16],
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
-    /// The name of its machine.
+    /// Host name of the machine.
     pub host: String,
-    /// The address that it listens on there.
+    /// Address that the server listens on.
     pub listen: String,
-    /// The short name of the master key that it makes what is new with.
+    /// Short name of the master key that the server hashes and seals with.
     pub key_name: String,
 }
 
-/// A server that is there.
+/// A server that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenReplica {
-    /// What it says of itself.
+pub struct LiveReplica {
+    /// The server's description of itself.
     pub replica: Replica,
-    /// Since when it is there.
+    /// When the server sent its first heartbeat.
     pub joined_at: Timestamp,
-    /// When it was last heard of.
+    /// When the server sent its last heartbeat.
     pub seen_at: Timestamp,
 }
 
 impl Store {
-    /// Whether other servers may use the same store.
+    /// Whether several servers may use the store at the same time.
     pub fn is_shared(&self) -> bool {
         self.db.is_shared()
     }
 
-    /// Says that a server is there, and tells its place among those that are.
+    /// Records a server's heartbeat, and returns its rank among the live servers.
     ///
-    /// It looks after it is written down, not in the same transaction: of servers that come at the same
-    /// moment, all but the first then see one another.
-    pub async fn beat(&self, replica: &Replica) -> Result<Slice, StoreError> {
+    /// Reads the others after the heartbeat is committed, not in the same transaction: of servers that start at the
+    /// same moment, all but the first then see one another.
+    pub async fn heartbeat(&self, replica: &Replica) -> Result<Slice, StoreError> {
         let own = replica.clone();
         self.db
-            .write(Line::Beats, async move |tx| {
+            .write(WriteKind::Heartbeat, async move |tx| {
                 let now = tx.now().await?;
                 let said = "INSERT INTO replica \
                             (id, joined_at, seen_at, version, host, listen, key_name, knows) \
@@ -74,7 +74,7 @@ impl Store {
             })
             .await?;
         let all = self.replicas().await?;
-        // Whoever was held up for long in between counts all the same: it is about to go on.
+        // This server counts itself even if it was suspended in between: it is about to continue.
         let before = all.iter().filter(|it| it.replica.id < replica.id).count();
         let behind = all.iter().filter(|it| it.replica.id > replica.id).count();
         let (rank, of) = (u32::try_from(before), u32::try_from(before + 1 + behind));
@@ -82,18 +82,20 @@ impl Store {
         slice.ok_or_else(|| StoreError::corrupt("there are more servers than can be counted"))
     }
 
-    /// Says that a server is gone, so that the others need not wait for it.
+    /// Deletes a server's row, so that the others needn't wait until it counts as gone.
     pub async fn leave(&self, id: [u8; 16]) -> Result<(), StoreError> {
         let sql = "DELETE FROM replica WHERE id = ?1";
         self.db
-            .write(Line::Own, async move |tx| tx.execute(sql, &[id[..].into()]).await.map(drop))
+            .write(WriteKind::Server, async move |tx| {
+                tx.execute(sql, &[id[..].into()]).await.map(drop)
+            })
             .await
     }
 
-    /// The servers that are there, in their order.
-    pub async fn replicas(&self) -> Result<Vec<SeenReplica>, StoreError> {
+    /// The live servers, ordered by identifier.
+    pub async fn replicas(&self) -> Result<Vec<LiveReplica>, StoreError> {
         let now = self.now().await?;
-        // What was heard in the future was heard before the clock was set back.
+        // A heartbeat from the future came before the clock was set back.
         let sql = "SELECT id, joined_at, seen_at, version, host, listen, key_name FROM replica \
                    WHERE seen_at > ?1 AND seen_at < ?2 ORDER BY id";
         let (from, to) =
@@ -102,12 +104,12 @@ impl Store {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<SeenReplica, StoreError> {
+fn read(row: &Row<'_>) -> Result<LiveReplica, StoreError> {
     let id = row.bytes(0)?.try_into();
     let id = id.map_err(|_| StoreError::corrupt("a replica's identifier has 16 bytes"))?;
     let (version, host, listen, key_name) =
         (row.text(3)?, row.text(4)?, row.text(5)?, row.text(6)?);
-    Ok(SeenReplica {
+    Ok(LiveReplica {
         replica: Replica { id, version, host, listen, key_name },
         joined_at: row.time(1)?,
         seen_at: row.time(2)?,

@@ -1,32 +1,31 @@
-//! Requests that are done once, however often they come: a client names one by a key.
+//! Idempotent requests: a client gives a request a key, and however often it sends the request, it is processed once.
 //!
-//! What was made for a key is written down in the transaction that made it, so there is no moment at which
-//! one is there without the other, and a request that failed leaves nothing behind. It is kept for a day. A
-//! key whose day is over counts as one that nobody has used, also while it is still there.
+//! The result for a key is stored in the transaction that created it, so neither exists without the other, and a failed
+//! request leaves nothing behind. It is kept for a day. After that the key counts as unused, even while its row exists.
 //!
-//! Rows are let go of by the minute, as ends of accesses are: one piece of work for however many keys.
+//! Rows are deleted by the minute, as accesses expire: one row of the work queue for any number of keys.
 
 use futures_util::future::try_join_all;
 use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::counts::counter;
-use crate::db::{Line, Row, Tx};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::keys::secret::{self, SecretKind};
-use crate::work_queue::{self, DueKey, DueKind, Lease, NotRun};
+use crate::work_queue::{self, Lease, WorkError, WorkKey, WorkKind};
 
-/// How long the first answer is given again.
-pub const ANSWER_KEPT_MILLISECONDS: i64 = 24 * 3_600_000;
+/// Time for which a repeated request gets the first response again.
+pub const RESPONSE_KEPT_MILLISECONDS: i64 = 24 * 3_600_000;
 
-/// What a key is a key of: the same in two operations has nothing to do with each other.
+/// Operation of an idempotent request: each has its own keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Making one access.
+    /// Creation of one access.
     Create,
-    /// A batch of new accesses.
+    /// Batch of creations.
     Batch,
-    /// A batch of changes.
+    /// Batch of changes.
     Change,
 }
 
@@ -41,52 +40,52 @@ impl Operation {
     }
 }
 
-/// A request that is to be done once.
+/// A request with an idempotency key.
 #[derive(Clone, Debug)]
-pub struct Once {
-    /// What it asks for.
+pub struct IdempotentRequest {
+    /// The operation.
     pub operation: Operation,
-    /// What the client calls it.
+    /// The client's idempotency key.
     pub key: RequestKey,
-    /// What its body is recognised by.
+    /// Digest of the body.
     pub digest: [u8; 32],
-    /// What it would have been recognised by under each former master key.
+    /// Digests of the body under each former master key.
     pub former_digests: Vec<[u8; 32]>,
-    /// What its answer holds that must not be read here, sealed.
+    /// The secret part of the response, sealed.
     pub sealed: Option<Vec<u8>>,
 }
 
-impl Once {
-    /// Whether a request that was kept with this digest had the same body.
+impl IdempotentRequest {
+    /// Whether the stored digest is one of the same body.
     fn is_recognised_by(&self, kept: &[u8]) -> bool {
         self.digest == kept || self.former_digests.iter().any(|it| it == kept)
     }
 
-    /// The name of its secret: operation and key.
+    /// Name of the request's secret: operation and key.
     pub fn secret_name(&self) -> String {
         format!("{} {}", self.operation.as_str(), self.key)
     }
 }
 
-/// What is known of a key that was used before.
+/// Earlier use of an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repeated<T> {
-    /// The same was asked for: this was made then.
+    /// The body was the same; this is the result.
     Same(T),
-    /// Something else was asked for.
+    /// The body was another one.
     AnotherBody,
 }
 
 impl Store {
-    /// The access that this request has made before, as it was then, with the sealed part of the answer; if
-    /// that is kept until after `at`.
+    /// The access that this request created before, as it was then, with the sealed part of the response; `None` if
+    /// that isn't kept beyond `at`.
     pub async fn repeated_creation(
         &self,
         tenant: &TenantName,
-        once: &Once,
+        once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<Repeated<(Access, Vec<u8>)>>, StoreError> {
-        // One statement: row and secret are destroyed together.
+        // One statement, because row and secret are deleted together.
         let sql = "SELECT r.digest, r.access, r.status, r.start_at, r.end_at, s.body FROM request r \
                    JOIN secret s ON s.tenant = r.tenant AND s.kind = 'answer' \
                    AND s.name = r.operation || ' ' || r.key WHERE r.tenant = ?1 \
@@ -105,11 +104,11 @@ impl Store {
         Ok(Some(Repeated::Same((then.of(now), sealed))))
     }
 
-    /// The Task that this request has made before, if that is kept until after `at`.
+    /// The Task that this request created before; `None` if that isn't kept beyond `at`.
     pub async fn repeated_batch(
         &self,
         tenant: &TenantName,
-        once: &Once,
+        once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<Repeated<TaskId>>, StoreError> {
         let sql = "SELECT digest, task FROM request WHERE tenant = ?1 AND operation = ?2 \
@@ -122,23 +121,27 @@ impl Store {
         }))
     }
 
-    /// Destroys answers whose time is over, at most this many; false when there were none. Their bytes are
-    /// gone for good after [`Store::scrub`], before which the work is not finished.
-    pub async fn destroy_answers(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
+    /// Deletes expired results, at most `n_max`; false when there were none. Their bytes are gone after
+    /// [`Store::scrub`], which must run before the work is finished.
+    pub async fn destroy_answers(&self, lease: &Lease, n_max: u32) -> Result<bool, WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 destroy_in(&tx, &lease, n_max).await
             })
             .await
     }
 }
 
-fn values<'a>(tenant: &'a TenantName, once: &'a Once, at: Timestamp) -> [crate::db::Value<'a>; 4] {
+fn values<'a>(
+    tenant: &'a TenantName,
+    once: &'a IdempotentRequest,
+    at: Timestamp,
+) -> [crate::db::Value<'a>; 4] {
     [tenant.as_str().into(), once.operation.as_str().into(), once.key.as_str().into(), at.into()]
 }
 
-/// What the answer to a creation said that may have changed since.
+/// The shown fields of a new access that may have changed since.
 struct Snapshot {
     id: AccessId,
     status: Status,
@@ -157,7 +160,7 @@ impl Snapshot {
         })
     }
 
-    /// The access as it was when it was made.
+    /// The access as it was when it was created.
     fn of(self, now: Access) -> Access {
         let Self { id, status, start, end } = self;
         Access {
@@ -173,17 +176,17 @@ impl Snapshot {
     }
 }
 
-/// What was made for a request.
+/// Result of an idempotent request.
 pub(crate) enum Made<'a> {
     Task(TaskId),
     Access(&'a Access),
 }
 
-/// Which of these keys are in use. Under the lock of those who may use them.
+/// The keys among these that are in use. The caller holds the lock of all transactions that may use them.
 pub(crate) async fn in_use(
     tx: &Tx,
     tenant: &TenantName,
-    requests: &[&Once],
+    requests: &[&IdempotentRequest],
     now: Timestamp,
 ) -> Result<Vec<RequestKey>, StoreError> {
     let sql = "SELECT key FROM request WHERE tenant = ?1 AND operation = ?2 AND key = ?3 \
@@ -195,15 +198,15 @@ pub(crate) async fn in_use(
     Ok(try_join_all(found).await?.into_iter().flatten().collect())
 }
 
-/// Writes down what was made for a request; false when its key is in use, and the caller must roll back.
+/// Stores the result of a request; false when its key is in use, and the caller must roll back.
 pub(crate) async fn put(
     tx: &Tx,
     tenant: &TenantName,
-    once: &Once,
+    once: &IdempotentRequest,
     made: Made<'_>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let kept_until = now.plus_milliseconds(ANSWER_KEPT_MILLISECONDS);
+    let kept_until = now.plus_milliseconds(RESPONSE_KEPT_MILLISECONDS);
     let sql = "INSERT INTO request (tenant, operation, key, digest, kept_until, task, access, \
                status, start_at, end_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                ON CONFLICT (tenant, operation, key) DO UPDATE SET digest = excluded.digest, \
@@ -233,23 +236,23 @@ pub(crate) async fn put(
     }
     if let Some(sealed) = &once.sealed {
         let name = once.secret_name();
-        // There is one where the key was used before, and nobody has let go of it yet.
+        // An expired key's secret may not be deleted yet.
         secret::remove(tx, tenant, SecretKind::Answer, &name).await?;
         secret::put(tx, tenant, SecretKind::Answer, &name, sealed).await?;
     }
     let minute = work_queue::minute(kept_until);
     let tenant = tenant.clone();
-    let key = DueKey { tenant, kind: DueKind::Answer, name: String::new(), part: minute };
-    // Nobody finishes that before tomorrow.
+    let key = WorkKey { tenant, kind: WorkKind::Answer, name: String::new(), part: minute };
+    // This row isn't finished before tomorrow.
     work_queue::add(tx, &key, work_queue::due_at(minute)).await?;
     Ok(true)
 }
 
-async fn destroy_in(tx: &Tx, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
-    let DueKey { tenant, part: minute, .. } = &lease.key;
-    // Whoever makes accesses locks it too, and may use several of these keys anew.
+async fn destroy_in(tx: &Tx, lease: &Lease, n_max: u32) -> Result<bool, WorkError> {
+    let WorkKey { tenant, part: minute, .. } = &lease.key;
+    // Creations hold this lock too, and may use several of these keys again.
     if counter::lock_tenant(tx, tenant).await?.is_none() {
-        return Err(NotRun::Lost);
+        return Err(WorkError::LeaseLost);
     }
     let sql = "DELETE FROM request WHERE tenant = ?1 AND kept_until <= ?2 AND (operation, key) IN \
                (SELECT operation, key FROM request WHERE tenant = ?1 AND kept_until <= ?2 \
@@ -259,5 +262,9 @@ async fn destroy_in(tx: &Tx, lease: &Lease, n_max: u32) -> Result<bool, NotRun> 
     let names = tx.rows(sql, &values, |row| row.text(0)).await?;
     let secrets = names.iter().map(|it| secret::remove(tx, tenant, SecretKind::Answer, it));
     try_join_all(secrets).await?;
-    if work_queue::lock(tx, lease).await? { Ok(!names.is_empty()) } else { Err(NotRun::Lost) }
+    if work_queue::lock(tx, lease).await? {
+        Ok(!names.is_empty())
+    } else {
+        Err(WorkError::LeaseLost)
+    }
 }

@@ -1,57 +1,61 @@
-//! Letting go of what has had its time: the keys of Tasks, and Tasks themselves. Answers are let go of in
-//! `request`.
+//! Deleting what has reached the end of its lifetime: the keys of Tasks, and Tasks themselves. Stored responses are
+//! deleted in `request`.
 
 use gatehouse_core::{TaskId, TenantName};
 
 use crate::Store;
-use crate::db::{Line, Tx};
+use crate::db::{Tx, WriteKind};
 use crate::error::StoreError;
 use crate::keys::secret::{self, SecretKind};
-use crate::work_queue::{self, Lease, NotRun};
+use crate::work_queue::{self, Lease, WorkError};
 
-/// The part of a change that holds the password which it sets, sealed. All others hold identifiers.
+/// Part of a change that holds the sealed password which it sets. All other parts hold identifiers.
 pub const PASSWORD_PART: u32 = u32::MAX;
 
 impl Store {
-    /// Destroys the key of the Task that this lease is about, with what was sealed under it. Its bytes are
-    /// gone for good after [`Store::scrub`], before which the work is not finished.
-    pub async fn destroy_secret(&self, lease: &Lease) -> Result<(), NotRun> {
+    /// Destroys the key of the lease's Task and everything that was sealed with it. The bytes are gone after
+    /// [`Store::scrub`], which must run before the work is finished.
+    pub async fn destroy_secret(&self, lease: &Lease) -> Result<(), WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let (tenant, name) = (&lease.key.tenant, &lease.key.name);
                 let task = task_of(&lease)?;
                 remove_sealed_parts(&tx, tenant, task).await?;
-                // The hash of a password that many shared is nobody's any more.
+                // The hash of the password that all changed accesses share goes with it.
                 let sql = "UPDATE task SET password_hash = NULL WHERE tenant = ?1 AND id = ?2";
                 let values = [tenant.as_str().into(), task.as_bytes().as_slice().into()];
                 tx.execute(sql, &values).await?;
                 secret::remove(&tx, tenant, SecretKind::Task, name).await?;
-                if work_queue::lock(&tx, &lease).await? { Ok(()) } else { Err(NotRun::Lost) }
-            })
-            .await
-    }
-
-    /// Says that the work of this lease is done.
-    pub async fn finish_due(&self, lease: &Lease) -> Result<(), NotRun> {
-        let lease = lease.clone();
-        self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
-                match work_queue::finish(&tx, &lease).await? {
-                    true => Ok(()),
-                    false => Err(NotRun::Lost),
+                if work_queue::lock(&tx, &lease).await? {
+                    Ok(())
+                } else {
+                    Err(WorkError::LeaseLost)
                 }
             })
             .await
     }
 
-    /// Forgets the Task that this lease is about, a piece at a time; whether there is more of it.
-    pub async fn forget_task(&self, lease: &Lease, n_max: u32) -> Result<bool, NotRun> {
+    /// Removes the lease's row from the work queue.
+    pub async fn finish_due(&self, lease: &Lease) -> Result<(), WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
+                match work_queue::finish(&tx, &lease).await? {
+                    true => Ok(()),
+                    false => Err(WorkError::LeaseLost),
+                }
+            })
+            .await
+    }
+
+    /// Deletes the lease's Task in several steps; true while more steps are needed.
+    pub async fn forget_task(&self, lease: &Lease, n_max: u32) -> Result<bool, WorkError> {
+        let lease = lease.clone();
+        self.db
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let (tenant, task) = (&lease.key.tenant, task_of(&lease)?);
-                // First of all, so that nobody sees a Task of which half is gone.
+                // First, so that no client sees a Task that is deleted in part.
                 let sql = "DELETE FROM task WHERE tenant = ?1 AND id = ?2";
                 let values = [tenant.as_str().into(), task.as_bytes().as_slice().into()];
                 tx.execute(sql, &values).await?;
@@ -61,7 +65,7 @@ impl Store {
                     true => work_queue::lock(&tx, &lease).await?,
                     false => work_queue::finish(&tx, &lease).await?,
                 };
-                if is_ours { Ok(more) } else { Err(NotRun::Lost) }
+                if is_ours { Ok(more) } else { Err(WorkError::LeaseLost) }
             })
             .await
     }
@@ -71,7 +75,7 @@ fn task_of(lease: &Lease) -> Result<TaskId, StoreError> {
     lease.key.name.parse().map_err(StoreError::corrupt)
 }
 
-/// What was sealed under the key of a Task can't be opened any more.
+/// Deletes the parts that were sealed with a Task's key, which nothing can open any more.
 async fn remove_sealed_parts(tx: &Tx, tenant: &TenantName, task: TaskId) -> Result<(), StoreError> {
     let sql = "DELETE FROM task_part WHERE tenant = ?1 AND task = ?2 AND (part = ?3 OR EXISTS \
                (SELECT 1 FROM task WHERE tenant = ?1 AND id = ?2 AND kind = 'batchCreation'))";
@@ -83,7 +87,7 @@ async fn remove_sealed_parts(tx: &Tx, tenant: &TenantName, task: TaskId) -> Resu
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// Deletes some of what belongs to a Task; how many pieces.
+/// Deletes some rows of a Task; returns their number.
 async fn remove_pieces(
     tx: &Tx,
     tenant: &TenantName,

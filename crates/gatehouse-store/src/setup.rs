@@ -1,4 +1,4 @@
-//! What an operator sets up before there are accesses: tenants, contracts, accounts, clients.
+//! Objects that an operator sets up before accesses exist: tenants, contracts, accounts, clients.
 
 pub(super) mod account;
 pub(super) mod client;

@@ -1,44 +1,45 @@
-//! The store: opening it, its health, closing it. Each noun adds its own methods in its own file.
+//! The store: opening it, its health, closing it. Each noun adds its methods in its own file.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_core::Timestamp;
 
-use crate::access::{gather, usernames};
-use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastEnd, Network, Opener};
+use crate::access::{gather, username_reuse};
+use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastShutdown, Network, OpenMode};
 use crate::error::{DiskTrouble, StoreError};
 use crate::meter::StoreMeter;
 use crate::{Clock, integrity, migrate, transfer};
 
-/// Whether a PUT made the thing or found it.
+/// Whether a PUT created the resource or replaced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It was not there before.
+    /// The resource did not exist before.
     Created,
-    /// It was there, and is now as was asked.
+    /// The resource existed, and now has the requested content.
     Replaced,
 }
 
-/// Everything that gatehouse remembers. Cheap to clone.
+/// Everything that gatehouse stores. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     pub(crate) db: db::Db,
     pub(crate) gather: gather::Gather,
-    pub(crate) usernames: usernames::Usernames,
+    pub(crate) usernames: username_reuse::Usernames,
     pub(crate) known_damage: integrity::KnownDamage,
-    last_end: LastEnd,
+    last_shutdown: LastShutdown,
 }
 
 impl Store {
-    /// Opens, or makes, the embedded store in this file and brings its schema up to date.
+    /// Opens the embedded store in this file, or creates it, and brings its schema up to date.
     pub async fn open_sqlite(path: &Path, clock: Clock) -> Result<Self, StoreError> {
-        Self::open_sqlite_as(Opener::Server, path, clock).await
+        Self::open_sqlite_as(OpenMode::CreateIfNew, path, clock).await
     }
 
-    /// The same for somebody who knows whether there must be one.
+    /// Opens the embedded store in this mode, which says whether the store must exist, and brings its schema up to
+    /// date.
     pub async fn open_sqlite_as(
-        opener: Opener,
+        opener: OpenMode,
         path: &Path,
         clock: Clock,
     ) -> Result<Self, StoreError> {
@@ -47,24 +48,26 @@ impl Store {
 
     pub(crate) async fn open_place(
         place: db::Location,
-        opener: Opener,
+        opener: OpenMode,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let last_end = db::look(&place.path, opener)?;
-        integrity::refuse_damaged(&place.path, &last_end, opener).await?;
-        let db = db::Db::open_sqlite(place, db::Duty::Keeper, clock)?;
-        match &last_end {
-            // All of it has been looked at.
-            LastEnd::DiskFailed(_) => db.settle()?,
-            LastEnd::CutOff => drop(db.health().inspect(|health| health.owe(db::Debt::Check))),
-            LastEnd::Clean | LastEnd::Beginning => {}
+        let last_shutdown = db::inspect(&place.path, opener)?;
+        integrity::refuse_damaged(&place.path, &last_shutdown, opener).await?;
+        let db = db::Db::open_sqlite(place, db::ProcessRole::Server, clock)?;
+        match &last_shutdown {
+            // The full check has passed.
+            LastShutdown::DiskFailed(_) => db.mark_in_use()?,
+            LastShutdown::Unclean => drop(
+                db.health().inspect(|health| health.require_check(db::PendingCheck::AfterStart)),
+            ),
+            LastShutdown::Clean | LastShutdown::NewStore => {}
         }
-        Ok(Self { last_end, ..Self::with(db).await? })
+        Ok(Self { last_shutdown, ..Self::with(db).await? })
     }
 
-    /// How the last use of the embedded store ended.
-    pub fn last_end(&self) -> &LastEnd {
-        &self.last_end
+    /// How the embedded store was last shut down.
+    pub fn last_shutdown(&self) -> &LastShutdown {
+        &self.last_shutdown
     }
 
     /// Opens the store in a PostgreSQL database and brings its schema up to date.
@@ -72,7 +75,7 @@ impl Store {
         Self::with(db::Db::open_postgres(url, clock)?).await
     }
 
-    /// Opens the store in a database in memory, for one of the servers that a simulation has share it.
+    /// Opens the store in a database in memory, for one of the servers that share it in a simulation.
     #[doc(hidden)]
     pub async fn open_in_memory(
         database: &InMemoryDatabase,
@@ -82,7 +85,7 @@ impl Store {
         Self::with(db::Db::open_in_memory(database, network, clock)).await
     }
 
-    /// Opens the embedded store as it is, to be read only; `None` where no server has made one yet.
+    /// Opens the embedded store read-only, with its present schema; `None` where no server has created one yet.
     pub async fn attach_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
         if !path.exists() {
             return Ok(None);
@@ -90,17 +93,17 @@ impl Store {
         Self::attach(db::Db::attach_sqlite(path, clock)?).await
     }
 
-    /// Opens the embedded store as it is, also while a server uses it, to write a little beside it;
-    /// `None` where no server has made one yet.
+    /// Opens the embedded store for a few writes of a command, also while a server uses it; `None` where no server has
+    /// created one yet.
     pub async fn join_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
         if !path.exists() {
             return Ok(None);
         }
-        db::look(path, Opener::Command)?;
-        Self::attach(db::Db::open_sqlite(path, db::Duty::Guest, clock)?).await
+        db::inspect(path, OpenMode::Command)?;
+        Self::attach(db::Db::open_sqlite(path, db::ProcessRole::Command, clock)?).await
     }
 
-    /// Opens the store in a PostgreSQL database as it is; `None` where no server has made one yet.
+    /// Opens the store in a PostgreSQL database with its present schema; `None` where no server has created one yet.
     pub async fn attach_postgres(
         url: &DatabaseUrl,
         clock: Clock,
@@ -116,13 +119,13 @@ impl Store {
         Self::of(db).await.map(Some)
     }
 
-    /// The version of the schema that the database has, and the one that this program makes of it.
+    /// Schema versions: the database's, and the newest that this program knows.
     pub async fn schema_versions(&self) -> Result<(i64, i64), StoreError> {
         Ok((migrate::version(&self.db).await?.unwrap_or_default(), migrate::newest()))
     }
 
     async fn with(db: db::Db) -> Result<Self, StoreError> {
-        // Before the schema is touched: whoever finishes must find it as it was.
+        // Before the schema changes: the migration must find the schema that it began with.
         if migrate::version(&db).await?.is_some() {
             transfer::refuse_unfinished_in(&db).await?;
         }
@@ -131,12 +134,12 @@ impl Store {
     }
 
     async fn of(db: db::Db) -> Result<Self, StoreError> {
-        let usernames = usernames::Usernames::read(&db).await?;
+        let usernames = username_reuse::Usernames::read(&db).await?;
         let (gather, known_damage) = Default::default();
-        Ok(Self { db, gather, usernames, known_damage, last_end: LastEnd::Clean })
+        Ok(Self { db, gather, usernames, known_damage, last_shutdown: LastShutdown::Clean })
     }
 
-    /// Whether the database answers and takes writes. It tells soon.
+    /// Checks within about a second that the database answers and takes writes.
     pub async fn ping(&self) -> Result<(), StoreError> {
         if self.damage().is_some() {
             return Err(StoreError::NotReady(DiskTrouble::Damaged));
@@ -144,8 +147,9 @@ impl Store {
         self.db.ping().await
     }
 
-    /// Comes when the embedded store has stopped because its disk failed, with the reason: nothing is written any more,
-    /// everyone who waited has been answered, and the process has to end as it is. PostgreSQL is another's to keep.
+    /// Waits until the embedded store stops because its disk failed, and returns the reason. By then all waiting
+    /// callers have their errors, nothing more is written, and the process must exit without closing the store. Never
+    /// returns on PostgreSQL.
     pub async fn until_disk_fails(&self) -> std::sync::Arc<str> {
         match self.db.health() {
             Some(health) => health.until_stopped().await,
@@ -153,12 +157,12 @@ impl Store {
         }
     }
 
-    /// Why the embedded store has stopped, if it has.
+    /// Why the embedded store has stopped; `None` while it runs.
     pub fn disk_failure(&self) -> Option<std::sync::Arc<str>> {
         self.db.health().and_then(db::Health::stopped)
     }
 
-    /// Comes when a read of the embedded store has failed, and no full check has found since that all can be read.
+    /// Waits until a read of the embedded store has failed and no full check has passed since.
     pub async fn until_unreadable(&self) {
         match self.db.health() {
             Some(health) => health.until_unreadable().await,
@@ -166,28 +170,28 @@ impl Store {
         }
     }
 
-    /// Has the next start know that all that belongs to a new store is there: its keys, too.
-    pub fn settle(&self) -> Result<(), StoreError> {
-        self.db.settle()
+    /// Records that a new store is complete, its keys included: the next start no longer takes it for a new one.
+    pub fn finish_setup(&self) -> Result<(), StoreError> {
+        self.db.mark_in_use()
     }
 
-    /// The protocol by which PostgreSQL's connections are encrypted, as it sees them itself; `None` where they aren't.
+    /// TLS version of PostgreSQL's connections, as the database sees them; `None` where they aren't encrypted.
     pub async fn encryption(&self) -> Result<Option<String>, StoreError> {
         let sql = "SELECT MAX(version) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
         Ok(self.db.row(sql, &[], |row| row.optional_text(0)).await?.flatten())
     }
 
-    /// What time it is for the store, by which it decides what is due.
+    /// The store's time, which decides what is due.
     pub async fn now(&self) -> Result<Timestamp, StoreError> {
         self.db.now().await
     }
 
-    /// What the store measures of itself.
+    /// The store's metrics.
     pub fn meter(&self) -> &StoreMeter {
         self.db.meter()
     }
 
-    /// Finishes what has begun and lets go of the database. Nothing may be asked of it afterwards.
+    /// Finishes the writes that have begun and closes the database. No other call may follow.
     pub async fn close(&self) {
         self.gather.finish().await;
         self.db.close().await;

@@ -1,8 +1,8 @@
-//! Tasks: accepting a batch, reading it, listing them. How one is worked off is in `execution`.
+//! Tasks: accepting a batch, reading it, listing them. Their execution is in `execution`.
 
+pub(super) mod chunk;
 pub(super) mod execution;
 pub(super) mod item;
-pub(super) mod stretch;
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
@@ -12,11 +12,11 @@ use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::counts::counter;
-use crate::db::{Line, Row, Tx};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::{Failure, StoreError};
 use crate::keys::secret::{self, SecretKind};
-use crate::request::{self, Made, Once};
-use crate::work_queue::{self, DueKey, DueKind};
+use crate::request::{self, IdempotentRequest, Made};
+use crate::work_queue::{self, WorkKey, WorkKind};
 
 /// The columns of a Task, in the order that [`read`] reads them.
 macro_rules! task_columns {
@@ -28,7 +28,7 @@ macro_rules! task_columns {
 }
 pub(crate) use task_columns;
 
-/// The Tasks that are not over.
+/// Condition for unfinished Tasks.
 macro_rules! unfinished {
     () => {
         "state IN ('ACKNOWLEDGED', 'IN_PROGRESS')"
@@ -36,23 +36,23 @@ macro_rules! unfinished {
 }
 pub(crate) use unfinished;
 
-/// A batch that is to be accepted.
+/// A batch to accept.
 #[derive(Clone, Debug)]
 pub struct NewTask {
-    /// Its identifier.
+    /// The Task's identifier.
     pub id: TaskId,
-    /// What it is to do.
+    /// The Task's work.
     pub work: Work,
-    /// How many items it has.
+    /// Number of items.
     pub n_items: u32,
-    /// What the client sent of them, in numbered parts.
+    /// The client's items, serialized in numbered parts.
     pub parts: Vec<(u32, Vec<u8>)>,
-    /// Its key, sealed, where it has one.
+    /// The Task's key, sealed; `None` where it needs none.
     pub sealed_key: Option<Vec<u8>>,
-    /// The request that it comes with.
+    /// Correlation ID of the client's request.
     pub correlation_id: String,
-    /// The same, where it is to be done once.
-    pub once: Option<Once>,
+    /// The request's idempotency key and digest; `None` without a key.
+    pub once: Option<IdempotentRequest>,
 }
 
 /// Why a batch was not accepted.
@@ -61,10 +61,10 @@ pub enum NotAccepted {
     /// The tenant doesn't exist.
     #[error("there is no such tenant")]
     NoTenant,
-    /// The key of the request is in use: it was accepted already, or means something else.
+    /// The idempotency key is in use: the batch was accepted before, or the key belongs to another request.
     #[error("the request was made before")]
     Repeated,
-    /// The store let us down.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -78,12 +78,12 @@ impl Failure for NotAccepted {
     }
 }
 
-/// A Task as it is kept.
+/// A Task as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTask {
     /// The Task.
     pub task: Task,
-    /// What is kept of the password that it sets, once that is hashed.
+    /// Hash of the password that the Task sets; `None` until it is computed.
     pub password: Option<StoredHash>,
 }
 
@@ -92,11 +92,13 @@ impl Store {
     pub async fn accept_task(&self, tenant: &TenantName, new: NewTask) -> Result<(), NotAccepted> {
         let tenant = tenant.clone();
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| accept_in(&tx, &tenant, &new).await)
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+                accept_in(&tx, &tenant, &new).await
+            })
             .await
     }
 
-    /// The Task of this identifier.
+    /// The Task with this identifier.
     pub async fn task(
         &self,
         tenant: &TenantName,
@@ -107,9 +109,9 @@ impl Store {
         self.db.row(sql, &values, read).await
     }
 
-    /// A page of the tenant's Tasks, newest first; `None` when there is no such tenant.
+    /// A page of the tenant's Tasks, newest first; `None` when the tenant doesn't exist.
     ///
-    /// Counted and skipped over: those that are over are forgotten after a while.
+    /// Uses COUNT and OFFSET: finished Tasks are deleted after a while, so there are few.
     pub async fn tasks(
         &self,
         tenant: &TenantName,
@@ -127,19 +129,19 @@ impl Store {
     }
 }
 
-/// A tenant's unfinished Tasks, as work that is due.
-pub(crate) fn queue(tenant: &TenantName) -> DueKey {
-    DueKey { tenant: tenant.clone(), kind: DueKind::Tasks, name: String::new(), part: 0 }
+/// Key of a tenant's unfinished Tasks in the work queue.
+pub(crate) fn queue(tenant: &TenantName) -> WorkKey {
+    WorkKey { tenant: tenant.clone(), kind: WorkKind::Tasks, name: String::new(), part: 0 }
 }
 
-/// Accepts a batch, under a transaction.
+/// Accepts a batch in a transaction.
 pub(crate) async fn accept_in(
     tx: &Tx,
     tenant: &TenantName,
     new: &NewTask,
 ) -> Result<(), NotAccepted> {
     if let Some(once) = &new.once {
-        // Before all else: who has the same key waits here, and finds it in use.
+        // First, because a request with the same key waits here, and then finds it in use.
         let now = tx.now().await?;
         if !request::put(tx, tenant, once, Made::Task(new.id), now).await? {
             return Err(NotAccepted::Repeated);
@@ -164,8 +166,8 @@ async fn insert(
     number: u64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    // It begins, and has its first stretch, before those who are there already go on: what is small is
-    // over then. After that they take turns.
+    // A new Task starts, and gets its first chunk, before the waiting ones continue: a small one is then finished.
+    // After that they take turns.
     let sql = concat!(
         "INSERT INTO task (tenant, id, number, turn, kind, state, contract_id, target, sets_password, \
          n_items, n_succeeded, n_failed, created_at, correlation_id, is_explicit) VALUES (?1, ?2, ?3, \
@@ -198,7 +200,7 @@ async fn insert(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// A Task that waits, with its place among those that do: who was worked on least, then who came first.
+/// Reads an unfinished Task with its sort key: fewest turns first, then oldest first.
 pub(crate) fn read_queued(row: &Row<'_>) -> Result<((i64, i64), StoredTask), StoreError> {
     Ok(((row.integer(13)?, row.integer(14)?), read(row)?))
 }

@@ -13,7 +13,7 @@ mod full;
 mod gaps;
 mod in_memory;
 mod integrity;
-mod keyed;
+mod key_uses;
 mod list;
 mod log;
 mod meter;
@@ -28,14 +28,18 @@ mod tenant;
 mod transfer;
 mod turns;
 mod upgrade;
-mod usernames;
+mod username_reuse;
 mod work_queue;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{
     AccessId, BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp,
 };
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::db::Tx;
 
 use crate::{Clock, DatabaseUrl, NewAccess, Store};
 
@@ -130,4 +134,10 @@ async fn set_up(store: &Store) {
 
 fn tenant(name: &str) -> Tenant {
     Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
+}
+
+/// Work of a write that may not be cloned, for a kind of write that is not retried.
+fn once<Run>(work: impl FnOnce(Tx) -> Run + Send) -> impl FnOnce(Tx) -> Run + Clone + Send {
+    let work = Arc::new(Mutex::new(Some(work)));
+    move |tx| work.lock().take().expect("a write that isn't retried runs once")(tx)
 }

@@ -1,43 +1,41 @@
-//! Work that is due: who may take it up, since when, and who has.
+//! The work queue: what is due, and which worker holds its lease.
 //!
-//! A row says that something of a tenant is to be done from an instant on. Who takes it up holds a
-//! [`Lease`] for a while: nobody else is given the row before that while is over, and each lease has an
-//! epoch of its own. Time alone proves nothing, because a worker may be held up for longer than its
-//! lease. So whatever is done under a lease commits together with [`hold`], [`release`] or [`finish`],
-//! each of which fails once somebody else has taken the row up, also where the row has been finished and added again
-//! meanwhile. They come last in a transaction: they lock the row, and a claim that waits for it should wait for a commit
-//! alone.
+//! A row says that some work of a tenant is due from a time on. A worker that claims the row gets a [`Lease`]: no other
+//! worker gets the row before the lease expires. Time alone proves nothing, because a worker may be suspended for
+//! longer than its lease. So each lease has an epoch, which serves as a fencing token: work under a lease commits
+//! together with [`hold`], [`release`] or [`finish`], which fail once another worker has claimed the row, also if it
+//! was finished and added again meanwhile. They come last in a transaction: they lock the row, and a waiting claim
+//! should only wait for the commit.
 //!
-//! Nothing that is added is missed. [`add_locking`] locks the row that is there, and who is about to
-//! [`finish`] locks it too ([`lock`]) and looks once more: the one sees what the other has committed.
+//! No added work is missed. [`add_locking`] locks an existing row. A worker that is about to [`finish`] locks it too
+//! ([`lock`]) and then looks for more work, so that one of the two sees what the other has committed.
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
-use crate::db::{Line, Row, Tx, Value};
+use crate::db::{Row, Tx, Value, WriteKind};
 use crate::error::{Failure, StoreError};
-use crate::probe::Point;
+use crate::failpoint::Failpoint;
 
 const MINUTE_MILLISECONDS: i64 = 60_000;
 
-/// What is due.
+/// Kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DueKind {
-    /// A tenant's unfinished tasks. Named after nothing: there is one row a tenant.
+pub enum WorkKind {
+    /// A tenant's unfinished Tasks. One row per tenant, without a name.
     Tasks,
-    /// Ends of accesses, to be written down. Named after their contract; the part is a minute.
+    /// Accesses whose expiry is to be stored. Named after their contract; the part is a minute.
     Ends,
-    /// A secret of a task, to be destroyed.
+    /// A Task's secret, to be destroyed.
     Secret,
-    /// Answers that were kept for whoever asks again, to be destroyed. Named after nothing; the part is a
-    /// minute.
+    /// Stored responses of idempotent requests, to be destroyed. Without a name; the part is a minute.
     Answer,
-    /// A finished task, to be forgotten.
+    /// A finished Task, to be deleted.
     Task,
 }
 
-impl DueKind {
+impl WorkKind {
     /// Every kind.
     pub const ALL: [Self; 5] = [Self::Tasks, Self::Ends, Self::Secret, Self::Answer, Self::Task];
 
@@ -52,27 +50,27 @@ impl DueKind {
         }
     }
 
-    /// The kind that this word names.
+    /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// Which piece of work it is.
+/// Key of a row in the work queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DueKey {
-    /// Whose it is.
+pub struct WorkKey {
+    /// The tenant.
     pub tenant: TenantName,
-    /// What is to be done.
-    pub kind: DueKind,
-    /// To what; empty where there is only one in a tenant.
+    /// The kind of work.
+    pub kind: WorkKind,
+    /// Name of the object to work on; empty where a tenant has only one.
     pub name: String,
-    /// To which part of it; 0 where it has none.
+    /// Part of the object; 0 where it has none.
     pub part: i64,
 }
 
-impl DueKey {
-    /// The values `?1` to `?4` of a statement, and those that follow.
+impl WorkKey {
+    /// The key as values `?1` to `?4` of a statement, followed by `more`.
     fn values<'a>(&'a self, more: &[Value<'a>]) -> Vec<Value<'a>> {
         let tenant = self.tenant.as_str().into();
         let key = [tenant, self.kind.as_str().into(), self.name.as_str().into(), self.part.into()];
@@ -80,58 +78,58 @@ impl DueKey {
     }
 }
 
-/// The right to do a piece of work, until it ends or is given back.
+/// A worker's right to work on a row, until it expires or is released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Which piece of work.
-    pub key: DueKey,
+    /// The row.
+    pub key: WorkKey,
     epoch: u64,
 }
 
-/// Why what was to be done under a lease was not.
+/// Why work under a lease was not done.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRun {
-    /// Somebody else has taken it up.
+pub enum WorkError {
+    /// Another worker holds the lease.
     #[error("the lease is lost")]
-    Lost,
-    /// The Task is not where the worker left it: it was stopped, or is gone.
+    LeaseLost,
+    /// The Task was stopped, changed or deleted by another transaction.
     #[error("the Task was stopped")]
-    Moved,
-    /// A test wanted it to end here.
+    TaskChanged,
+    /// A test interrupted the work.
     #[error("interrupted at {0:?}")]
-    Interrupted(Point),
-    /// The store let us down.
+    Interrupted(Failpoint),
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl Failure for NotRun {
+impl Failure for WorkError {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) => Some(error),
-            Self::Lost | Self::Moved | Self::Interrupted(_) => None,
+            Self::LeaseLost | Self::TaskChanged | Self::Interrupted(_) => None,
         }
     }
 }
 
-/// Rows of one kind that a claim looks at: whoever loses the first to somebody else tries the next.
+/// Candidates per kind and query: a worker that loses the first to another one tries the next.
 const CANDIDATES: u64 = 8;
 
 impl Store {
-    /// Takes up what has been due for longest among these kinds; `None` when nothing is due.
+    /// Claims the row among these kinds that has been due for longest; `None` when nothing is due.
     pub async fn claim_due(
         &self,
-        kinds: &[DueKind],
+        kinds: &[WorkKind],
         lease_milliseconds: i64,
     ) -> Result<Option<Lease>, StoreError> {
-        // Most looks find nothing, and take nobody's turn to write.
+        // Most calls find nothing, and need no write.
         let (next, now) = try_join(self.next_due(kinds), self.now()).await?;
         if next.is_none_or(|due_at| due_at > now) {
             return Ok(None);
         }
         let kinds = kinds.to_vec();
         self.db
-            .write(Line::Own, async move |tx| {
+            .write(WriteKind::Server, async move |tx| {
                 let now = tx.now().await?;
                 let until = now.plus_milliseconds(lease_milliseconds);
                 loop {
@@ -144,51 +142,51 @@ impl Store {
                             return Ok(Some(lease));
                         }
                     }
-                    // Others were quicker with all of them, so there is less to look at now.
+                    // Other workers have claimed all of them, so fewer rows are due now.
                 }
             })
             .await
     }
 
-    /// Prolongs a lease, from now on; false when it is lost.
-    pub async fn heartbeat(
+    /// Renews a lease, from now on; false when it is lost.
+    pub async fn renew_lease(
         &self,
         lease: &Lease,
         lease_milliseconds: i64,
     ) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Own, async move |tx| {
+            .write(WriteKind::Server, async move |tx| {
                 let until = tx.now().await?.plus_milliseconds(lease_milliseconds);
                 hold(&tx, &lease, until).await
             })
             .await
     }
 
-    /// Gives a lease back undone: due at once, behind what is due already; false when it is lost.
+    /// Releases a lease: the row is due at once, behind all rows that are due already. False when the lease is lost.
     pub async fn release(&self, lease: &Lease) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Own, async move |tx| {
+            .write(WriteKind::Server, async move |tx| {
                 let now = tx.now().await?;
                 release(&tx, &lease, now).await
             })
             .await
     }
 
-    /// Gives a lease back undone, not to be taken up again for a while; false when it is lost.
-    pub async fn put_off(&self, lease: &Lease, milliseconds: i64) -> Result<bool, StoreError> {
+    /// Releases a lease and makes the row due only after this time; false when the lease is lost.
+    pub async fn postpone(&self, lease: &Lease, milliseconds: i64) -> Result<bool, StoreError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Own, async move |tx| {
+            .write(WriteKind::Server, async move |tx| {
                 let later = tx.now().await?.plus_milliseconds(milliseconds);
                 release(&tx, &lease, later).await
             })
             .await
     }
 
-    /// From when there is something of these kinds that may be taken up.
-    pub async fn next_due(&self, kinds: &[DueKind]) -> Result<Option<Timestamp>, StoreError> {
+    /// When the first row among these kinds is due; `None` when there is none.
+    pub async fn next_due(&self, kinds: &[WorkKind]) -> Result<Option<Timestamp>, StoreError> {
         let sql = "SELECT due_at FROM due WHERE kind = ?1 ORDER BY due_at LIMIT 1";
         let next = kinds.iter().map(async |kind| {
             let values = [kind.as_str().into()];
@@ -197,16 +195,16 @@ impl Store {
         Ok(try_join_all(next).await?.into_iter().flatten().min())
     }
 
-    /// Ends the leases that an earlier process left behind, and tells how many there were.
+    /// Releases the leases of an earlier process, and returns their number.
     ///
-    /// For the start of a server on the embedded store, which one process has for itself: whoever held
-    /// a lease is gone. On PostgreSQL other servers may be at work, and nothing happens.
-    pub async fn forget_leases(&self) -> Result<u64, StoreError> {
+    /// For the start of a server on the embedded store, which one process uses at a time: every lease is stale. On
+    /// PostgreSQL other servers may hold leases, and nothing happens.
+    pub async fn release_stale_leases(&self) -> Result<u64, StoreError> {
         if self.db.is_shared() {
             return Ok(0);
         }
         self.db
-            .write(Line::Own, async move |tx| {
+            .write(WriteKind::Server, async move |tx| {
                 let now = tx.now().await?;
                 let sql = "UPDATE due SET due_at = ?1, is_leased = 0, epoch = epoch + 1 \
                            WHERE is_leased = 1";
@@ -216,17 +214,17 @@ impl Store {
     }
 }
 
-/// A row that may be taken up, as it was found.
+/// A due row, as it was read.
 struct Candidate {
-    key: DueKey,
+    key: WorkKey,
     due_at: Timestamp,
     epoch: u64,
 }
 
-/// What may be taken up at `now`, the longest due first.
+/// Rows that are due at `now`, the longest due first.
 async fn candidates(
     tx: &Tx,
-    kinds: &[DueKind],
+    kinds: &[WorkKind],
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
     let sql = "SELECT tenant, kind, name, part, due_at, epoch FROM due \
@@ -240,8 +238,8 @@ async fn candidates(
 }
 
 fn read(row: &Row<'_>) -> Result<Candidate, StoreError> {
-    let kind = DueKind::from_word(&row.text(1)?);
-    let key = DueKey {
+    let kind = WorkKind::from_word(&row.text(1)?);
+    let key = WorkKey {
         tenant: row.parsed(0)?,
         kind: kind.ok_or_else(|| StoreError::corrupt("an unknown kind of work"))?,
         name: row.text(2)?,
@@ -250,7 +248,7 @@ fn read(row: &Row<'_>) -> Result<Candidate, StoreError> {
     Ok(Candidate { key, due_at: row.time(4)?, epoch: row.count(5)? })
 }
 
-/// Takes a row up if it is still as it was found.
+/// Claims a row if it hasn't changed since it was read.
 async fn claim(tx: &Tx, found: Candidate, until: Timestamp) -> Result<Option<Lease>, StoreError> {
     let sql = "UPDATE due SET due_at = ?5, is_leased = 1, epoch = epoch + 1 WHERE tenant = ?1 \
                AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?6 AND due_at = ?7";
@@ -259,17 +257,20 @@ async fn claim(tx: &Tx, found: Candidate, until: Timestamp) -> Result<Option<Lea
     Ok(claimed.then_some(Lease { key: found.key, epoch: found.epoch + 1 }))
 }
 
-/// Whether somebody waits for work of this kind to be taken up.
-pub(crate) async fn is_waiting(tx: &Tx, kind: DueKind, now: Timestamp) -> Result<bool, StoreError> {
-    // In this order, because the index has it: PostgreSQL would look through everything that is due some
-    // day, where it doesn't know how much that is.
+/// Whether a row of this kind is due and not claimed.
+pub(crate) async fn is_waiting(
+    tx: &Tx,
+    kind: WorkKind,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    // Ordered, so that PostgreSQL uses the index: without statistics it might scan all future rows.
     let sql = "SELECT 1 FROM due WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1";
     Ok(tx.row(sql, &[kind.as_str().into(), now.into()], |_| Ok(())).await?.is_some())
 }
 
-/// Adds work, unless it is there already. For what is added once: who finishes a row that is there may
-/// not see what this transaction does.
-pub(crate) async fn add(tx: &Tx, key: &DueKey, due_at: Timestamp) -> Result<(), StoreError> {
+/// Adds a row unless it exists. For work that is added once: a worker that finishes an existing row may not see what
+/// this transaction does.
+pub(crate) async fn add(tx: &Tx, key: &WorkKey, due_at: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
                VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6) \
                ON CONFLICT (tenant, kind, name, part) DO NOTHING";
@@ -277,14 +278,14 @@ pub(crate) async fn add(tx: &Tx, key: &DueKey, due_at: Timestamp) -> Result<(), 
     tx.execute(sql, &key.values(&[due_at.into(), epoch])).await.map(drop)
 }
 
-/// Adds work, or locks the row that is there until the commit, so that nobody finishes it without
-/// seeing what this transaction does. A row that nobody has taken up is due at the earlier time.
+/// Adds a row, or locks the existing one until the commit, so that no worker finishes it without seeing what this
+/// transaction does. A row that isn't leased becomes due at the earlier time.
 pub(crate) async fn add_locking(
     tx: &Tx,
-    key: &DueKey,
+    key: &WorkKey,
     due_at: Timestamp,
 ) -> Result<(), StoreError> {
-    // The time of a row that is leased is the end of the lease, and stays.
+    // `due_at` of a leased row is the end of the lease, and stays.
     let sql = "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
                VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6) \
                ON CONFLICT (tenant, kind, name, part) DO UPDATE SET due_at = CASE \
@@ -294,11 +295,11 @@ pub(crate) async fn add_locking(
     tx.execute(sql, &key.values(&[due_at.into(), epoch])).await.map(drop)
 }
 
-/// The epoch of a row that is added: one that no lease of the row has had, should there have been one before.
+/// First epoch of a new row, which no lease of an earlier row with this key has had.
 ///
-/// A tenant's queue is deleted when it is worked off, and added with the next batch. Were its epochs to begin anew, a worker
-/// that had been held up since the former row could commit under a lease of the latter. So they begin with the time, in steps
-/// that are far shorter than a lease.
+/// A tenant's row is deleted when its Tasks are finished, and added with the next batch. If epochs began at 0 again, a
+/// worker that was suspended since the earlier row could commit under a lease of the new one. So they begin with the
+/// time, in steps that are far shorter than a lease.
 fn first_epoch(due_at: Timestamp) -> i64 {
     due_at.as_millisecond().max(0).saturating_mul(1024)
 }
@@ -310,7 +311,7 @@ pub(crate) async fn lock(tx: &Tx, lease: &Lease) -> Result<bool, StoreError> {
     Ok(epoch == Some(lease.epoch))
 }
 
-/// Goes on holding the lease until then; false when it is lost, and the caller must roll back.
+/// Extends the lease; false when it is lost, and the caller must roll back.
 pub(crate) async fn hold(tx: &Tx, lease: &Lease, until: Timestamp) -> Result<bool, StoreError> {
     let sql = "UPDATE due SET due_at = ?6 \
                WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?5";
@@ -318,31 +319,30 @@ pub(crate) async fn hold(tx: &Tx, lease: &Lease, until: Timestamp) -> Result<boo
     Ok(tx.execute(sql, &values).await? == 1)
 }
 
-/// Gives the lease back, due from then on; false when it is lost, and the caller must roll back.
+/// Releases the lease and makes the row due at this time; false when the lease is lost, and the caller must roll back.
 pub(crate) async fn release(tx: &Tx, lease: &Lease, due_at: Timestamp) -> Result<bool, StoreError> {
-    // With a new epoch: what was given back can't be used any more.
+    // The new epoch makes the released lease unusable.
     let sql = "UPDATE due SET due_at = ?6, is_leased = 0, epoch = epoch + 1 \
                WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?5";
     let values = lease.key.values(&[lease.epoch.into(), due_at.into()]);
     Ok(tx.execute(sql, &values).await? == 1)
 }
 
-/// Deletes what is done; false when the lease is lost, and the caller must roll back.
+/// Deletes the row; false when the lease is lost, and the caller must roll back.
 ///
-/// Whoever adds with [`add_locking`] is missed unless the caller has locked the row, and looked for more
-/// work after that.
+/// Work added with [`add_locking`] is missed unless the caller has locked the row and then looked for more work.
 pub(crate) async fn finish(tx: &Tx, lease: &Lease) -> Result<bool, StoreError> {
     let sql = "DELETE FROM due \
                WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND part = ?4 AND epoch = ?5";
     Ok(tx.execute(sql, &lease.key.values(&[lease.epoch.into()])).await? == 1)
 }
 
-/// Rounds an instant up to a whole minute, in minutes since 1970: rows that are due in one minute share one entry.
+/// Rounds a time up to a whole minute, in minutes since 1970: work that is due in one minute shares a row.
 pub(crate) fn minute(at: Timestamp) -> i64 {
     -(-at.as_millisecond()).div_euclid(MINUTE_MILLISECONDS)
 }
 
-/// The instant at which a minute's work is due.
+/// The time at which a minute's work is due.
 pub(crate) fn due_at(minute: i64) -> Timestamp {
     Timestamp::EPOCH.plus_milliseconds(minute.saturating_mul(MINUTE_MILLISECONDS))
 }

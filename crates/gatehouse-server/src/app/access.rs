@@ -3,7 +3,7 @@
 use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::{self, Refusal, Target};
 use gatehouse_core::{Access, AccessId, Contract, ContractId, DeviceName, Timestamp, Username};
-use gatehouse_store::{Change, CreateRefused, NewAccess, Once, Stored};
+use gatehouse_store::{Change, CreateRefused, IdempotentRequest, NewAccess, StoredAccess};
 use gatehouse_vault::Asker;
 
 use super::{App, Error};
@@ -71,7 +71,7 @@ impl App {
         &self,
         asker: Asker<'_>,
         wanted: Wanted,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
     ) -> Result<Issued, Error> {
         let tenant = asker.tenant;
         if let Some(once) = &once
@@ -120,7 +120,7 @@ impl App {
     /// Refuses a username that servers of an older version could not read, as long as one may be there.
     pub(super) fn refuse_unreadable(&self, username: Option<&Username>) -> Result<(), Error> {
         match username {
-            Some(it) if it.as_str().contains(':') && !self.store.usernames_are_free() => {
+            Some(it) if it.as_str().contains(':') && !self.store.reuses_usernames() => {
                 Err(Error::UsernameUnreadable(it.clone()))
             }
             _ => Ok(()),
@@ -151,7 +151,7 @@ impl App {
             None => (None, None),
         };
         let (status, now) = (update.status, self.now());
-        let rule = move |stored: &Stored, contract: &Contract| {
+        let rule = move |stored: &StoredAccess, contract: &Contract| {
             let seen = lifecycle::at(&stored.access, now);
             if !allowed(seen.version) {
                 return Err(Error::Stale(seen.version));

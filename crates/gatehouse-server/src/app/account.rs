@@ -9,7 +9,9 @@ use std::fmt;
 use gatehouse_connectors::Settings;
 use gatehouse_core::account::{AddressedBy, Credentials};
 use gatehouse_core::{Account, AccountName, TenantName};
-use gatehouse_store::{AccountChange, AccountPut, KeptAccount, Put, PutAccountRefused, StoreError};
+use gatehouse_store::{
+    AccountChange, AccountPut, Put, PutAccountRefused, StoreError, StoredAccount,
+};
 use zeroize::Zeroizing;
 
 use super::{App, Error};
@@ -148,7 +150,7 @@ impl App {
     pub(crate) fn open_account(
         &self,
         tenant: &TenantName,
-        kept: &KeptAccount,
+        kept: &StoredAccount,
     ) -> Result<(Settings, Credentials), Error> {
         let unreadable = |why: Box<dyn std::error::Error + Send + Sync>| {
             Error::Storage(StoreError::Unexpected(why))
@@ -171,7 +173,7 @@ impl App {
 
     /// Whether an account that is kept can still be opened, and its connector can do with it. Nothing is asked
     /// of its platform.
-    pub fn check_account(&self, tenant: &TenantName, kept: &KeptAccount) -> Result<(), Error> {
+    pub fn check_account(&self, tenant: &TenantName, kept: &StoredAccount) -> Result<(), Error> {
         let (settings, credentials) = self.open_account(tenant, kept)?;
         self.check(&kept.account, &settings, &credentials)
     }
@@ -269,12 +271,12 @@ impl App {
 
 /// An account as it is kept, and what it is reached with, where that can be opened.
 struct Had<'a> {
-    kept: &'a KeptAccount,
+    kept: &'a StoredAccount,
     opened: Result<(Settings, Credentials), Error>,
 }
 
 impl<'a> Had<'a> {
-    fn new(app: &App, tenant: &TenantName, kept: &'a KeptAccount) -> Self {
+    fn new(app: &App, tenant: &TenantName, kept: &'a StoredAccount) -> Self {
         Self { kept, opened: app.open_account(tenant, kept) }
     }
 }

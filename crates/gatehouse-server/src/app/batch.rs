@@ -12,7 +12,7 @@ use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::Target;
 use gatehouse_core::task::{Task, TaskState, Work};
 use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username};
-use gatehouse_store::{NewTask, NotAccepted, Once, PASSWORD_PART};
+use gatehouse_store::{IdempotentRequest, NewTask, NotAccepted, PASSWORD_PART};
 use gatehouse_vault::{TaskKey, chance};
 
 use super::{App, Error};
@@ -124,7 +124,7 @@ impl App {
         &self,
         tenant: &TenantName,
         batch: NewBatch,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
         correlation_id: &str,
     ) -> Result<(TaskId, Work), Error> {
         let NewBatch { contract_id, items } = batch;
@@ -164,7 +164,7 @@ impl App {
         &self,
         tenant: &TenantName,
         change: BatchChange,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
         correlation_id: &str,
     ) -> Result<(TaskId, Work), Error> {
         let (work, password) = match change.what {
@@ -219,7 +219,7 @@ impl App {
     async fn accepted_already(
         &self,
         tenant: &TenantName,
-        once: Option<&Once>,
+        once: Option<&IdempotentRequest>,
     ) -> Result<Option<TaskId>, Error> {
         match once {
             Some(once) => self.accepted_before(tenant, once, self.now()).await,
@@ -229,7 +229,7 @@ impl App {
 
     /// Stops a Task that is not over. What it has done stays.
     pub async fn stop_task(&self, tenant: &TenantName, id: TaskId) -> Result<Task, Error> {
-        match self.store.stop_task(tenant, id, self.tasks.terms()).await? {
+        match self.store.stop_task(tenant, id, self.tasks.lifetimes()).await? {
             None => Err(Error::NotFound("task", id.to_string())),
             Some(Ok(task)) => {
                 self.tell_end(tenant, &task);

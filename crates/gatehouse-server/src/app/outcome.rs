@@ -9,7 +9,7 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, Task, Work};
 use gatehouse_core::{ShownAccess, TaskId, TenantName, Timestamp};
-use gatehouse_store::{MadeAccess, PASSWORD_PART, SecretKind, StoreError, StoredTask};
+use gatehouse_store::{CreatedAccess, PASSWORD_PART, SecretKind, StoreError, StoredTask};
 use gatehouse_vault::TaskKey;
 use tokio::sync::Mutex;
 
@@ -250,9 +250,9 @@ impl Outcome {
         let key = key.filter(|_| chosen.is_some());
         let chosen = chosen.unwrap_or_default().into_iter().chain(std::iter::repeat(None));
         let mut next = ordinals.iter().zip(chosen);
-        let take = |made: MadeAccess<'_>| {
+        let take = |made: CreatedAccess<'_>| {
             let Some((ordinal, chosen)) = next.next() else { return };
-            let MadeAccess { access, password: kept } = made;
+            let CreatedAccess { access, password: kept } = made;
             let given = |key| self.given_password(key, kept.as_ref(), *ordinal, chosen);
             show(success(*ordinal, access, key.and_then(given), now));
         };

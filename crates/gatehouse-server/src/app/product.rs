@@ -8,7 +8,7 @@ use gatehouse_connectors::{
 };
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::{Account, AccountName, PageRequest, ProductId, TenantName};
-use gatehouse_store::KeptAccount;
+use gatehouse_store::StoredAccount;
 
 use super::{App, Error};
 
@@ -95,7 +95,7 @@ impl App {
     ) -> Result<Option<Arc<LiveAccount>>, Error> {
         let Some(kept) = self.store.account(tenant, name).await? else { return Ok(None) };
         let opened = self.open_account(tenant, &kept);
-        let KeptAccount { account, version, addressed_by, .. } = kept;
+        let StoredAccount { account, version, addressed_by, .. } = kept;
         Ok(Some(match opened {
             Ok((settings, credentials)) => {
                 let (settings, credentials) = (&settings, &credentials);

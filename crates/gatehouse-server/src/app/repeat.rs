@@ -2,7 +2,7 @@
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::{TaskId, TenantName, Timestamp};
-use gatehouse_store::{Once, Repeated, StoreError};
+use gatehouse_store::{IdempotentRequest, Repeated, StoreError};
 
 use super::access::{Issued, OneTimePassword};
 use super::{App, Error};
@@ -12,7 +12,7 @@ impl App {
     pub(super) async fn issued_before(
         &self,
         tenant: &TenantName,
-        once: &Once,
+        once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<Issued>, Error> {
         let repeated = self.store.repeated_creation(tenant, once, at).await?;
@@ -28,22 +28,27 @@ impl App {
     pub(super) async fn accepted_before(
         &self,
         tenant: &TenantName,
-        once: &Once,
+        once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<TaskId>, Error> {
         same(once, self.store.repeated_batch(tenant, once, at).await?)
     }
 
     /// The same request with what its answer will show.
-    pub(super) fn with_answer(&self, tenant: &TenantName, once: Once, password: &Password) -> Once {
+    pub(super) fn with_answer(
+        &self,
+        tenant: &TenantName,
+        once: IdempotentRequest,
+        password: &Password,
+    ) -> IdempotentRequest {
         let sealed =
             self.vault.seal(&purpose(tenant, &once.secret_name()), password.reveal().as_bytes());
-        Once { sealed: Some(sealed), ..once }
+        IdempotentRequest { sealed: Some(sealed), ..once }
     }
 }
 
 /// What was made by the same request, unless it was another one.
-fn same<T>(once: &Once, repeated: Option<Repeated<T>>) -> Result<Option<T>, Error> {
+fn same<T>(once: &IdempotentRequest, repeated: Option<Repeated<T>>) -> Result<Option<T>, Error> {
     match repeated {
         None => Ok(None),
         Some(Repeated::Same(made)) => Ok(Some(made)),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::try_join_all;
 use gatehouse_core::TenantName;
-use gatehouse_store::{FormerSeal, Keyed, KeyedKind, SealOwner, SecretKind, StoreError};
+use gatehouse_store::{FormerSeal, KeyUse, KeyUseKind, SealOwner, SecretKind, StoreError};
 use gatehouse_vault::{BadSeal, HASH_NAME_CHARS, SEAL_NAME_BYTES, key_of_hash, key_of_seal};
 
 use super::{App, Error, account, repeat};
@@ -16,7 +16,7 @@ use super::{App, Error, account, repeat};
 const TOGETHER: u32 = 32;
 
 /// How many things of each kind were made with each key, by the key's short name.
-pub type KeyShares = BTreeMap<String, BTreeMap<KeyedKind, u64>>;
+pub type KeyShares = BTreeMap<String, BTreeMap<KeyUseKind, u64>>;
 
 /// What came of sealing a tenant's things anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,14 @@ impl App {
     /// What the tenant has that was made with each key. That looks at every access.
     pub async fn key_shares(&self, tenant: &TenantName) -> Result<KeyShares, Error> {
         let mut shares = KeyShares::new();
-        for Keyed { kind, beginning, n } in
-            self.store.keyed(tenant, HASH_NAME_CHARS, SEAL_NAME_BYTES).await?
+        for KeyUse { kind, prefix, n } in
+            self.store.key_uses(tenant, HASH_NAME_CHARS, SEAL_NAME_BYTES).await?
         {
             let key = match kind {
-                KeyedKind::Access | KeyedKind::Client | KeyedKind::Change => {
-                    str::from_utf8(&beginning).ok().and_then(key_of_hash)
+                KeyUseKind::Access | KeyUseKind::Client | KeyUseKind::Change => {
+                    str::from_utf8(&prefix).ok().and_then(key_of_hash)
                 }
-                KeyedKind::Account | KeyedKind::Task | KeyedKind::Answer => key_of_seal(&beginning),
+                KeyUseKind::Account | KeyUseKind::Task | KeyUseKind::Answer => key_of_seal(&prefix),
             };
             let key = key.unwrap_or("unknown").to_owned();
             *shares.entry(key).or_default().entry(kind).or_default() += n;

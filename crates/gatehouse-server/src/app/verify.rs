@@ -3,7 +3,7 @@
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, Refused};
 use gatehouse_core::{Access, AccessId, TenantName, Username};
-use gatehouse_store::{Change, Failure, StoreError, Stored};
+use gatehouse_store::{Change, Failure, StoreError, StoredAccess};
 use gatehouse_vault::{Asker, VaultError};
 
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl App {
     async fn check_password(
         &self,
         asker: Asker<'_>,
-        stored: &Stored,
+        stored: &StoredAccess,
         password: &Password,
     ) -> Result<bool, Error> {
         match self.vault.check_afresh(asker, &stored.password, password).await {
@@ -98,7 +98,7 @@ impl App {
 
     /// Hashes a password that was just found right under the first master key, where a former one has made its
     /// hash. What comes of it is nothing to who is let in: the next check tries again.
-    async fn renew_password(&self, asker: Asker<'_>, stored: &Stored, password: &Password) {
+    async fn renew_password(&self, asker: Asker<'_>, stored: &StoredAccess, password: &Password) {
         let (id, before) = (stored.access.id, &stored.password);
         let renewing = async {
             let renewed = self.vault.renew(asker, before, password).await;
@@ -142,7 +142,7 @@ impl App {
     async fn connect_first(
         &self,
         asker: Asker<'_>,
-        mut checked: Stored,
+        mut checked: StoredAccess,
         password: &Password,
     ) -> Result<Access, Error> {
         let (tenant, id, now) = (asker.tenant, checked.access.id, self.now());

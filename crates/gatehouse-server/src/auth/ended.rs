@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::{Rights, Tenants};
-use gatehouse_store::{Ended, EndedKind, Store, StoreError};
+use gatehouse_store::{Revocation, RevocationKind, Store, StoreError};
 use parking_lot::RwLock;
 
 use super::{Caller, Unknown};
@@ -41,12 +41,12 @@ pub(super) struct TokenName {
 
 impl EndedTrust {
     /// Takes up what has ended.
-    pub(crate) fn add(&self, ended: Ended) {
+    pub(crate) fn add(&self, ended: Revocation) {
         let mut lists = self.0.write();
         let list = match ended.kind {
-            EndedKind::Client => &mut lists.clients,
-            EndedKind::Tenant => &mut lists.tenants,
-            EndedKind::Token => &mut lists.tokens,
+            RevocationKind::Client => &mut lists.clients,
+            RevocationKind::Tenant => &mut lists.tenants,
+            RevocationKind::Token => &mut lists.tokens,
         };
         let at = list.entry(ended.name).or_insert(ended.at);
         *at = ended.at.max(*at);
@@ -54,7 +54,7 @@ impl EndedTrust {
 
     /// Looks for what has ended.
     pub(crate) async fn look(&self, store: &Store) -> Result<(), StoreError> {
-        for ended in store.ended().await? {
+        for ended in store.revocations().await? {
             self.add(ended);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How batches are worked off, and for how long what comes of them is kept.
 
-use gatehouse_store::Terms;
+use gatehouse_store::TaskLifetimes;
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
@@ -49,8 +49,8 @@ impl Tasks {
     }
 
     /// The same as the store takes it.
-    pub(crate) fn terms(&self) -> Terms {
-        Terms {
+    pub(crate) fn lifetimes(&self) -> TaskLifetimes {
+        TaskLifetimes {
             lease_milliseconds: LEASE_MILLISECONDS,
             secrets_milliseconds: milliseconds(self.password_retention),
             tasks_milliseconds: milliseconds(self.retention),

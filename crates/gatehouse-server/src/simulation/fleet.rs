@@ -9,7 +9,7 @@ use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::{Access, AccessId, PageRequest, TaskId, TenantName};
-use gatehouse_store::{Once, Operation};
+use gatehouse_store::{IdempotentRequest, Operation};
 use gatehouse_testing::history::call::{Answer, Call, Items, Request, Wanted};
 use gatehouse_testing::history::{Replicas, TENANTS};
 use gatehouse_vault::Asker;
@@ -208,7 +208,7 @@ async fn accept_change(
     tenant: &TenantName,
     accesses: &[String],
     what: BatchedChange,
-    once: Option<Once>,
+    once: Option<IdempotentRequest>,
 ) -> Result<String, Error> {
     let named = |(text, index): (&String, u32)| NamedAccess { index, id: Ok(id(text)) };
     let change = BatchChange { ids: accesses.iter().zip(0..).map(named).collect(), what };
@@ -222,7 +222,7 @@ async fn look(app: &App, tenant: &TenantName, id: TaskId) -> Result<Value, Error
         json!({"id": id.to_string(), "@type": task.work.as_str(), "state": task.state.as_str()});
     if task.state.is_terminal() {
         let made =
-            |made: gatehouse_store::MadeAccess<'_>| json!({"id": made.access.id.to_string()});
+            |made: gatehouse_store::CreatedAccess<'_>| json!({"id": made.access.id.to_string()});
         look["accesses"] = app.store.accesses_of_task(tenant, id, 0, N_SHOWN, made).await?.into();
     }
     Ok(look)
@@ -265,11 +265,16 @@ fn shown(access: &Access) -> Value {
     })
 }
 
-fn once(app: &App, tenant: &TenantName, operation: Operation, request: &Request) -> Option<Once> {
+fn once(
+    app: &App,
+    tenant: &TenantName,
+    operation: Operation,
+    request: &Request,
+) -> Option<IdempotentRequest> {
     let key = request.key()?.parse().unwrap();
     let body = request.body().unwrap_or_default().to_string();
     let digest = app.vault.digest_request(tenant, operation.as_str(), body.as_bytes())[0];
-    Some(Once { operation, key, digest, former_digests: Vec::new(), sealed: None })
+    Some(IdempotentRequest { operation, key, digest, former_digests: Vec::new(), sealed: None })
 }
 
 fn refused(error: Error) -> Answer {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_store::{Company, Fate, Network, Point, Probe, SentCall};
+use gatehouse_store::{CallFate, DatabaseCall, Failpoint, Failpoints, Network, Waiters};
 use rusqlite::Connection;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -81,9 +81,9 @@ impl Wire {
     }
 
     /// Interrupts a worker where the server dies.
-    pub(super) fn probe(self: &Arc<Self>) -> Probe {
+    pub(super) fn failpoints(self: &Arc<Self>) -> Failpoints {
         let wire = Arc::clone(self);
-        Probe::new(move |point: Point| {
+        Failpoints::new(move |point: Failpoint| {
             let (world, plan) = (&wire.world, &wire.world.plan);
             if wire.is_to_stop(plan.stop_at_point) {
                 // The next call of the step arrives when another server may have the lease.
@@ -125,20 +125,20 @@ impl Wire {
     }
 
     /// What becomes of a call that has arrived.
-    fn fate(&self, call: SentCall) -> Fate {
+    fn fate(&self, call: DatabaseCall) -> CallFate {
         let (world, plan) = (&self.world, &self.world.plan);
         if world.is_out() || world.strikes(plan.unavailable) {
-            return Fate::Unavailable;
+            return CallFate::Unavailable;
         }
-        match call == SentCall::Write && world.strikes(plan.unsure) {
-            true if world.dice().roll(2) == 0 => Fate::LostCommitted,
-            true => Fate::LostUndone,
-            false => Fate::Answered,
+        match call == DatabaseCall::Write && world.strikes(plan.unsure) {
+            true if world.dice().roll(2) == 0 => CallFate::LostCommitted,
+            true => CallFate::LostUndone,
+            false => CallFate::Answered,
         }
     }
 
     /// Lets the server die, stop or go on at this side of a call.
-    async fn pass(&self, call: SentCall, side: &str) {
+    async fn pass(&self, call: DatabaseCall, side: &str) {
         let (world, plan) = (&self.world, &self.world.plan);
         if world.strikes(plan.death) {
             self.die(&format!("{side} a {call:?}"));
@@ -151,19 +151,19 @@ impl Wire {
 }
 
 impl Network for Wire {
-    fn send(&self, call: SentCall) -> BoxFuture<'_, Fate> {
+    fn send(&self, call: DatabaseCall) -> BoxFuture<'_, CallFate> {
         Box::pin(async move {
             if !self.state.lock().unwrap().is_armed {
-                return Fate::Answered;
+                return CallFate::Answered;
             }
             self.pass(call, "before").await;
             sleep(self.delay()).await;
             self.live().await;
             let fate = self.fate(call);
-            if fate != Fate::Answered {
+            if fate != CallFate::Answered {
                 let mut model = self.world.model();
                 model.is_disturbed_at(Instant::now());
-                model.count(if fate == Fate::Unavailable {
+                model.count(if fate == CallFate::Unavailable {
                     "calls that failed"
                 } else {
                     "commits lost"
@@ -184,12 +184,12 @@ impl Network for Wire {
         self.world.model().see(&events, by, now);
     }
 
-    fn receive(&self, call: SentCall) -> BoxFuture<'_, ()> {
+    fn receive(&self, call: DatabaseCall) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if !self.state.lock().unwrap().is_armed {
                 return;
             }
-            if call == SentCall::Write {
+            if call == DatabaseCall::Write {
                 sleep(self.delay()).await;
             }
             self.pass(call, "after").await;
@@ -205,11 +205,11 @@ impl Network for Wire {
         }
     }
 
-    fn company(&self) -> Company {
+    fn waiters(&self) -> Waiters {
         match self.world.dice().roll(4) {
-            0 => Company::Requests,
-            1 => Company::Batches,
-            _ => Company::None,
+            0 => Waiters::Requests,
+            1 => Waiters::Batches,
+            _ => Waiters::None,
         }
     }
 }
@@ -218,7 +218,7 @@ impl Network for Wire {
 pub(super) struct Direct;
 
 impl Network for Direct {
-    fn send(&self, _: SentCall) -> BoxFuture<'_, Fate> {
-        Box::pin(async { Fate::Answered })
+    fn send(&self, _: DatabaseCall) -> BoxFuture<'_, CallFate> {
+        Box::pin(async { CallFate::Answered })
     }
 }

@@ -139,7 +139,7 @@ impl QuotaClient {
                 other => Err(other),
             });
         }
-        let made = |made: gatehouse_store::MadeAccess<'_>| {
+        let made = |made: gatehouse_store::CreatedAccess<'_>| {
             (made.access.id, made.access.username.to_owned(), None)
         };
         let made = app.store.accesses_of_task(&self.tenant, task, 0, u32::MAX, made).await?;

@@ -50,7 +50,7 @@ impl Server {
         world.tell(|| format!("server {number} joins"));
         world.model().joins(number);
         wire.arm();
-        let workers = Workers::start_probed(&app, presence, &wire.probe());
+        let workers = Workers::start_with_failpoints(&app, presence, &wire.failpoints());
         let server = Arc::new(Self { app, rates, wire, workers: Mutex::new(Some(workers)) });
         tokio::spawn(Arc::clone(&server).end());
         server

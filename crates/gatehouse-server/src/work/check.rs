@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_store::{Clock, Integrity, LastEnd, Store};
+use gatehouse_store::{Clock, Integrity, LastShutdown, Store};
 use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
@@ -57,10 +57,10 @@ impl Checks {
 
     /// Checks the store whenever there is a reason to, until the server stops.
     pub(super) async fn keep(&self, stopping: &CancellationToken) {
-        let mut wait = match self.store.last_end() {
-            LastEnd::CutOff => Some(Duration::ZERO),
+        let mut wait = match self.store.last_shutdown() {
+            LastShutdown::Unclean => Some(Duration::ZERO),
             // Whatever there was to look at, the start has.
-            LastEnd::Clean | LastEnd::Beginning | LastEnd::DiskFailed(_) => {
+            LastShutdown::Clean | LastShutdown::NewStore | LastShutdown::DiskFailed(_) => {
                 self.every.map(|every| every.min(FIRST_MAX))
             }
         };

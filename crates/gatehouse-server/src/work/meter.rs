@@ -1,7 +1,7 @@
 //! What has been done while nobody waited, in figures.
 
 use gatehouse_core::task::{CREATION, TERMINATION, Task, TaskState, UPDATE};
-use gatehouse_store::DueKind;
+use gatehouse_store::WorkKind;
 use prometheus::core::Collector;
 use prometheus::{GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts};
 
@@ -45,7 +45,7 @@ impl Default for WorkMeter {
             "How long the work that is due has waited which has waited for longest, by kind",
         );
         let lag = GaugeVec::new(lag, &["kind"]).expect(SOUND);
-        for kind in DueKind::ALL {
+        for kind in WorkKind::ALL {
             lag.with_label_values(&[kind.as_str()]);
         }
         let replicas = IntGauge::new(
@@ -91,7 +91,7 @@ impl WorkMeter {
     }
 
     /// Says how long work of this kind has waited.
-    pub(super) fn set_lag(&self, kind: DueKind, milliseconds: i64) {
+    pub(super) fn set_lag(&self, kind: WorkKind, milliseconds: i64) {
         self.lag.with_label_values(&[kind.as_str()]).set(milliseconds as f64 / 1000.0);
     }
 

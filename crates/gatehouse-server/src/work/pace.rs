@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use gatehouse_store::{Company, Patience};
+use gatehouse_store::{ChunkLimits, Waiters};
 
 /// How long a stretch may keep others waiting: those who asked for something, a few times as long as they
 /// take by themselves; another batch, for as long as is worth a commit.
-pub(super) const PATIENCE: Patience =
-    Patience { requests: Duration::from_micros(1500), batches: Duration::from_millis(50) };
+pub(super) const CHUNK_LIMITS: ChunkLimits =
+    ChunkLimits { requests: Duration::from_micros(1500), batches: Duration::from_millis(50) };
 
 /// How long a stretch may take when nobody waits. It stops when somebody comes. Longer ones are fewer, and a
 /// stretch writes most pages of some indexes, whether it is long or short.
@@ -46,14 +46,14 @@ impl Pace {
     }
 
     /// Learns from a stretch: how many items it had, how long they took, and who waited.
-    pub(super) fn learn(&mut self, n_items: u32, took: Duration, company: Company) {
+    pub(super) fn learn(&mut self, n_items: u32, took: Duration, waiters: Waiters) {
         if n_items == 0 {
             return;
         }
-        let target = match company {
-            Company::None => ALONE,
-            Company::Batches => PATIENCE.batches,
-            Company::Requests => PATIENCE.requests,
+        let target = match waiters {
+            Waiters::None => ALONE,
+            Waiters::Batches => CHUNK_LIMITS.batches,
+            Waiters::Requests => CHUNK_LIMITS.requests,
         };
         let fitting = f64::from(n_items) * target.as_secs_f64() / took.as_secs_f64().max(1e-6);
         // A number of items, rounded; casts of floats saturate.
@@ -71,16 +71,16 @@ mod tests {
         let mut pace = Pace::default();
         for _ in 0..8 {
             let n = pace.n_items();
-            pace.learn(n, Duration::from_micros(100) * n, Company::None);
+            pace.learn(n, Duration::from_micros(100) * n, Waiters::None);
         }
         assert_eq!(pace.n_items(), 30_000, "three seconds of them");
-        pace.learn(30_000, Duration::from_millis(150), Company::Batches);
+        pace.learn(30_000, Duration::from_millis(150), Waiters::Batches);
         assert_eq!(pace.n_items(), 10_000, "50 ms of them");
-        pace.learn(10_000, Duration::from_millis(50), Company::Requests);
+        pace.learn(10_000, Duration::from_millis(50), Waiters::Requests);
         assert_eq!(pace.n_items(), 300, "1.5 ms of them");
-        pace.learn(300, Duration::from_secs(60), Company::Requests);
+        pace.learn(300, Duration::from_secs(60), Waiters::Requests);
         assert_eq!(pace.n_items(), 64, "and always some");
-        pace.learn(64, Duration::ZERO, Company::None);
+        pace.learn(64, Duration::ZERO, Waiters::None);
         assert_eq!(pace.n_items(), 512, "but never suddenly many");
     }
 }

@@ -46,7 +46,7 @@ impl Presence {
     /// Says that this server is there, and takes the slice that it has from now on.
     async fn beat(&self) -> Result<(), StoreError> {
         let before = self.app.slice.get();
-        let now = self.app.store.beat(&self.replica).await?;
+        let now = self.app.store.heartbeat(&self.replica).await?;
         self.app.slice.set(now, Instant::now().into_std());
         self.app.meter.replicas.set(now.of().into());
         if now.of() != before.of() {

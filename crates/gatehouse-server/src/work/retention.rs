@@ -1,6 +1,6 @@
 //! Letting go of what has had its time: passwords that Tasks show, answers that were kept, Tasks.
 
-use gatehouse_store::{DueKind, Lease, NotRun};
+use gatehouse_store::{Lease, WorkError, WorkKind};
 
 use super::{LEASE_MILLISECONDS, PUT_OFF_MILLISECONDS};
 use crate::app::{App, Error};
@@ -14,12 +14,12 @@ const ANSWERS_MAX: u32 = 200;
 impl App {
     /// Takes one step: lets go of what has been due for longest; false when nothing is.
     pub async fn let_go_one(&self) -> Result<bool, Error> {
-        let kinds = [DueKind::Secret, DueKind::Answer, DueKind::Task];
+        let kinds = [WorkKind::Secret, WorkKind::Answer, WorkKind::Task];
         let lease = self.store.claim_due(&kinds, LEASE_MILLISECONDS).await?;
         let Some(lease) = lease else { return Ok(false) };
         let done = match lease.key.kind {
-            DueKind::Secret => self.destroy_secret(&lease).await,
-            DueKind::Answer => self.destroy_answers(&lease).await,
+            WorkKind::Secret => self.destroy_secret(&lease).await,
+            WorkKind::Answer => self.destroy_answers(&lease).await,
             _ => self.forget(&lease).await,
         };
         self.settled(&lease, done).await?;
@@ -27,13 +27,13 @@ impl App {
     }
 
     /// Destroys the passwords of a Task.
-    async fn destroy_secret(&self, lease: &Lease) -> Result<(), NotRun> {
+    async fn destroy_secret(&self, lease: &Lease) -> Result<(), WorkError> {
         self.store.destroy_secret(lease).await?;
         self.scrub(lease).await
     }
 
     /// Destroys some answers; what is left is due at once.
-    async fn destroy_answers(&self, lease: &Lease) -> Result<(), NotRun> {
+    async fn destroy_answers(&self, lease: &Lease) -> Result<(), WorkError> {
         if self.store.destroy_answers(lease, ANSWERS_MAX).await? {
             self.store.release(lease).await?;
             return Ok(());
@@ -42,19 +42,23 @@ impl App {
     }
 
     /// Is done with a lease when the bytes of what was destroyed are gone.
-    async fn scrub(&self, lease: &Lease) -> Result<(), NotRun> {
+    async fn scrub(&self, lease: &Lease) -> Result<(), WorkError> {
         if self.store.scrub().await? {
             self.meter.secrets_destroyed.inc();
             self.store.finish_due(lease).await
         } else {
             // Readers keep deleted bytes from being overwritten.
             self.meter.scrubs_put_off.inc();
-            self.store.put_off(lease, PUT_OFF_MILLISECONDS).await.map(drop).map_err(NotRun::Store)
+            self.store
+                .postpone(lease, PUT_OFF_MILLISECONDS)
+                .await
+                .map(drop)
+                .map_err(WorkError::Store)
         }
     }
 
     /// Forgets some of a Task; what is left is due at once.
-    async fn forget(&self, lease: &Lease) -> Result<(), NotRun> {
+    async fn forget(&self, lease: &Lease) -> Result<(), WorkError> {
         if self.store.forget_task(lease, PIECES_MAX).await? {
             self.store.release(lease).await?;
         } else {

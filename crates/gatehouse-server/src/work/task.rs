@@ -16,7 +16,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use gatehouse_core::TaskId;
 use gatehouse_core::task::{Task, TaskState, Work};
-use gatehouse_store::{Company, DueKind, Lease, NotRun, Point, Probe, Stepped, StoreError, Terms};
+use gatehouse_store::{
+    Failpoint, Failpoints, Lease, StepResult, StoreError, TaskLifetimes, Waiters, WorkError,
+    WorkKind,
+};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -62,7 +65,7 @@ pub(super) enum Taken {
 /// Works batches off.
 pub struct TaskWorker {
     app: App,
-    terms: Terms,
+    lifetimes: TaskLifetimes,
     lease: Option<Lease>,
     /// The Task that the step is about.
     current: Option<TaskId>,
@@ -73,21 +76,21 @@ pub struct TaskWorker {
     /// How long to leave the store to others before the next step.
     courtesy: Duration,
     places: Arc<Semaphore>,
-    probe: Probe,
+    failpoints: Failpoints,
 }
 
 impl TaskWorker {
     /// A worker for this service.
     pub fn new(app: App) -> Self {
-        Self::with_probe(app, Probe::default())
+        Self::with_failpoints(app, Failpoints::default())
     }
 
     /// One that a test may interrupt.
-    pub fn with_probe(app: App, probe: Probe) -> Self {
-        let terms = app.tasks.terms();
+    pub fn with_failpoints(app: App, failpoints: Failpoints) -> Self {
+        let lifetimes = app.tasks.lifetimes();
         Self {
             app,
-            terms,
+            lifetimes,
             lease: None,
             current: None,
             prepared: Vec::new(),
@@ -95,7 +98,7 @@ impl TaskWorker {
             pace: Pace::default(),
             courtesy: Duration::ZERO,
             places: Arc::new(Semaphore::new(1)),
-            probe,
+            failpoints,
         }
     }
 
@@ -119,8 +122,8 @@ impl TaskWorker {
         if self.lease.is_some() {
             return Ok(Taken::Before);
         }
-        let milliseconds = self.terms.lease_milliseconds;
-        self.lease = self.app.store.claim_due(&[DueKind::Tasks], milliseconds).await?;
+        let milliseconds = self.lifetimes.lease_milliseconds;
+        self.lease = self.app.store.claim_due(&[WorkKind::Tasks], milliseconds).await?;
         if self.lease.is_some() {
             return Ok(Taken::Now);
         }
@@ -136,11 +139,11 @@ impl TaskWorker {
         tokio::time::sleep(std::mem::take(&mut self.courtesy)).await;
         // A step that panics is one that failed: the next one must still be taken.
         let step = AssertUnwindSafe(self.step(&lease)).catch_unwind();
-        let stepped = step.await.unwrap_or_else(|_| {
+        let step = step.await.unwrap_or_else(|_| {
             tracing::error!("a step of a Task panicked; it is tried again");
             Err(Stopped::Failed(StoreError::Unexpected("a step panicked".into()).into()))
         });
-        match stepped {
+        match step {
             Ok((did, keeps_lease)) => {
                 self.lease = self.lease.take().filter(|_| keeps_lease);
                 Ok(did)
@@ -165,10 +168,10 @@ impl TaskWorker {
                     // Best effort: it only decides who is next.
                     let _ = self.app.store.pass_turn(&lease.key.tenant, task).await;
                 }
-                let put_off = self.app.store.put_off(&lease, PUT_OFF_MILLISECONDS).await;
+                let postpone = self.app.store.postpone(&lease, PUT_OFF_MILLISECONDS).await;
                 // A store that is full or away takes no word of this either. Then nobody else knows that the work is left:
                 // it is gone on with here as soon as the store is back, and not when the lease has run out.
-                self.lease = self.lease.take().filter(|_| put_off.is_err());
+                self.lease = self.lease.take().filter(|_| postpone.is_err());
                 Err(error)
             }
         }
@@ -186,7 +189,7 @@ impl TaskWorker {
     /// One step, and whether the lease is still held after it.
     async fn step(&mut self, lease: &Lease) -> Result<(Did, bool), Stopped> {
         self.current = None;
-        self.probe.pass(Point::Claimed)?;
+        self.failpoints.pass(Failpoint::Claimed)?;
         let tenant = &lease.key.tenant;
         let Some(next) = self.app.store.next_task(tenant).await? else {
             self.app.store.finish_queue(lease).await?;
@@ -196,10 +199,14 @@ impl TaskWorker {
         self.current = Some(task.id);
         let n_before = task.n_processed();
         let place = self.place(lease).await?;
-        let stepped = match (task.state, &task.work) {
+        let step = match (task.state, &task.work) {
             (TaskState::Acknowledged, Work::Creation { .. }) => {
-                let started =
-                    self.app.store.start_creation(lease, task.id, self.terms, self.probe.clone());
+                let started = self.app.store.start_creation(
+                    lease,
+                    task.id,
+                    self.lifetimes,
+                    self.failpoints.clone(),
+                );
                 started.await?
             }
             (TaskState::Acknowledged, Work::Update { .. } | Work::Termination) => {
@@ -213,13 +220,13 @@ impl TaskWorker {
                 self.change(lease, &task, password).await?
             }
         };
-        self.probe.pass(Point::AfterCommit)?;
-        self.tell(lease, &stepped.task, stepped.task.n_processed() - n_before);
+        self.failpoints.pass(Failpoint::AfterCommit)?;
+        self.tell(lease, &step.task, step.task.n_processed() - n_before);
         let did = match task.state {
             TaskState::Acknowledged => Did::Started,
-            _ => Did::Worked(stepped.task.n_processed() - n_before),
+            _ => Did::Worked(step.task.n_processed() - n_before),
         };
-        Ok((did, stepped.keeps_lease))
+        Ok((did, step.keeps_lease))
     }
 
     /// Counts what a step did; a Task that is over goes into the log.
@@ -231,14 +238,14 @@ impl TaskWorker {
     }
 
     /// Learns how long the next stretch should be.
-    fn learn(&mut self, n_items: u32, stepped: &Stepped) {
-        let tenants = if stepped.keeps_lease { Company::None } else { Company::Batches };
-        self.app.meter.stretches.observe(stepped.took.as_secs_f64());
-        self.pace.learn(n_items, stepped.took, stepped.company.max(tenants));
+    fn learn(&mut self, n_items: u32, step: &StepResult) {
+        let tenants = if step.keeps_lease { Waiters::None } else { Waiters::Batches };
+        self.app.meter.stretches.observe(step.took.as_secs_f64());
+        self.pace.learn(n_items, step.took, step.waiters.max(tenants));
         // Those who waited have the next turn.
-        self.courtesy = match stepped.company {
-            Company::Requests => stepped.took.min(COURTESY_MAX),
-            Company::None | Company::Batches => Duration::ZERO,
+        self.courtesy = match step.waiters {
+            Waiters::Requests => step.took.min(COURTESY_MAX),
+            Waiters::None | Waiters::Batches => Duration::ZERO,
         };
     }
 
@@ -261,8 +268,8 @@ impl TaskWorker {
             match tokio::time::timeout(HEARTBEAT, &mut work).await {
                 Ok(done) => return Ok(done),
                 Err(_) => {
-                    let milliseconds = self.terms.lease_milliseconds;
-                    if !self.app.store.heartbeat(lease, milliseconds).await? {
+                    let milliseconds = self.lifetimes.lease_milliseconds;
+                    if !self.app.store.renew_lease(lease, milliseconds).await? {
                         return Err(Stopped::Lost);
                     }
                 }
@@ -295,19 +302,19 @@ enum Stopped {
     Failed(Error),
 }
 
-impl From<NotRun> for Stopped {
-    fn from(not_run: NotRun) -> Self {
+impl From<WorkError> for Stopped {
+    fn from(not_run: WorkError) -> Self {
         match not_run {
-            NotRun::Lost => Self::Lost,
-            NotRun::Moved => Self::Moved,
-            NotRun::Interrupted(_) => Self::Interrupted,
-            NotRun::Store(error) => Self::Failed(error.into()),
+            WorkError::LeaseLost => Self::Lost,
+            WorkError::TaskChanged => Self::Moved,
+            WorkError::Interrupted(_) => Self::Interrupted,
+            WorkError::Store(error) => Self::Failed(error.into()),
         }
     }
 }
 
-impl From<Point> for Stopped {
-    fn from(_: Point) -> Self {
+impl From<Failpoint> for Stopped {
+    fn from(_: Failpoint) -> Self {
         Self::Interrupted
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use gatehouse_store::{Reuse, Store};
+use gatehouse_store::{Store, UsernameReuse};
 use tokio_util::sync::CancellationToken;
 
 /// How long a server waits between two steps.
@@ -16,11 +16,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(5 * 60);
 /// Gets the store ready. It ends when usernames are free, or when the server stops.
 pub(super) async fn free(store: Store, stopping: CancellationToken) {
     let (mut told, mut pause) = (None, PAUSE);
-    while !store.usernames_are_free() {
+    while !store.reuses_usernames() {
         let freed = tokio::select! {
             biased;
             () = stopping.cancelled() => return,
-            freed = store.free_usernames() => freed,
+            freed = store.advance_username_reuse() => freed,
         };
         match freed {
             Ok(reuse) => {
@@ -43,11 +43,15 @@ pub(super) async fn free(store: Store, stopping: CancellationToken) {
     }
 }
 
-fn tell(reuse: Reuse) {
+fn tell(reuse: UsernameReuse) {
     match reuse {
-        Reuse::Free => tracing::info!("usernames of TERMINATED accesses can be given again"),
-        Reuse::Building => tracing::info!("another server builds the indexes of usernames"),
-        Reuse::OlderServer => tracing::info!(
+        UsernameReuse::Allowed => {
+            tracing::info!("usernames of TERMINATED accesses can be given again")
+        }
+        UsernameReuse::BuildingIndexes => {
+            tracing::info!("another server builds the indexes of usernames")
+        }
+        UsernameReuse::OlderServer => tracing::info!(
             "usernames of TERMINATED accesses can be given again soon after the last server of an older version is gone"
         ),
     }

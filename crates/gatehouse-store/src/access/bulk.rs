@@ -1,12 +1,12 @@
-//! The statements that each database says in its own words, because they take whole columns.
+//! Statements over whole columns, which have a text for each database.
 //!
-//! PostgreSQL is sent arrays, or a copy where there are many rows: one statement however many. SQLite runs
-//! one prepared statement a row, which costs it nothing more.
+//! PostgreSQL gets arrays, or a COPY for many rows: one statement for any number of rows. SQLite runs one prepared
+//! statement per row, which costs it nothing more.
 
 use gatehouse_core::{Access, AccessId, TenantName, Timestamp};
 use tokio_postgres::types::Type;
 
-use crate::access::{self, Change, Stored};
+use crate::access::{self, Change, StoredAccess};
 use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
 
@@ -20,23 +20,22 @@ pub(crate) struct Numbered {
     pub(crate) job_number: Option<u64>,
 }
 
-/// Rows that are written together, after so many: few, so that who writes many may stop in between. On
-/// PostgreSQL that takes a few journeys, which a hundred rows are worth, and more when nobody has come for a
-/// while.
+/// Rows to write together, after `n_before` others: few, so that a long write may stop in between. On PostgreSQL that
+/// check takes a few round trips, which pay off from a hundred rows on; there are more rows while no caller waits.
 pub(crate) fn rows_at_once(tx: &Tx, n_before: usize) -> usize {
     match tx.dialect() {
-        // A simulation wants many stretches of few accesses.
+        // A simulation needs many chunks of few accesses.
         Dialect::Sqlite if tx.is_simulated() => 6,
         Dialect::Sqlite => 32,
         Dialect::Postgres => n_before.clamp(128, 1000),
     }
 }
 
-/// Rows from which on they are copied: a copy takes one journey more than arrays.
+/// Rows from which on COPY is used, which takes one round trip more than arrays.
 const COPIED_MIN: usize = 50;
 
-/// The accesses of these numbers, and nobody else changes or locks them until the transaction ends.
-/// They are locked in the order of their numbers, so that two who lock several don't wait for each other.
+/// Locks the accesses with these numbers until the transaction ends. Rows are locked in the order of their numbers, so
+/// that two transactions don't deadlock.
 pub(crate) async fn lock_accesses(
     tx: &Tx,
     tenant: &TenantName,
@@ -63,13 +62,13 @@ pub(crate) async fn lock_accesses(
     Ok(accesses)
 }
 
-/// The accesses of these identifiers that are there, each with what is kept of its password, and nobody
-/// else changes or locks them until the transaction ends. They are locked in the order of their numbers too.
+/// Locks the accesses with these identifiers until the transaction ends, and reads them with their password hashes.
+/// Rows are locked in the order of their numbers here too.
 pub(crate) async fn lock_named(
     tx: &Tx,
     tenant: &TenantName,
     ids: &[AccessId],
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Vec<StoredAccess>, StoreError> {
     if let Some(session) = tx.postgres() {
         let ids: Vec<_> = ids.iter().map(|id| id.as_bytes().as_slice()).collect();
         let sql = concat!(
@@ -88,7 +87,7 @@ pub(crate) async fn lock_named(
     Ok(found)
 }
 
-/// Writes accesses that were locked. Those without a new password keep the one they have.
+/// Updates locked accesses. Without a new password hash an access keeps the present one.
 pub(crate) async fn update(
     tx: &Tx,
     tenant: &TenantName,
@@ -138,7 +137,7 @@ pub(crate) async fn update(
 }
 
 fn as_integer(n: u64) -> i64 {
-    // As `Value` does it.
+    // Like `Value::from`.
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
@@ -153,7 +152,7 @@ macro_rules! columns {
     };
 }
 
-/// Their types in PostgreSQL.
+/// PostgreSQL's types of the columns.
 const TYPES: [Type; COLUMNS] = [
     Type::TEXT,
     Type::INT8,

@@ -1,4 +1,4 @@
-//! Changing many accesses in one transaction, each by itself.
+//! Changing many accesses in one transaction, each with its own result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,62 +6,64 @@ use std::sync::Arc;
 use gatehouse_core::task::{FailedItem, ItemName};
 use gatehouse_core::{AccessId, Contract, ContractId, Tenant, TenantName, Timestamp, Trouble};
 
-use crate::access::{Change, Stored, bulk};
-use crate::counts::derived_counts::Moves;
+use crate::access::{Change, StoredAccess, bulk};
+use crate::counts::derived_counts::DerivedCounts;
 use crate::db::Tx;
 use crate::error::StoreError;
 use crate::setup::{contract, tenant};
-use crate::task::stretch::{ItemResult, Planned, Watch};
+use crate::task::chunk::{ChunkTimer, ItemResult, PlannedItem};
 
-/// What becomes of an access, by what it and its contract are at an instant.
-pub type ChangeRule =
-    Arc<dyn Fn(&Stored, &Contract, &Tenant, Timestamp) -> Result<Change, Trouble> + Send + Sync>;
+/// Decides an access's new state from its present one, its contract and tenant, and the time.
+pub type ChangeRule = Arc<
+    dyn Fn(&StoredAccess, &Contract, &Tenant, Timestamp) -> Result<Change, Trouble> + Send + Sync,
+>;
 
-/// Changes accesses by a rule, one after the other, until patience is over; how far it came, the answers tell.
+/// Changes accesses by a rule, one after the other, until the timer is over. Returns the results of the items that it
+/// came to.
 pub(crate) async fn change_each(
     tx: &Tx,
     tenant: &TenantName,
-    items: &[(u32, Planned<AccessId>)],
+    items: &[(u32, PlannedItem<AccessId>)],
     rule: &ChangeRule,
-    watch: &Watch,
+    timer: &ChunkTimer,
 ) -> Result<Vec<ItemResult>, StoreError> {
     let now = tx.now().await?;
     let whose = tenant::read_in(tx, tenant).await?;
     let whose = whose.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let mut contracts = HashMap::new();
-    let (mut moves, mut results) = (Moves::default(), Vec::with_capacity(items.len()));
+    let (mut counts, mut results) = (DerivedCounts::default(), Vec::with_capacity(items.len()));
     for some in items.chunks(bulk::rows_at_once(tx, 0)) {
         let ids: Vec<AccessId> = some.iter().filter_map(|(_, it)| it.to_do().copied()).collect();
         let found = bulk::lock_named(tx, tenant, &ids).await?;
-        let mut found: HashMap<AccessId, Stored> =
+        let mut found: HashMap<AccessId, StoredAccess> =
             found.into_iter().map(|stored| (stored.access.id, stored)).collect();
         read_contracts(tx, tenant, found.values(), &mut contracts).await?;
         let mut changes = Vec::new();
         for (index, item) in some {
             let result = match item {
-                Planned::Do(id) => match found.remove(id) {
+                PlannedItem::Do(id) => match found.remove(id) {
                     Some(before) => decide(&before, &contracts, &whose, now, rule)?
-                        .map(|change| note(&before, change, &mut moves, &mut changes))
+                        .map(|change| note(&before, change, &mut counts, &mut changes))
                         .map_err(|trouble| (ItemName::of_access(*id), trouble)),
                     None => Err((ItemName::of_access(*id), Trouble::no_access(&id.to_string()))),
                 },
-                Planned::Fail(name, trouble) => Err((name.clone(), trouble.clone())),
+                PlannedItem::Fail(name, trouble) => Err((name.clone(), trouble.clone())),
             };
             results.push(result.map_err(|(name, trouble)| {
                 Box::new(FailedItem { ordinal: 0, index: *index, name, trouble })
             }));
         }
         bulk::update(tx, tenant, &changes).await?;
-        if watch.is_over(tx).await? {
+        if timer.is_over(tx).await? {
             break;
         }
     }
-    moves.write(tx, tenant).await?;
+    counts.write(tx, tenant).await?;
     Ok(results)
 }
 
 fn decide(
-    before: &Stored,
+    before: &StoredAccess,
     contracts: &HashMap<ContractId, Contract>,
     whose: &Tenant,
     now: Timestamp,
@@ -72,10 +74,15 @@ fn decide(
     Ok(rule(before, contract, whose, now))
 }
 
-/// Notes a change that is one.
-fn note(before: &Stored, change: Change, moves: &mut Moves, changes: &mut Vec<Change>) {
+/// Adds a change to the derived counts and to the changes to write, unless it changes nothing.
+fn note(
+    before: &StoredAccess,
+    change: Change,
+    counts: &mut DerivedCounts,
+    changes: &mut Vec<Change>,
+) {
     if before.access != change.access || change.password.is_some() {
-        moves.change(&before.access, &change.access);
+        counts.change(&before.access, &change.access);
         changes.push(change);
     }
 }
@@ -83,7 +90,7 @@ fn note(before: &Stored, change: Change, moves: &mut Moves, changes: &mut Vec<Ch
 async fn read_contracts(
     tx: &Tx,
     tenant: &TenantName,
-    of: impl Iterator<Item = &Stored>,
+    of: impl Iterator<Item = &StoredAccess>,
     contracts: &mut HashMap<ContractId, Contract>,
 ) -> Result<(), StoreError> {
     for stored in of {

@@ -1,8 +1,8 @@
-//! Lists that no running number answers: those that ask for a name, for a username that very many have had, or for
-//! when the active period begins or ends. Accesses are looked at one by one, as many as the rest of the filter leaves.
+//! Lists that running numbers can't answer: filters by device name, by a username that very many accesses had, or by
+//! start or end. Accesses are scanned one by one, as far as the rest of the filter doesn't exclude them.
 //!
-//! That takes time, so it happens in a [`crate::db::Db::snapshot`]: away from the threads that answer
-//! everyone else, a few at a time, and not for longer than a request may.
+//! A scan takes time, so it runs in a [`crate::db::Db::snapshot`]: away from the threads that answer short requests, a
+//! few at a time, and within a time limit.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use crate::db::{SnapshotFor, Value};
 use crate::error::StoreError;
 
 impl Store {
-    /// A page of the accesses that any of the terms reaches, counted.
+    /// A page of the accesses that any of the terms matches, with their total.
     pub(crate) async fn count_page(
         &self,
         tenant: &TenantName,
@@ -43,12 +43,12 @@ impl Store {
     }
 }
 
-/// A search for numbers in the tenant: one statement for each term, so that each has its own index.
+/// A search for numbers in the tenant: one statement per term, so that each uses its own index.
 struct Search<'t> {
     tenant: &'t TenantName,
     sql: String,
     values: Vec<Value<'t>>,
-    /// What puts the found in their order.
+    /// The ORDER BY expression.
     order: String,
 }
 
@@ -85,8 +85,8 @@ impl<'t> Search<'t> {
         )
     }
 
-    /// One statement for all accesses that are known by their numbers: there may be many, and SQLite takes 500 statements
-    /// at most.
+    /// Adds one statement for all accesses that are known by their numbers: there may be many, and SQLite takes 500
+    /// statements at most.
     fn push_single(&mut self, terms: &'t [Located]) {
         let numbers: BTreeSet<u64> = terms.iter().filter_map(Located::single).collect();
         if numbers.is_empty() {
@@ -101,7 +101,7 @@ impl<'t> Search<'t> {
         let Located { set, interval, rest } = term;
         let Rest { username, device, start, end } = rest;
         if let Some(username) = username {
-            // Each of the two indexes of usernames has a part.
+            // The two indexes of usernames have one part each.
             for part in [" AND n.status <> 'TERMINATED'", " AND n.status = 'TERMINATED'"] {
                 self.push_named("n.username =", username.as_str());
                 self.sql.push_str(part);
@@ -117,7 +117,7 @@ impl<'t> Search<'t> {
         let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
         match device {
             Device::Named(name) if is_alone => {
-                // The name's index holds all that it takes.
+                // The index of names covers the statement.
                 self.push_select("access a WHERE a.tenant = ?1");
                 self.push("a.device_name =", name.as_str());
                 self.push("a.number >", interval.after);
@@ -133,15 +133,15 @@ impl<'t> Search<'t> {
         self.push_rest(term);
     }
 
-    /// One more statement whose numbers are wanted.
+    /// Begins another statement of the union.
     fn push_select(&mut self, from: &str) {
         self.sql.push_str(if self.sql.is_empty() { "" } else { " UNION " });
-        // Named, because an ORDER BY over several statements goes by the column's name.
+        // Named, because an ORDER BY over a union needs a column's name.
         let _ = write!(self.sql, "SELECT a.number AS number FROM {from}");
     }
 
-    /// A statement that looks for those of a name first. SQLite keeps no statistics: it goes from left to right in a
-    /// CROSS JOIN, and the plus keeps it from looking for the number's range instead of the name.
+    /// Adds a statement that searches by name first. SQLite has no statistics: in a CROSS JOIN it goes from left to
+    /// right, and the plus keeps it from searching the range of numbers first.
     fn push_named(&mut self, comparison: &str, name: &'t str) {
         self.push_select("access n CROSS JOIN access a WHERE n.tenant = ?1");
         self.push(comparison, name);

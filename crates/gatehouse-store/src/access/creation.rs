@@ -1,5 +1,5 @@
-//! Making accesses: every new one gets its running numbers, in one transaction with whatever else is
-//! made for the tenant at that moment.
+//! Creating accesses: each gets its running numbers, in one transaction with the tenant's other creations of that
+//! moment.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,38 +15,38 @@ use gatehouse_core::{
 
 use crate::Store;
 use crate::access::bulk::{self, Numbered};
-use crate::access::usernames::Usernames;
-use crate::counts::derived_counts::Moves;
+use crate::access::username_reuse::Usernames;
+use crate::counts::derived_counts::DerivedCounts;
 use crate::counts::{counter, day, tally};
-use crate::db::Tx;
+use crate::db::{Tx, WriteKind};
 use crate::error::StoreError;
-use crate::request::{self, Made, Once};
+use crate::request::{self, IdempotentRequest, Made};
 use crate::setup::contract::{self, CountedContract};
-use crate::task::stretch::{ItemResult, Items, Planned, Watch};
+use crate::task::chunk::{ChunkTimer, ItemResult, PlannedItem, PlannedItems};
 
-/// An access that is to be made. Its contract decides the rest.
+/// An access to create. The contract decides its status, start and end.
 #[derive(Clone, Debug)]
 pub struct NewAccess {
-    /// Its identifier.
+    /// The access's identifier.
     pub id: AccessId,
-    /// The contract that it is to belong to.
+    /// The contract that the access belongs to.
     pub contract_id: ContractId,
-    /// What its device will connect with.
+    /// The username that the device connects with.
     pub username: Username,
-    /// Whether the username was drawn from so many that nobody can have it. Then nobody looks whether somebody
-    /// has, and if so, [`StoreError::Taken`] comes back and nothing is done.
+    /// Whether the username is random and long enough to be unique. Then it isn't checked, and a collision fails the
+    /// whole transaction with [`StoreError::Taken`].
     pub is_drawn: bool,
-    /// What is kept of its password.
+    /// The password hash.
     pub password: StoredHash,
-    /// Its device's name.
+    /// The device's name.
     pub device_name: Option<DeviceName>,
-    /// The task that makes it.
+    /// The Task that creates the access.
     pub created_by: Option<TaskId>,
-    /// The request that it is made for, where that is to be done once.
-    pub once: Option<Once>,
+    /// The request's idempotency key and digest; `None` without a key.
+    pub once: Option<IdempotentRequest>,
 }
 
-/// Why an access was not made.
+/// Why an access was not created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreateRefused {
     /// The tenant doesn't exist.
@@ -55,33 +55,32 @@ pub enum CreateRefused {
     NoContract,
     /// Another access of the tenant has the username.
     UsernameTaken,
-    /// The contract's present state doesn't allow it.
+    /// The contract's present state doesn't allow another access.
     Refused(Refusal),
-    /// The key of the request is in use: it was done already, or means something else.
+    /// The idempotency key is in use: the request was processed before, or the key belongs to another request.
     Repeated,
 }
 
 impl Store {
-    /// Makes one access, durably, with the next running number of every set it belongs to.
+    /// Creates one access, durably, with the next running number of every set that it belongs to.
     pub async fn create_access(
         &self,
         tenant: &TenantName,
         new: NewAccess,
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
-        // Here, because creations that are gathered share a failure.
+        // Checked before the group, because creations in a group share a failure.
         self.usernames.refuse_unreadable(new.username.as_str())?;
         self.gather.create(&self.db, &self.usernames, tenant, new).await
     }
 
-    /// Makes several at once, in this order, together with nobody else's, for those who fill a store: all that can be made
-    /// are, the others say why not.
+    /// Creates several accesses in this order, in a transaction of their own, to fill a store. Each has its own result.
     pub async fn create_accesses(
         &self,
         tenant: &TenantName,
         new: Vec<NewAccess>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let (tenant, usernames) = (tenant.clone(), self.usernames.clone());
-        let made = self.db.write_long(tenant.clone(), async move |tx| {
+        let made = self.db.write(WriteKind::Batch(tenant.clone()), async move |tx| {
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             create_numbered(&tx, &usernames, &tenant, counter, new).await
         });
@@ -89,11 +88,9 @@ impl Store {
     }
 }
 
-/// Makes accesses of a tenant whose counter is locked; there is none where there is no such tenant. All that can be made
-/// are, the others say why not.
+/// Creates accesses of a tenant whose counter is locked; `None` for an unknown tenant. Each access has its own result.
 ///
-/// Lock, read, decide, write: a username that is taken never gets as far as a number, so a conflict
-/// leaves no gap.
+/// Lock, read, decide, write: an access whose username is taken gets no number, so a conflict leaves no gap.
 pub(crate) async fn create_numbered(
     tx: &Tx,
     usernames: &Usernames,
@@ -117,70 +114,70 @@ pub(crate) async fn create_numbered(
         })
         .collect();
     if numbered.is_empty() {
-        // Ends may have been written down all the same.
-        ledger.moves.write(tx, tenant).await?;
+        // Accesses that held a username may have expired all the same.
+        ledger.counts.write(tx, tenant).await?;
     } else {
         try_join(bulk::insert(tx, tenant, &numbered), ledger.close(tx, tenant)).await?;
     }
     Ok(created)
 }
 
-/// Where the accesses of a batch go.
-pub(crate) struct Room {
+/// Quota that a batch has reserved, for the accesses that it creates.
+pub(crate) struct ReservedQuota {
     /// The tenant's counter, which is locked.
     pub(crate) counter: Size,
-    /// The contract that they belong to.
+    /// The contract of all accesses of the batch.
     pub(crate) contract_id: ContractId,
-    /// Places that the batch has reserved in its contract and not used.
+    /// Accesses that the batch has reserved in its contract and not created.
     pub(crate) n_reserved: u64,
 }
 
-/// Makes the accesses of a batch, all of one contract and one job, one after the other, until patience is
-/// over; what is not done then comes back.
+/// Creates the accesses of a batch, which have one contract and one job, until the timer is over. Returns the results,
+/// and the items that are left.
 pub(crate) async fn create_reserved(
     tx: &Tx,
     usernames: &Usernames,
     tenant: &TenantName,
-    mut items: Items<NewAccess>,
-    room: Room,
-    watch: &Watch,
-) -> Result<(Vec<ItemResult>, Items<NewAccess>), StoreError> {
+    mut items: PlannedItems<NewAccess>,
+    reserved: ReservedQuota,
+    timer: &ChunkTimer,
+) -> Result<(Vec<ItemResult>, PlannedItems<NewAccess>), StoreError> {
     let mut n_at_once = bulk::rows_at_once(tx, 0);
     let mut first: Vec<&NewAccess> =
         items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do()).collect();
     if first.is_empty() {
         first.extend(items.iter().find_map(|(_, item)| item.to_do()));
     }
-    let mut ledger = Ledger::open(tx, usernames, tenant, &first, room.counter).await?;
-    ledger.use_reserved(&room.contract_id, room.n_reserved);
+    let mut ledger = Ledger::open(tx, usernames, tenant, &first, reserved.counter).await?;
+    ledger.use_reserved(&reserved.contract_id, reserved.n_reserved);
     let mut results = Vec::new();
     loop {
         let n_now = items.len().min(n_at_once);
         let mut numbered = Vec::with_capacity(n_now);
         results.extend(items.drain(..n_now).map(|(index, item)| match item {
-            Planned::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
-            Planned::Fail(name, trouble) => {
+            PlannedItem::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
+            PlannedItem::Fail(name, trouble) => {
                 Err(Box::new(FailedItem { ordinal: 0, index, name, trouble }))
             }
         }));
         bulk::insert(tx, tenant, &numbered).await?;
-        if items.is_empty() || watch.is_over(tx).await? {
+        if items.is_empty() || timer.is_over(tx).await? {
             break;
         }
         n_at_once = bulk::rows_at_once(tx, results.len());
         let next = items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do());
-        // What was entered before is in its table by now.
+        // The usernames of earlier items are in the table by now.
         let taken = usernames.taken(tx, tenant, &usernames_in_doubt(next)).await?;
-        ledger.taken = taken.settle(tx, tenant, ledger.now, &mut ledger.moves).await?;
+        ledger.taken = taken.settle(tx, tenant, ledger.now, &mut ledger.counts).await?;
     }
     let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
-    // Used or not: an item that failed needs its place no more.
-    let given_back = tally::reserve(tx, tenant, &room.contract_id, -n_done);
+    // A failed item gives its reservation back, too.
+    let given_back = tally::reserve(tx, tenant, &reserved.contract_id, -n_done);
     try_join(given_back, ledger.close(tx, tenant)).await?;
     Ok((results, items))
 }
 
-/// What deciding about new accesses needs, read under the tenant's lock and kept while deciding.
+/// State that decides about new accesses: read under the tenant's lock, and updated with each decision.
 struct Ledger {
     now: Timestamp,
     created_at: Timestamp,
@@ -188,9 +185,9 @@ struct Ledger {
     contracts: HashMap<ContractId, CountedContract>,
     counters: HashMap<Set, Size>,
     n_created: u64,
-    moves: Moves,
+    counts: DerivedCounts,
     keys: HashSet<RequestKey>,
-    once: Vec<(Once, Access)>,
+    once: Vec<(IdempotentRequest, Access)>,
 }
 
 impl Ledger {
@@ -211,12 +208,13 @@ impl Ledger {
         let taken = usernames.taken(tx, tenant, &in_doubt);
         let (now, (taken, jobs)) = try_join(tx.now(), try_join(taken, jobs)).await?;
         let contracts = ids.into_iter().map(|id| read_contract(tx, tenant, id, now));
-        let once: Vec<&Once> = new.iter().filter_map(|new| new.once.as_ref()).collect();
+        let once: Vec<&IdempotentRequest> =
+            new.iter().filter_map(|new| new.once.as_ref()).collect();
         let keys = request::in_use(tx, tenant, &once, now);
         let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
-        // Behind the contracts, which count without these ends already, and before all that is counted is written.
-        let mut moves = Moves::default();
-        let taken = taken.settle(tx, tenant, now, &mut moves).await?;
+        // After the contracts, whose counts exclude expired accesses already, and before any derived count is written.
+        let mut counts = DerivedCounts::default();
+        let taken = taken.settle(tx, tenant, now, &mut counts).await?;
 
         let mut ledger = Self {
             now,
@@ -226,7 +224,7 @@ impl Ledger {
             contracts: HashMap::new(),
             counters: HashMap::from([(Set::Tenant, counter)]),
             n_created: 0,
-            moves,
+            counts,
             keys: keys.into_iter().collect(),
             once: Vec::new(),
         };
@@ -240,7 +238,7 @@ impl Ledger {
 
     /// Decides about one new access and numbers it.
     fn enter(&mut self, new: NewAccess) -> Result<Numbered, CreateRefused> {
-        // First of all: what was made for the key may be what would be in the way now.
+        // First, because the access that was created for this key may be what prevents another one now.
         if new.once.as_ref().is_some_and(|once| self.keys.contains(&once.key)) {
             return Err(CreateRefused::Repeated);
         }
@@ -271,7 +269,7 @@ impl Ledger {
             version: 1,
         };
         self.n_created += 1;
-        self.moves.open(&access);
+        self.counts.open(&access);
         if let Some(once) = new.once {
             self.keys.insert(once.key.clone());
             self.once.push((once, access.clone()));
@@ -286,7 +284,7 @@ impl Ledger {
         })
     }
 
-    /// The same for an item of a batch, whose failure is a value beside the others.
+    /// Decides about one item of a batch, whose failure becomes a [`FailedItem`].
     fn enter_item(&mut self, index: u32, new: NewAccess) -> Result<Numbered, Box<FailedItem>> {
         let (contract_id, username) = (new.contract_id.clone(), new.username.clone());
         let device_name = new.device_name.as_ref().map(ToString::to_string);
@@ -295,7 +293,7 @@ impl Ledger {
                 CreateRefused::NoTenant | CreateRefused::NoContract => {
                     Trouble::unknown_contract(&contract_id)
                 }
-                // The items of a batch have no keys of their own.
+                // The items of a batch have no idempotency keys.
                 CreateRefused::UsernameTaken | CreateRefused::Repeated => {
                     Trouble::username_taken(&username)
                 }
@@ -307,7 +305,7 @@ impl Ledger {
         })
     }
 
-    /// Takes places out of those that are reserved: who has reserved them uses them now.
+    /// Takes `n` accesses out of the contract's reservations: the batch that reserved them uses them now.
     fn use_reserved(&mut self, contract_id: &ContractId, n: u64) {
         if let Some(counted) = self.contracts.get_mut(contract_id) {
             counted.n_reserved = counted.n_reserved.saturating_sub(n);
@@ -322,19 +320,20 @@ impl Ledger {
         counter.total
     }
 
-    /// Writes down what has changed.
+    /// Writes the counters, days and other derived counts.
     async fn close(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
         let counters =
             self.counters.iter().filter(|(_, counter)| counter.latest_at == self.created_at);
         let counters =
             try_join_all(counters.map(|(set, counter)| counter::put(tx, tenant, set, *counter)));
-        // The day is one that only creations count in, and they take turns.
-        let today = day::add(tx, tenant, day::Kind::Created, self.created_at.day(), self.n_created);
-        try_join(today, try_join(counters, self.moves.write(tx, tenant))).await?;
+        // Only creations count in this row, and they hold the tenant's lock.
+        let today =
+            day::add(tx, tenant, day::DayEvent::Created, self.created_at.day(), self.n_created);
+        try_join(today, try_join(counters, self.counts.write(tx, tenant))).await?;
         self.remember(tx, tenant).await
     }
 
-    /// Writes down what was made for requests that are to be done once.
+    /// Stores the results of requests with an idempotency key.
     async fn remember(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
         let put = self.once.iter().map(async |(once, access)| {
             match request::put(tx, tenant, once, Made::Access(access), self.now).await? {
@@ -346,7 +345,7 @@ impl Ledger {
     }
 }
 
-/// The usernames that somebody may have already.
+/// The usernames that another access may have.
 fn usernames_in_doubt<'a>(new: impl Iterator<Item = &'a NewAccess>) -> Vec<&'a str> {
     new.filter(|new| !new.is_drawn).map(|new| new.username.as_str()).collect()
 }

@@ -1,10 +1,9 @@
-//! Gathering: concurrent creations of one tenant become one transaction.
+//! Group commit of creations: concurrent creations of one tenant become one transaction.
 //!
-//! A tenant's creations take turns on its counter anyway. So while one transaction is under way the
-//! next ones wait together, and then go together: one flush and a few statements for all of them.
-//! Tenants don't wait for each other. Other servers may be before us on the counter: who goes is decided once it is
-//! ours, so that each transaction carries all who came until then. SQLite's writer has all writes share a flush; what it
-//! can't do is have creations share their statements, which cost more than the flush does.
+//! A tenant's creations are serialized by its counter anyway. So while one transaction runs, the next creations wait
+//! together, and then share a flush and a few statements. Tenants don't wait for each other. Another server may hold
+//! the counter: the group is chosen after the lock was granted, so that it has all creations that came until then.
+//! SQLite's writer also lets writes share a flush, but not their statements, which cost more than the flush.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,37 +15,37 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::access::creation::{CreateRefused, NewAccess, create_numbered};
-use crate::access::usernames::Usernames;
+use crate::access::username_reuse::Usernames;
 use crate::counts::counter;
-use crate::db::{Db, Line};
+use crate::db::{Db, WriteKind};
 use crate::error::StoreError;
-use crate::meter::{Held, Kind};
+use crate::meter::{CallKind, GaugeGuard};
 
-/// Creations in one transaction.
+/// Most creations in one transaction.
 const GATHER_MAX: usize = 500;
 
 type Created = Result<Result<Access, CreateRefused>, StoreError>;
 type Waiting = (NewAccess, Answer);
 
-/// Where an answer goes, counted while it waits for its turn.
-type Answer = (oneshot::Sender<Created>, Held);
+/// Sends a response; counts as waiting until its group runs.
+type Answer = (oneshot::Sender<Created>, GaugeGuard);
 
-/// Who waits, by tenant. A tenant is here while somebody works for it.
+/// Waiting creations by tenant. A tenant has an entry while a task works for it.
 #[derive(Clone, Default)]
 pub(crate) struct Gather {
     waiting: Arc<Mutex<HashMap<TenantName, Vec<Waiting>>>>,
     workers: TaskTracker,
 }
 
-/// Those who go together: what they want, and where their answers go.
+/// Creations that share a transaction: the accesses, and where their responses go.
 #[derive(Default)]
-struct Party {
+struct Group {
     new: Vec<NewAccess>,
     answers: Vec<oneshot::Sender<Created>>,
 }
 
 impl Gather {
-    /// Makes one access together with whatever else is made for the tenant.
+    /// Creates one access together with the tenant's other waiting creations.
     pub(crate) async fn create(
         &self,
         db: &Db,
@@ -55,25 +54,25 @@ impl Gather {
         new: NewAccess,
     ) -> Created {
         let (answer, answered) = oneshot::channel();
-        let waiting = Held::new(&db.meter().gather_waiting);
+        let waiting = GaugeGuard::new(&db.meter().gather_waiting);
         if self.enqueue(tenant, (new, (answer, waiting))) {
             let (gather, db, tenant) = (self.clone(), db.clone(), tenant.clone());
             let usernames = usernames.clone();
-            // On a task of its own: who asked first may go away, the others still want an answer.
+            // Runs on its own task, so that a client that disconnects doesn't cancel the others' creations.
             self.workers.spawn(async move { gather.work(&db, &usernames, &tenant).await });
         }
-        // The transaction is everyone's; what each of them waits for is a part of their own traces.
-        let answered = answered.instrument(Kind::Write.span()).await;
+        // The transaction is shared; each request's trace shows only the time that it waited.
+        let answered = answered.instrument(CallKind::Write.span()).await;
         answered.map_err(|_| StoreError::gone())?
     }
 
-    /// Waits for the creations that are under way.
+    /// Waits for the creations in progress.
     pub(crate) async fn finish(&self) {
         self.workers.close();
         self.workers.wait().await;
     }
 
-    /// Adds one to those who wait; true when nobody works for the tenant yet.
+    /// Adds a creation to the tenant's queue; true when no task works for the tenant yet.
     fn enqueue(&self, tenant: &TenantName, one: Waiting) -> bool {
         let mut waiting = self.waiting.lock();
         match waiting.get_mut(tenant) {
@@ -88,7 +87,7 @@ impl Gather {
         }
     }
 
-    /// Whether somebody waits; if not, the tenant is nobody's.
+    /// Whether creations wait; if not, removes the tenant's entry.
     fn is_awaited(&self, tenant: &TenantName) -> bool {
         let mut waiting = self.waiting.lock();
         let is_awaited = waiting.get(tenant).is_some_and(|queue| !queue.is_empty());
@@ -98,37 +97,37 @@ impl Gather {
         is_awaited
     }
 
-    /// Lets those go along who wait now, as far as there is room.
-    fn board(&self, tenant: &TenantName, party: &mut Party) {
+    /// Moves waiting creations into the group, up to its limit.
+    fn take_waiting(&self, tenant: &TenantName, group: &mut Group) {
         let mut waiting = self.waiting.lock();
         let Some(queue) = waiting.get_mut(tenant) else { return };
-        let n = queue.len().min(GATHER_MAX.saturating_sub(party.new.len()));
+        let n = queue.len().min(GATHER_MAX.saturating_sub(group.new.len()));
         for (new, (answer, _waiting)) in queue.drain(..n) {
-            // Their turn has come: they wait no more.
-            party.new.push(new);
-            party.answers.push(answer);
+            // Dropping the guard ends the count as waiting.
+            group.new.push(new);
+            group.answers.push(answer);
         }
     }
 
     async fn work(&self, db: &Db, usernames: &Usernames, tenant: &TenantName) {
         let mut turn = Turn { gather: self, tenant, is_over: false };
         while self.is_awaited(tenant) {
-            let party = Arc::<Mutex<Party>>::default();
-            let created = self.make(db, usernames, tenant, Arc::clone(&party)).await;
-            let mut party = std::mem::take(&mut *party.lock());
+            let group = Arc::<Mutex<Group>>::default();
+            let created = self.make(db, usernames, tenant, Arc::clone(&group)).await;
+            let mut group = std::mem::take(&mut *group.lock());
             match created {
                 Ok(created) => {
                     db.meter().gathered.observe(created.len() as f64);
-                    for (answer, created) in party.answers.into_iter().zip(created) {
+                    for (answer, created) in group.answers.into_iter().zip(created) {
                         let _ = answer.send(Ok(created));
                     }
                 }
                 Err(error) => {
-                    if party.answers.is_empty() {
-                        // It did not get as far as their turn.
-                        self.board(tenant, &mut party);
+                    if group.answers.is_empty() {
+                        // The transaction failed before it chose its group.
+                        self.take_waiting(tenant, &mut group);
                     }
-                    for answer in party.answers {
+                    for answer in group.answers {
                         let _ = answer.send(Err(error.repeated()));
                     }
                 }
@@ -137,22 +136,22 @@ impl Gather {
         turn.is_over = true;
     }
 
-    /// Makes what is waited for. Who is in the party stays in it, should the write have to run again.
+    /// Creates the accesses of a group. When the write is retried, the group keeps its members.
     async fn make(
         &self,
         db: &Db,
         usernames: &Usernames,
         tenant: &TenantName,
-        party: Arc<Mutex<Party>>,
+        group: Arc<Mutex<Group>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
         let (gather, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
-        db.write(Line::Of(tenant.clone()), async move |tx| {
-            // Other servers have their turns, too. Whoever has come in the meantime goes along.
+        db.write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+            // Waits for other servers. Creations that arrive in the meantime join the group.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             let new = {
-                let mut party = party.lock();
-                gather.board(&tenant, &mut party);
-                party.new.clone()
+                let mut group = group.lock();
+                gather.take_waiting(&tenant, &mut group);
+                group.new.clone()
             };
             create_numbered(&tx, &usernames, &tenant, counter, new).await
         })
@@ -160,7 +159,7 @@ impl Gather {
     }
 }
 
-/// Working for a tenant. Should that panic, those who wait are let go rather than kept for ever.
+/// A task's work for a tenant. If it panics, waiting creations get an error instead of waiting for ever.
 struct Turn<'a> {
     gather: &'a Gather,
     tenant: &'a TenantName,

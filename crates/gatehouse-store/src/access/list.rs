@@ -1,8 +1,8 @@
 //! Lists of accesses: a filter and a page become intervals of running numbers, read by index.
 //!
-//! What is asked, and what becomes of it, `gatehouse_core::list` decides; here it is looked up. The
-//! sizes of all sets that a filter names come from one statement, so they belong to one moment. What
-//! they count never changes its place afterwards, so everything else may be read one by one.
+//! `gatehouse_core::list` decides which questions a filter asks, and what follows from the answers; this module runs
+//! the queries. The sizes of all sets that a filter names come from one statement, so they belong to one moment. The
+//! numbered accesses never change their positions afterwards, so all other queries may run one by one.
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::filter::access::AccessFilter;
@@ -16,16 +16,16 @@ use crate::access::lookup::{Lookup, at, missing};
 use crate::counts::counter;
 use crate::error::StoreError;
 
-/// A page of accesses, and how it was found.
+/// A page of accesses, and the method that found it.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The page, oldest first.
     pub page: Page<Access>,
-    /// How it was found.
+    /// The method, for metrics.
     pub path: Path,
 }
 
-/// A term with the running numbers that it reaches.
+/// A term of a filter, with the running numbers that it matches.
 #[derive(Clone)]
 pub(crate) struct Located {
     pub(crate) set: Set,
@@ -34,7 +34,7 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// The number in the tenant of the one access that the term reaches, where it was found already.
+    /// The number in the tenant of the one access that the term matches, where it is known.
     pub(crate) fn single(&self) -> Option<u64> {
         let is_one = self.set == Set::Tenant && self.interval.len() == 1;
         (is_one && self.rest == Rest::NOTHING).then_some(self.interval.to)
@@ -42,7 +42,7 @@ impl Located {
 }
 
 impl Store {
-    /// A page of the accesses that pass `filter`; `None` when there is no such tenant.
+    /// A page of the accesses that pass `filter`; `None` when the tenant doesn't exist.
     pub async fn accesses(
         &self,
         tenant: &TenantName,
@@ -85,7 +85,7 @@ async fn answer(lookup: &Lookup<'_>, questions: Questions) -> Result<Answers, St
     })
 }
 
-/// The runs that hold exactly what the terms reach.
+/// The runs that hold exactly the accesses that the terms match.
 async fn runs(
     lookup: &Lookup<'_>,
     terms: &[Term],
@@ -97,7 +97,7 @@ async fn runs(
     Ok(list::runs(try_join_all(pieces).await?))
 }
 
-/// Each term with the running numbers that it reaches.
+/// Finds the running numbers that each term matches.
 async fn locate(
     lookup: &Lookup<'_>,
     terms: Vec<Term>,
@@ -150,14 +150,14 @@ async fn page_of_runs(
     let rows = try_join_all(intervals.map(|(set, interval)| lookup.rows(set, interval))).await?;
     let mut rows: Vec<(u64, Access)> = rows.into_iter().flatten().collect();
     if path == Path::Merged {
-        // Each run is in order already, and a stable sort makes use of that.
+        // Each run is in order already, which makes a stable sort fast.
         rows.sort_by_key(|(number, _)| *number);
     }
     let items = rows.into_iter().map(|(_, access)| access).collect();
     Ok(Listed { page: Page { request, items, total }, path })
 }
 
-/// Which positions of each run are in the window over all of them together.
+/// The positions of each run that fall into the window over all runs.
 async fn slices<'r>(
     lookup: &Lookup<'_>,
     runs: &'r [Run],
@@ -176,7 +176,7 @@ async fn slices<'r>(
     Ok(runs.iter().zip(slices).collect())
 }
 
-/// Answers a selection's questions until it has none, and tells what it has found.
+/// Answers a selection's probes until it has none left, and returns its counts.
 async fn select(
     lookup: &Lookup<'_>,
     runs: &[Run],

@@ -1,7 +1,7 @@
-//! Looking accesses up by their running numbers.
+//! Reading accesses by their running numbers.
 //!
-//! Every statement is here once for each kind of set: `?1` is the tenant, `?2` names the set among those
-//! of its kind. Each goes by the set's own index, whatever else is in the table.
+//! Every statement exists once for each kind of set: `?1` is the tenant, `?2` the set's name. Each uses the set's own
+//! index.
 
 use gatehouse_core::bracket::Bracket;
 use gatehouse_core::list::{HOLDERS_MAX, Holders, Interval, Set, Size};
@@ -11,14 +11,14 @@ use crate::access::{columns, read_numbered};
 use crate::db::{Db, Dialect, Value};
 use crate::error::StoreError;
 
-/// How many looks are taken along on each way to PostgreSQL, which costs as much as several of them.
+/// Steps of a search that one query to PostgreSQL covers: a round trip costs as much as several of them.
 const LOOKS_AHEAD: u32 = 3;
 
-/// The most positions that so many looks can be at.
+/// Most positions that so many steps can probe.
 const POSITIONS_MAX: usize = (1 << LOOKS_AHEAD) - 1;
 
-/// The numbers come first, each part from its own index: SQLite would else read the whole tenant to find those that are
-/// TERMINATED. It goes from left to right in a CROSS JOIN.
+/// Finds accesses by username. The numbers come first, each part from its own index: otherwise SQLite would read the
+/// whole tenant for the TERMINATED ones. In a CROSS JOIN it goes from left to right.
 pub(crate) const BY_USERNAME: &str = concat!(
     "SELECT ",
     columns!(),
@@ -29,14 +29,14 @@ pub(crate) const BY_USERNAME: &str = concat!(
       CROSS JOIN access WHERE tenant = ?1 AND number = +h.held"
 );
 
-/// Looks accesses of one tenant up.
+/// Reads accesses of one tenant.
 pub(crate) struct Lookup<'a> {
     pub(crate) db: &'a Db,
     pub(crate) tenant: &'a TenantName,
 }
 
-/// A statement for each kind of set, made by a macro of what it needs to know besides, of the column that
-/// names the set and of the column with the running number.
+/// Chooses a statement by the kind of set. `$sql` is a macro that builds it from `$besides`, the column with the set's
+/// name and the column with the running number.
 macro_rules! per_set {
     ($set:expr, $sql:ident $(, $besides:literal)*) => {
         match $set {
@@ -58,7 +58,7 @@ pub(crate) fn number_column(set: &Set) -> &'static str {
     per_set!(set, number)
 }
 
-/// The column that says which set of its kind an access belongs to.
+/// The column with the name of the access's set.
 pub(crate) fn key_column(set: &Set) -> &'static str {
     macro_rules! key {
         ($key:literal, $number:literal) => {
@@ -68,7 +68,7 @@ pub(crate) fn key_column(set: &Set) -> &'static str {
     per_set!(set, key)
 }
 
-/// A statement that finds `$what` at the running numbers `$at`.
+/// A statement that reads the column `$what` at the running numbers `$at`.
 macro_rules! look {
     ($what:literal, $at:literal, $key:literal, $number:literal) => {
         concat!(
@@ -86,7 +86,7 @@ macro_rules! look {
 }
 
 impl Lookup<'_> {
-    /// The accesses of a set that have these running numbers, with their numbers in the tenant.
+    /// The accesses of a set with these running numbers, and their numbers in the tenant.
     pub(crate) async fn rows(
         &self,
         set: &Set,
@@ -113,16 +113,16 @@ impl Lookup<'_> {
         self.db.rows(per_set!(set, rows), &values, read_numbered).await
     }
 
-    /// How many looks a search should take along.
+    /// Steps of a search that one query should cover.
     pub(crate) fn looks_ahead(&self) -> u32 {
         match self.db.dialect() {
-            // There is no way to go: it is looked into right here.
+            // SQLite has no round trips.
             Dialect::Sqlite => 1,
             Dialect::Postgres => LOOKS_AHEAD,
         }
     }
 
-    /// The numbers in the tenant of the accesses that have these running numbers in a set.
+    /// Numbers in the tenant of the accesses with these running numbers in a set.
     pub(crate) async fn numbers(
         &self,
         set: &Set,
@@ -134,14 +134,14 @@ impl Lookup<'_> {
         Ok(found.into_iter().map(|(position, number)| (position, number.cast_unsigned())).collect())
     }
 
-    /// When the accesses were made, in milliseconds, that have these running numbers in a set.
+    /// Creation times, in milliseconds, of the accesses with these running numbers in a set.
     async fn times(&self, set: &Set, positions: &[u64]) -> Result<Vec<(u64, i64)>, StoreError> {
         let one = per_set!(set, look, "created_at", " = ?3");
         let several = per_set!(set, look, "created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
         self.look(set, positions, one, several).await
     }
 
-    /// Looks at one position, or at up to seven: what is too few is filled up by the last.
+    /// Reads one position, or up to seven: the last one is repeated to fill the statement.
     async fn look(
         &self,
         set: &Set,
@@ -157,10 +157,10 @@ impl Lookup<'_> {
         self.db.rows(sql, &values, |row| Ok((row.count(0)?, row.integer(1)?))).await
     }
 
-    /// How many of a set's accesses were made before this millisecond.
+    /// Number of a set's accesses that were created before this millisecond.
     ///
-    /// Creation times rise with the numbers, so a few looks find it. An index of these times would only
-    /// cost whoever makes an access.
+    /// Creation times rise with the numbers, so a search takes a few steps. An index of the times would make every
+    /// creation slower.
     pub(crate) async fn rank(&self, set: &Set, size: Size, before: i64) -> Result<u64, StoreError> {
         let latest = size.latest_at.as_millisecond();
         if before == i64::MIN || size.total == 0 {
@@ -171,7 +171,7 @@ impl Lookup<'_> {
         }
         let mut known = self.times(set, &[1]).await?;
         let first = at(&known, 1).ok_or_else(missing)?;
-        // Where it would be if they had been made at an even pace.
+        // First guess: the accesses were created at an even pace.
         let (passed, all) = (before.saturating_sub(first), latest.saturating_sub(first));
         let share = i128::from(size.total) * i128::from(passed) / i128::from(all.max(1));
         let mut bracket = Bracket::new(0, size.total, u64::try_from(share).unwrap_or_default());
@@ -186,7 +186,7 @@ impl Lookup<'_> {
         Ok(bracket.position())
     }
 
-    /// The accesses that have this username; nothing where there is none.
+    /// The accesses with this username; `None` when there is none.
     pub(crate) async fn by_username(
         &self,
         username: &Username,
@@ -206,7 +206,7 @@ impl Lookup<'_> {
     }
 }
 
-/// What names a set among those of its kind, as the access's own column holds it.
+/// A set's name, as the access's column holds it.
 pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v Set) -> Value<'v> {
     match set {
         Set::Tenant => tenant.as_str().into(),
@@ -216,12 +216,12 @@ pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v Set) -> Value<'v> {
     }
 }
 
-/// What was seen at this position.
+/// The value at this position; `None` when the query didn't return it.
 pub(crate) fn at<T: Copy>(seen: &[(u64, T)], position: u64) -> Option<T> {
     seen.iter().find(|it| it.0 == position).map(|it| it.1)
 }
 
-/// A set has every number from one to its size.
+/// A set has every number from one to its size, so a missing number is an error.
 pub(crate) fn missing() -> StoreError {
     StoreError::corrupt("an access is missing in its set")
 }

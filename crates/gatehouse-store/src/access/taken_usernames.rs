@@ -1,32 +1,32 @@
-//! Which usernames are taken, and giving free those of accesses whose ends have come.
+//! Checks which usernames are taken, and frees those of expired accesses.
 
 use std::collections::HashSet;
 
 use gatehouse_core::{Status, TenantName, Timestamp, lifecycle};
 
 use crate::access::{Change, bulk};
-use crate::counts::derived_counts::Moves;
+use crate::counts::derived_counts::DerivedCounts;
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
 
 /// Usernames that are taken.
 #[derive(Default)]
 pub(crate) struct Taken {
-    /// All of them.
+    /// All taken usernames.
     pub(crate) usernames: HashSet<String>,
-    /// The ends and numbers of accesses that have an end.
+    /// End and number of each access that has an end.
     pub(crate) ending: Vec<(Timestamp, u64)>,
 }
 
 impl Taken {
-    /// Writes down the ends among these that have come, counts them in `moves`, and tells which usernames are left. It
-    /// locks accesses, so it comes before everything that locks what counts them.
+    /// Stores the expiry of accesses whose end has come, adds it to `counts`, and returns the usernames that stay
+    /// taken. It locks accesses, so it must run before any derived count is locked.
     pub(crate) async fn settle(
         mut self,
         tx: &Tx,
         tenant: &TenantName,
         now: Timestamp,
-        moves: &mut Moves,
+        counts: &mut DerivedCounts,
     ) -> Result<HashSet<String>, StoreError> {
         let come = self.ending.iter().filter(|(end, _)| *end <= now).map(|(_, number)| *number);
         let numbers: Vec<u64> = come.collect();
@@ -35,13 +35,13 @@ impl Taken {
         }
         let mut changes = Vec::new();
         for before in bulk::lock_accesses(tx, tenant, numbers).await? {
-            // The access may have another end by now, or its end is written down.
+            // Another transaction may have changed the end, or stored the expiry.
             let after = lifecycle::at(&before, now);
             if after.status == Status::Terminated {
                 self.usernames.remove(after.username.as_str());
             }
             if after != before {
-                moves.change(&before, &after);
+                counts.change(&before, &after);
                 changes.push(Change { access: after, password: None });
             }
         }
@@ -50,7 +50,7 @@ impl Taken {
     }
 }
 
-/// Which of these usernames an access has that isn't TERMINATED.
+/// The usernames among these that belong to an access that isn't TERMINATED.
 pub(crate) async fn in_use(
     tx: &Tx,
     tenant: &TenantName,
@@ -81,8 +81,8 @@ pub(crate) async fn in_use(
     Ok(taken)
 }
 
-/// Which of these usernames any access has, also one that is TERMINATED. In two halves: while the former index of all
-/// accesses is there it answers both, and from then on the two that replace it.
+/// The usernames among these that belong to any access, also a TERMINATED one. A union of two queries: the old index of
+/// all accesses answers both while it exists, and the two new indexes answer one each.
 pub(crate) async fn ever(
     tx: &Tx,
     tenant: &TenantName,

@@ -1,7 +1,7 @@
-//! Comparing everything that is counted as it happens with the rows themselves.
+//! Audit: compares all derived counts with the rows themselves.
 //!
-//! Lists and figures trust counters, so an operator who doubts them can have all of them counted anew.
-//! That looks at every access, in one snapshot of a tenant, and changes nothing.
+//! Lists and summaries trust the counts, so an operator can have all of them recounted. An audit reads every access, in
+//! one snapshot per tenant, and changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,19 @@ use crate::counts::tally::{Tally, tally_columns};
 use crate::db::{FOR_A_REQUEST, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
 
-/// What an audit of one tenant has found.
+/// Result of a tenant's audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// Accesses that were looked at.
+    /// Number of accesses read.
     pub n_accesses: u64,
-    /// Figures that were compared.
+    /// Number of counts compared.
     pub n_figures: u64,
-    /// What doesn't agree, in words.
+    /// Descriptions of the counts that differ.
     pub discrepancies: Vec<String>,
 }
 
 impl Store {
-    /// What time it is for the store, and when the latest access was made. PostgreSQL has a clock of its
-    /// own, SQLite has ours.
+    /// The store's time, and when the latest access was created. PostgreSQL has its own clock, SQLite this machine's.
     pub async fn times(&self) -> Result<(Timestamp, Option<Timestamp>), StoreError> {
         self.db
             .snapshot(SnapshotFor::Server(Some(FOR_A_REQUEST)), async move |tx| {
@@ -38,7 +37,7 @@ impl Store {
             .await
     }
 
-    /// Counts a tenant's accesses anew and compares.
+    /// Recounts a tenant's accesses and compares.
     pub fn audit<'a>(&'a self, tenant: &'a TenantName) -> BoxFuture<'a, Result<Audit, StoreError>> {
         Box::pin(async move {
             let tenant = tenant.clone();
@@ -76,11 +75,11 @@ impl Store {
     }
 }
 
-/// A figure by what it is about.
+/// Counts by their descriptions.
 type Figures = BTreeMap<String, String>;
 
 impl Audit {
-    /// What is written down and what was found; a figure that is missing on one side is none or zero.
+    /// Compares stored counts with recounted ones. A count that is missing on one side is zero.
     fn compare(&mut self, written: Figures, found: Figures) {
         let names: std::collections::BTreeSet<&String> =
             written.keys().chain(found.keys()).collect();
@@ -111,7 +110,7 @@ fn set_name(kind: &str, name: &str) -> String {
     format!("accesses of the {kind} {name}").trim_end().to_owned()
 }
 
-/// Without gaps, the numbers go from one to as many as there are.
+/// Without gaps, the numbers go from one to the count.
 fn size(n: i64, first: i64, last: i64, latest_at: Timestamp) -> String {
     format!("{n}, numbered {first} to {last}, the latest made at {latest_at}")
 }
@@ -180,13 +179,13 @@ async fn counted_tallies(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreE
     Ok(tx.rows(sql, &[tenant.as_str().into()], read).await?.into_iter().collect())
 }
 
-/// Places that batches have reserved.
+/// Stored reservations of batches.
 async fn reserved(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
     let sql = "SELECT contract_id, n_reserved FROM tally WHERE tenant = ?1 AND n_reserved <> 0";
     Ok(tx.rows(sql, &[tenant.as_str().into()], read_reserved).await?.into_iter().collect())
 }
 
-/// The same as Tasks under way need them.
+/// Reservations that the unfinished Tasks need.
 async fn counted_reserved(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
     let sql = "SELECT contract_id, CAST(SUM(n_items - n_succeeded - n_failed) AS BIGINT) FROM task \
                WHERE tenant = ?1 AND kind = 'batchCreation' AND state = 'IN_PROGRESS' \
@@ -198,14 +197,14 @@ fn read_reserved(row: &Row<'_>) -> Result<(String, String), StoreError> {
     Ok((format!("reserved places of the contract {}", row.text(0)?), row.integer(1)?.to_string()))
 }
 
-/// The rows that count accesses of contracts: tallies and counters.
+/// Rows that count the contracts' accesses: tallies and counters.
 async fn rows_of_contracts(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
     let sql = "SELECT 'tally', contract_id FROM tally WHERE tenant = ?1 UNION ALL \
                SELECT kind, name FROM counter WHERE tenant = ?1 AND kind = 'contract'";
     Ok(tx.rows(sql, &[tenant.as_str().into()], read_row_of).await?.into_iter().collect())
 }
 
-/// The same as the contracts need them.
+/// Rows that the contracts need.
 async fn needed_by_contracts(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
     let sql = "SELECT 'tally', id FROM contract WHERE tenant = ?1 UNION ALL \
                SELECT 'contract', id FROM contract WHERE tenant = ?1";
@@ -235,8 +234,7 @@ fn read_day(row: &Row<'_>) -> Result<(String, String), StoreError> {
     Ok((format!("accesses {} on {}", row.text(0)?, day.date()), row.integer(2)?.to_string()))
 }
 
-/// What lists and the sweep of ends rest on beside the counters: each statement counts the accesses that
-/// break it.
+/// Further rules that lists and expiry rely on: each statement counts the accesses that break one.
 const RULES: &[(&str, &str)] = &[
     (
         "SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM (SELECT COUNT(*) AS n FROM access \

@@ -1,9 +1,9 @@
 //! Running numbers: every access has one in each set that it is listed by.
 //!
-//! The sets are nested: a job belongs to one contract, a contract to one offering, an offering's
-//! accesses to one tenant. Numbers have no gaps, so a counter is also the set's exact size, and any
-//! page of it is an interval. The price is that a tenant's creations take turns: who numbers, and who
-//! changes what numbering depends on, first locks the tenant's own counter.
+//! Sets are nested: a job belongs to one contract, a contract to one offering, an offering's accesses to one tenant.
+//! Numbers have no gaps, so a counter is also the set's exact size, and any page is an interval. The price is that a
+//! tenant's creations are serialized: a transaction that numbers accesses, or changes what numbering depends on, first
+//! locks the tenant's counter.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use gatehouse_core::list::{Set, Size};
 use crate::db::{Db, Row, Tx, Value};
 use crate::error::StoreError;
 
-/// The word for a set's kind.
+/// The word in the database for a set's kind.
 pub(crate) fn kind(set: &Set) -> &'static str {
     match set {
         Set::Tenant => "tenant",
@@ -26,7 +26,7 @@ pub(crate) fn kind(set: &Set) -> &'static str {
     }
 }
 
-/// A set's name among those of its kind.
+/// A set's name in the database.
 pub(crate) fn name(set: &Set) -> Cow<'_, str> {
     match set {
         Set::Tenant => "".into(),
@@ -39,13 +39,13 @@ pub(crate) fn name(set: &Set) -> Cow<'_, str> {
 const READ: &str =
     "SELECT total, latest_at FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
 
-/// Locks the tenant against everyone else who numbers; `None` when there is no such tenant.
+/// Locks the tenant's counter, which serializes creations; `None` when the tenant doesn't exist.
 pub(crate) async fn lock_tenant(tx: &Tx, tenant: &TenantName) -> Result<Option<Size>, StoreError> {
     let values = [tenant.as_str().into(), kind(&Set::Tenant).into(), "".into()];
     tx.lock_row(READ, &values, read).await
 }
 
-/// A set's counter, under the tenant's lock; a set that nobody has counted yet has none.
+/// A set's counter, under the tenant's lock; `None` for a set without one.
 pub(crate) async fn get(
     tx: &Tx,
     tenant: &TenantName,
@@ -77,22 +77,21 @@ pub(crate) async fn put(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// The next number of a Task, and nobody else gets one until the commit; `None` when there is no such
-/// tenant.
+/// Takes the next number of a Task, and locks the number until the commit; `None` when the tenant doesn't exist.
 pub(crate) async fn next_task(tx: &Tx, tenant: &TenantName) -> Result<Option<u64>, StoreError> {
     let sql = "UPDATE counter SET total = total + 1 \
                WHERE tenant = ?1 AND kind = 'task' AND name = '' RETURNING total";
     tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await
 }
 
-/// Begins to count a new tenant's Tasks.
+/// Creates the counter of a new tenant's Tasks.
 pub(crate) async fn open_tasks(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
     let sql = "INSERT INTO counter (tenant, kind, name, total, latest_at) \
                VALUES (?1, 'task', '', 0, 0)";
     tx.execute(sql, &[tenant.as_str().into()]).await.map(drop)
 }
 
-/// Forgets a set that has no accesses.
+/// Deletes the counter of a set without accesses.
 pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<(), StoreError> {
     let sql = "DELETE FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
     let name = name(set);
@@ -100,7 +99,7 @@ pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<()
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// How large these sets are, all at the same moment; those that nobody has counted are left out.
+/// Sizes of these sets, all of one moment, without those that have no counter.
 pub(crate) async fn sizes(
     db: &Db,
     tenant: &TenantName,
@@ -121,13 +120,13 @@ pub(crate) async fn sizes(
     Ok(sets.iter().filter_map(size_of).collect())
 }
 
-/// Sets that are asked for together: one for each alternative of a filter, and the tenant's.
+/// Most sets in one query: one for each alternative of a filter, and the tenant's.
 const SETS_MAX: usize = ALTERNATIVES_MAX + 1;
 
-/// One statement for each number of sets, because one statement sees one moment.
+/// One statement for each number of sets, because one statement reads one moment.
 static READ_SEVERAL: LazyLock<[String; SETS_MAX + 1]> = LazyLock::new(|| {
     std::array::from_fn(|n_sets| {
-        // A seek for each: an OR of them would be collected and sorted first.
+        // A seek for each set: the results of an OR would be collected and sorted first.
         let one = |n: usize| {
             format!(
                 "SELECT total, latest_at, kind, name FROM counter \

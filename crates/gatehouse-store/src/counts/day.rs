@@ -1,21 +1,20 @@
-//! How many accesses were made, and how many ended, on each day.
+//! Numbers of accesses created and ended on each day.
 //!
-//! Days are those of UTC, whatever the tenant's time zone: the same instant is on the same day for
-//! everyone who adds figures of several tenants up.
+//! Days are those of UTC, whatever the tenant's time zone, so that counts of several tenants can be added.
 
 use gatehouse_core::TenantName;
 
 use crate::db::Tx;
 use crate::error::StoreError;
 
-/// What happened to accesses on a day.
+/// Event that a day counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DayEvent {
     Created,
     Ended,
 }
 
-impl Kind {
+impl DayEvent {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -24,11 +23,11 @@ impl Kind {
     }
 }
 
-/// Counts accesses to which this happened on that day, which is counted in days since 1970.
+/// Adds `n` events to a day, which is given in days since 1970.
 pub(crate) async fn add(
     tx: &Tx,
     tenant: &TenantName,
-    kind: Kind,
+    kind: DayEvent,
     day: i64,
     n: u64,
 ) -> Result<(), StoreError> {

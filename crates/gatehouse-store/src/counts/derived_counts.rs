@@ -1,10 +1,10 @@
-//! What changes of accesses mean for what is counted as it happens, and for what is due.
+//! Effects of changed accesses on the derived counts and the work queue.
 //!
-//! A transaction that makes or changes accesses writes the counts after the accesses, and in one order: tallies by
-//! contract, then days, then what is due. It locks accesses before, by their numbers. So transactions don't wait in a
-//! circle, except for batches: a batch of changes locks accesses piece by piece, in the order of the request, and so does
-//! a batch that takes over usernames of accesses whose ends have come. PostgreSQL ends such a circle, and the batch's
-//! stretch is done again.
+//! A transaction that creates or changes accesses writes the counts after the accesses, in one order: tallies by
+//! contract, then days, then the work queue. Before, it locks accesses in the order of their numbers. So transactions
+//! don't deadlock, except for batches: a batch of changes locks accesses chunk by chunk, in the order of the request,
+//! and so does a batch that takes over usernames of expired accesses. PostgreSQL breaks such a deadlock, and the
+//! batch's chunk is retried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ use crate::counts::day;
 use crate::counts::tally::{self, Tally};
 use crate::db::Tx;
 use crate::error::StoreError;
-use crate::work_queue::{self, DueKey, DueKind};
+use crate::work_queue::{self, WorkKey, WorkKind};
 
-/// What some changes add up to.
+/// Sum of the effects of several changes.
 #[derive(Default)]
-pub(crate) struct Moves {
+pub(crate) struct DerivedCounts {
     tallies: BTreeMap<ContractId, Tally>,
-    /// How many accesses ended, by day.
+    /// Number of ended accesses, by day.
     ended: BTreeMap<i64, u64>,
-    /// Contracts, and the minutes by which accesses of theirs will have ended.
+    /// Contracts, and the minutes in which accesses of theirs end.
     ends: BTreeSet<(ContractId, i64)>,
 }
 
-impl Moves {
-    /// Counts in an access that is new.
+impl DerivedCounts {
+    /// Adds a new access.
     pub(crate) fn open(&mut self, access: &Access) {
         self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
         self.expect_end(access);
     }
 
-    /// Counts in what has become of an access.
+    /// Adds a change of an access.
     pub(crate) fn change(&mut self, before: &Access, after: &Access) {
         if before.status != after.status {
             let tally = self.tallies.entry(after.contract_id.clone()).or_default();
@@ -59,13 +59,13 @@ impl Moves {
         }
     }
 
-    /// Writes it down.
+    /// Writes the counts and adds to the work queue.
     pub(crate) async fn write(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
         // Sent together, run one after the other.
         let tallies = self.tallies.iter().map(|(id, change)| tally::add(tx, tenant, id, change));
         try_join_all(tallies).await?;
         for (day, n) in &self.ended {
-            day::add(tx, tenant, day::Kind::Ended, *day, *n).await?;
+            day::add(tx, tenant, day::DayEvent::Ended, *day, *n).await?;
         }
         for (contract_id, minute) in &self.ends {
             expect_expiry(tx, tenant, contract_id, *minute).await?;
@@ -74,9 +74,9 @@ impl Moves {
     }
 }
 
-/// Says that accesses of a contract will have ended by that minute.
+/// Adds the expiry of a contract's accesses in this minute to the work queue.
 ///
-/// It locks the row that is there: who finishes that row must see the end that is added to it now.
+/// Locks an existing row: the worker that finishes it must see the end that is added now.
 pub(crate) async fn expect_expiry(
     tx: &Tx,
     tenant: &TenantName,
@@ -84,6 +84,6 @@ pub(crate) async fn expect_expiry(
     minute: i64,
 ) -> Result<(), StoreError> {
     let name = contract_id.as_str().to_owned();
-    let key = DueKey { tenant: tenant.clone(), kind: DueKind::Ends, name, part: minute };
+    let key = WorkKey { tenant: tenant.clone(), kind: WorkKind::Ends, name, part: minute };
     work_queue::add_locking(tx, &key, work_queue::due_at(minute)).await
 }

@@ -1,52 +1,52 @@
-//! A tenant's accesses in figures, from what is counted as it happens.
+//! A tenant's accesses by contract, status and day, from the derived counts.
 //!
-//! One statement reads all of it, so that it belongs to one moment: an access whose end has come but is
-//! not written down yet would otherwise be taken out twice by who writes it down meanwhile. Those are
-//! found by an index of what is due; nothing else is looked at one by one.
+//! One statement reads all counts, so that they belong to one moment. Otherwise an access whose end has come could be
+//! subtracted twice while its expiry is being stored. Such accesses are found by an index of ends; no other access is
+//! read.
 
 use std::collections::BTreeMap;
 
 use gatehouse_core::{ContractId, OfferingId, Status, TenantName, Timestamp};
 
 use crate::Store;
-use crate::counts::day::Kind;
+use crate::counts::day::DayEvent;
 use crate::counts::tally::{Tally, tally_columns};
 use crate::db::SnapshotFor;
 use crate::error::StoreError;
 
-/// A tenant's accesses in figures.
+/// Counts of a tenant's accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Each contract, by identifier.
+    /// The contracts, by identifier.
     pub contracts: Vec<ContractSummary>,
-    /// Each of the days that were asked for, the oldest first.
+    /// The requested days, oldest first.
     pub days: Vec<Day>,
 }
 
-/// A contract's accesses in figures.
+/// Counts of a contract's accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractSummary {
     /// The contract.
     pub contract_id: ContractId,
-    /// Its offering.
+    /// The contract's offering.
     pub offering_id: OfferingId,
-    /// Its accesses by status.
+    /// The contract's accesses by status.
     pub tally: Tally,
 }
 
-/// What happened on one day.
+/// Events of one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Day {
     /// The day in UTC, in days since 1970.
     pub day: i64,
-    /// Accesses that were made.
+    /// Accesses created.
     pub n_created: u64,
-    /// Accesses that ended.
+    /// Accesses ended.
     pub n_ended: u64,
 }
 
-/// Contracts with their tallies, once for each status and day of ends that are not written down; and
-/// behind them the days.
+/// Contracts with their tallies, repeated for each status and day of ends whose expiry is not stored; followed by the
+/// days.
 const READ: &str = concat!(
     "SELECT 'contract', c.id, c.offering_id, ",
     tally_columns!(),
@@ -61,13 +61,13 @@ const READ: &str = concat!(
      SELECT kind, '', '', 0, 0, 0, 0, 0, NULL, day, n FROM day WHERE tenant = ?1 AND day >= ?3"
 );
 
-/// One line of what [`READ`] finds.
-enum Line {
+/// One row of [`READ`].
+enum SummaryRow {
     Contract { contract: ContractSummary, overdue: Option<Overdue> },
     Day { is_created: bool, day: i64, n: u64 },
 }
 
-/// Accesses that have ended and still have another status on paper.
+/// Accesses that have ended, and whose stored status is still another.
 struct Overdue {
     status: Status,
     day: i64,
@@ -75,8 +75,8 @@ struct Overdue {
 }
 
 impl Store {
-    /// A tenant's accesses in figures as they are at `now`, and the last `n_days` days, today among
-    /// them; `None` when there is no such tenant.
+    /// Counts of a tenant's accesses at `now`, and of the last `n_days` days including today; `None` when the tenant
+    /// doesn't exist.
     pub async fn summary(
         &self,
         tenant: &TenantName,
@@ -85,20 +85,20 @@ impl Store {
     ) -> Result<Option<Summary>, StoreError> {
         let first_day = now.day() + 1 - i64::from(n_days);
         let name = tenant.clone();
-        let lines = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+        let rows = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
             let values = [name.as_str().into(), now.into(), first_day.into()];
             tx.rows(READ, &values, read).await
         });
-        let lines = lines.await?;
-        if lines.is_empty() && self.tenant(tenant).await?.is_none() {
+        let rows = rows.await?;
+        if rows.is_empty() && self.tenant(tenant).await?.is_none() {
             return Ok(None);
         }
         let mut contracts: BTreeMap<ContractId, ContractSummary> = BTreeMap::new();
         let mut days: BTreeMap<i64, Day> =
             (first_day..=now.day()).map(|day| (day, Day { day, ..Day::default() })).collect();
-        for line in lines {
+        for line in rows {
             match line {
-                Line::Contract { contract, overdue } => {
+                SummaryRow::Contract { contract, overdue } => {
                     let id = contract.contract_id.clone();
                     let contract = contracts.entry(id).or_insert(contract);
                     let Some(Overdue { status, day, n }) = overdue else { continue };
@@ -107,7 +107,7 @@ impl Store {
                     contract.tally.add(Status::Terminated, n_moved);
                     days.entry(day).and_modify(|day| day.n_ended += n);
                 }
-                Line::Day { is_created, day, n } => {
+                SummaryRow::Day { is_created, day, n } => {
                     days.entry(day).and_modify(|day| match is_created {
                         true => day.n_created += n,
                         false => day.n_ended += n,
@@ -131,11 +131,11 @@ impl Summary {
     }
 }
 
-fn read(row: &crate::db::Row<'_>) -> Result<Line, StoreError> {
+fn read(row: &crate::db::Row<'_>) -> Result<SummaryRow, StoreError> {
     let kind = row.text(0)?;
     if kind != "contract" {
-        let is_created = kind == Kind::Created.as_str();
-        return Ok(Line::Day { is_created, day: row.integer(9)?, n: row.count(10)? });
+        let is_created = kind == DayEvent::Created.as_str();
+        return Ok(SummaryRow::Day { is_created, day: row.integer(9)?, n: row.count(10)? });
     }
     let overdue = match row.optional_text(8)? {
         None => None,
@@ -151,5 +151,5 @@ fn read(row: &crate::db::Row<'_>) -> Result<Line, StoreError> {
         offering_id: row.parsed(2)?,
         tally: Tally::read(row, 3)?,
     };
-    Ok(Line::Contract { contract, overdue })
+    Ok(SummaryRow::Contract { contract, overdue })
 }

@@ -1,46 +1,46 @@
-//! How many accesses of each contract have which status.
+//! Number of each contract's accesses by status.
 //!
-//! A tally knows what has been written down. An access whose end has come is terminated from that
-//! instant, before anyone writes it down; who reads a tally takes those out of it.
+//! A tally counts stored statuses. An access whose end has come is terminated from that instant, before its expiry is
+//! stored; a reader of a tally subtracts such accesses.
 
 use gatehouse_core::{ContractId, Status, TenantName};
 
 use crate::db::{Row, Tx};
 use crate::error::StoreError;
 
-/// Accesses by status: how many there are, or by how many that changes.
+/// Accesses by status: their numbers, or the changes of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally([i64; Status::ALL.len()]);
 
 impl Tally {
-    /// How many have this status.
+    /// Number of accesses with this status.
     pub fn get(&self, status: Status) -> u64 {
         u64::try_from(self.0[status as usize]).unwrap_or_default()
     }
 
-    /// How many there are, whatever their status.
+    /// Number of all accesses.
     pub fn total(&self) -> u64 {
         Status::ALL.into_iter().map(|status| self.get(status)).sum()
     }
 
-    /// The figure as it is written down; nothing keeps a wrong one from being negative.
+    /// The stored number, which may be negative if it is wrong.
     pub(crate) fn written(&self, status: Status) -> i64 {
         self.0[status as usize]
     }
 
-    /// Counts accesses of this status in, or out.
+    /// Adds accesses of this status, or subtracts them.
     pub(crate) fn add(&mut self, status: Status, n: i64) {
         self.0[status as usize] += n;
     }
 
-    /// Counts in what another tally has.
+    /// Adds another tally.
     pub(crate) fn add_all(&mut self, other: &Self) {
         for (n, more) in self.0.iter_mut().zip(other.0) {
             *n += more;
         }
     }
 
-    /// Reads five columns, which begin here and follow `tally_columns`.
+    /// Reads five columns from this one on, in the order of `tally_columns`.
     pub(crate) fn read(row: &Row<'_>, column: usize) -> Result<Self, StoreError> {
         let mut tally = Self::default();
         for (n, status) in Status::ALL.into_iter().enumerate() {
@@ -58,7 +58,7 @@ macro_rules! tally_columns {
 }
 pub(crate) use tally_columns;
 
-/// Makes the tally of a new contract.
+/// Creates the tally of a new contract.
 pub(crate) async fn open(
     tx: &Tx,
     tenant: &TenantName,
@@ -70,7 +70,7 @@ pub(crate) async fn open(
     tx.execute(sql, &[tenant.as_str().into(), contract_id.as_str().into()]).await.map(drop)
 }
 
-/// Reserves places of a contract for a batch, or gives them back.
+/// Reserves a contract's quota for a batch; a negative number gives it back.
 pub(crate) async fn reserve(
     tx: &Tx,
     tenant: &TenantName,
@@ -83,7 +83,7 @@ pub(crate) async fn reserve(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// How many places of a contract batches have reserved.
+/// Number of a contract's accesses that batches have reserved.
 pub(crate) async fn n_reserved(
     tx: &Tx,
     tenant: &TenantName,
@@ -94,7 +94,7 @@ pub(crate) async fn n_reserved(
     Ok(tx.row(sql, &values, |row| row.count(0)).await?.unwrap_or_default())
 }
 
-/// Adds what has changed to a contract's tally.
+/// Adds a change to a contract's tally.
 pub(crate) async fn add(
     tx: &Tx,
     tenant: &TenantName,

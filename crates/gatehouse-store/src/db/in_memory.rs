@@ -1,10 +1,10 @@
 //! A database in memory that several simulated servers share, for tests alone.
 //!
-//! It is one connection of SQLite's. Every call runs on the calling thread, as a whole, and waits for nothing but for what the
-//! [`Network`] of its server says: that decides when a call arrives, whether it does, and when the answer is back. So a
-//! simulation decides about every order and every failure, and can repeat them.
+//! All servers share one SQLite connection. Every call runs on the calling thread, without interruption. The
+//! [`Network`] of its server decides when the call arrives, whether it does, and when the response is back. So a
+//! simulation controls every order and every failure, and can repeat them.
 //!
-//! Transactions are serializable here. What PostgreSQL's do to one another is not simulated.
+//! Transactions are serializable here. Conflicts between PostgreSQL's transactions are not simulated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,80 +14,81 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use rusqlite::Connection;
 
-use super::Company;
+use super::Waiters;
 use super::row::Value;
 use super::sqlite::Session;
 use super::work::{ReadRow, StartWork, TxFailed};
 use crate::error::StoreError;
 
-/// What a server asks of the database.
+/// Kind of a server's call to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SentCall {
-    /// A statement, or several at one moment, that only look.
+pub enum DatabaseCall {
+    /// One or several statements that only read.
     Read,
-    /// A transaction that changes something.
+    /// A transaction that writes.
     Write,
 }
 
-/// What becomes of a call.
+/// Fate of a call, which the [`Network`] decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fate {
-    /// It is answered.
+pub enum CallFate {
+    /// The server gets the response.
     Answered,
-    /// It never arrives, and the server gets an error.
+    /// The call never arrives, and the server gets an error.
     Unavailable,
-    /// The connection breaks at the commit, which has happened. Reads are answered.
+    /// The connection breaks during the COMMIT, which succeeds. A read gets its response.
     LostCommitted,
-    /// The connection breaks at the commit, which has not happened. Reads are answered.
+    /// The connection breaks during the COMMIT, which fails. A read gets its response.
     LostUndone,
 }
 
-/// The simulated connection between one server and the database. Answers arrive at once unless the implementation delays them.
+/// The simulated connection between one server and the database. Responses arrive at once unless the implementation
+/// delays them.
 pub trait Network: Send + Sync {
-    /// Waits until a call arrives, and decides its fate. The calls of a dead server never arrive.
-    fn send(&self, call: SentCall) -> BoxFuture<'_, Fate>;
+    /// Waits until a call arrives, and decides its fate. Calls of a dead server never arrive.
+    fn send(&self, call: DatabaseCall) -> BoxFuture<'_, CallFate>;
 
     /// Called right after each commit of this server, before anything else happens.
     fn committed(&self, _: &Connection) {}
 
-    /// Waits until the answer is back at the server.
-    fn receive(&self, _: SentCall) -> BoxFuture<'_, ()> {
+    /// Waits until the response is back at the server.
+    fn receive(&self, _: DatabaseCall) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    /// The time that a stretch is said to have taken so far, instead of the time by the clock.
+    /// Simulated time that a chunk has taken so far, in place of the time by the clock.
     fn elapsed(&self, by_clock: Duration) -> Duration {
         by_clock
     }
 
-    /// Callers that are said to be blocked behind a transaction.
-    fn company(&self) -> Company {
-        Company::None
+    /// Simulated callers blocked behind a transaction.
+    fn waiters(&self) -> Waiters {
+        Waiters::None
     }
 }
 
-/// A database that lasts as long as somebody holds it. Cheap to clone.
+/// A database that exists until its last clone is dropped. Cheap to clone.
 #[derive(Clone)]
 pub struct InMemoryDatabase(Arc<Mutex<Session>>);
 
 impl InMemoryDatabase {
-    /// An empty one.
+    /// Creates an empty database.
     pub fn new() -> Result<Self, StoreError> {
         let session = Session::in_memory()?;
         session.connection().set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         Ok(Self(Arc::new(Mutex::new(session))))
     }
 
-    /// Runs statements beside the servers, between two of their calls.
+    /// Runs statements outside of the simulated servers, between two of their calls.
     pub fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
         work(self.0.lock().connection())
     }
 }
 
-/// Statements that are kept ready: all that there are.
+/// Cached prepared statements: room for all that there are.
 const STATEMENTS_MAX: usize = 256;
 
-/// The database, as one server reaches it.
+/// One server's connection to the database.
 #[derive(Clone)]
 pub(super) struct InMemory {
     link: Arc<Mutex<Session>>,
@@ -109,23 +110,23 @@ impl InMemory {
         values: &[Value<'_>],
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
-        if self.network.send(SentCall::Read).await == Fate::Unavailable {
+        if self.network.send(DatabaseCall::Read).await == CallFate::Unavailable {
             return Err(unavailable());
         }
         let read = self.link.lock().rows(sql, values, each);
-        self.network.receive(SentCall::Read).await;
+        self.network.receive(DatabaseCall::Read).await;
         read
     }
 
     pub(super) async fn write(&self, start: StartWork) -> Result<(), TxFailed> {
-        let fate = self.network.send(SentCall::Write).await;
-        if fate == Fate::Unavailable {
+        let fate = self.network.send(DatabaseCall::Write).await;
+        if fate == CallFate::Unavailable {
             return Err(unavailable().into());
         }
-        let written = self.transact(start, fate != Fate::LostUndone);
-        self.network.receive(SentCall::Write).await;
+        let written = self.transact(start, fate != CallFate::LostUndone);
+        self.network.receive(DatabaseCall::Write).await;
         match (fate, written) {
-            (Fate::LostCommitted | Fate::LostUndone, Ok(())) => {
+            (CallFate::LostCommitted | CallFate::LostUndone, Ok(())) => {
                 Err(StoreError::Unsure("the simulated connection broke".into()).into())
             }
             (_, written) => written,
@@ -133,15 +134,15 @@ impl InMemory {
     }
 
     pub(super) async fn snapshot(&self, start: StartWork) -> Result<(), TxFailed> {
-        if self.network.send(SentCall::Read).await == Fate::Unavailable {
+        if self.network.send(DatabaseCall::Read).await == CallFate::Unavailable {
             return Err(unavailable().into());
         }
         let read = self.transact(start, false);
-        self.network.receive(SentCall::Read).await;
+        self.network.receive(DatabaseCall::Read).await;
         read
     }
 
-    /// Runs a transaction, and commits it if it is to be kept and its work succeeds.
+    /// Runs a transaction, and commits it if `is_kept` and the work succeeds.
     fn transact(&self, mut start: StartWork, is_kept: bool) -> Result<(), TxFailed> {
         self.script("BEGIN IMMEDIATE")?;
         let work = start(super::Link::Sqlite(Arc::clone(&self.link)));

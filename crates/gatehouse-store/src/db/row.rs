@@ -1,4 +1,4 @@
-//! Values on their way into a statement, and columns on their way out.
+//! Values of statements, and columns of rows, for both drivers.
 
 use std::error::Error;
 
@@ -27,7 +27,7 @@ impl From<i64> for Value<'_> {
 
 impl From<u64> for Value<'_> {
     fn from(value: u64) -> Self {
-        // Nothing here counts that far; if it did, the highest number is the truest.
+        // No count gets that large.
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
@@ -88,15 +88,15 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// What PostgreSQL can be sent together with its type, so that it has nothing to find out first.
-pub(crate) trait Sent: ToSql + Sync {
-    fn sent_as(&self) -> Type;
+/// A value that PostgreSQL gets together with its type, so that it needn't infer the type first.
+pub(crate) trait TypedValue: ToSql + Sync {
+    fn pg_type(&self) -> Type;
 }
 
-impl Sent for Value<'_> {
-    fn sent_as(&self) -> Type {
+impl TypedValue for Value<'_> {
+    fn pg_type(&self) -> Type {
         match self {
-            // What it stands for follows from the statement.
+            // PostgreSQL infers the type from the statement.
             Self::Null => Type::UNKNOWN,
             Self::Integer(_) => Type::INT8,
             Self::Text(_) => Type::TEXT,
@@ -107,8 +107,8 @@ impl Sent for Value<'_> {
 
 macro_rules! sent {
     ($($sent:ty => $as:ident),* $(,)?) => {
-        $(impl Sent for $sent {
-            fn sent_as(&self) -> Type {
+        $(impl TypedValue for $sent {
+            fn pg_type(&self) -> Type {
                 Type::$as
             }
         })*
@@ -126,7 +126,7 @@ sent! {
     Vec<Option<&[u8]>> => BYTEA_ARRAY,
 }
 
-/// One value that a row held, for whoever takes rows as they are.
+/// One column of a row, for callers that copy rows without interpreting them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Null,
@@ -136,7 +136,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// The same on its way into a statement.
+    /// Borrows the cell as a value of a statement.
     pub(crate) fn as_value(&self) -> Value<'_> {
         match self {
             Self::Null => Value::Null,
@@ -147,7 +147,7 @@ impl Cell {
     }
 }
 
-/// One row that a statement found.
+/// One row of a query.
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
@@ -183,12 +183,12 @@ impl Row<'_> {
         self.get(column)
     }
 
-    /// A text where it lies, for who reads it and lets it go.
-    pub(crate) fn word(&self, column: usize) -> Result<&str, StoreError> {
-        self.optional_word(column)?.ok_or_else(|| StoreError::corrupt("a text is missing"))
+    /// Borrows a text column, without a copy.
+    pub(crate) fn text_ref(&self, column: usize) -> Result<&str, StoreError> {
+        self.optional_text_ref(column)?.ok_or_else(|| StoreError::corrupt("a text is missing"))
     }
 
-    pub(crate) fn optional_word(&self, column: usize) -> Result<Option<&str>, StoreError> {
+    pub(crate) fn optional_text_ref(&self, column: usize) -> Result<Option<&str>, StoreError> {
         match self {
             Self::Sqlite(row) => {
                 let value = row.get_ref(column).map_err(StoreError::corrupt)?;
@@ -228,12 +228,12 @@ impl Row<'_> {
         count.map(u64::try_from).transpose().map_err(StoreError::corrupt)
     }
 
-    /// A text that was checked when it was written.
+    /// Parses a text that was validated when it was written.
     pub(crate) fn parsed<T: std::str::FromStr>(&self, column: usize) -> Result<T, StoreError>
     where
         T::Err: std::fmt::Display,
     {
-        self.word(column)?.parse().map_err(StoreError::corrupt)
+        self.text_ref(column)?.parse().map_err(StoreError::corrupt)
     }
 
     pub(crate) fn optional_parsed<T: std::str::FromStr>(
@@ -243,10 +243,10 @@ impl Row<'_> {
     where
         T::Err: std::fmt::Display,
     {
-        self.optional_word(column)?.map(str::parse).transpose().map_err(StoreError::corrupt)
+        self.optional_text_ref(column)?.map(str::parse).transpose().map_err(StoreError::corrupt)
     }
 
-    /// Whatever the column holds.
+    /// Copies the column, whatever its type.
     pub(crate) fn cell(&self, column: usize) -> Result<Cell, StoreError> {
         match self {
             Self::Sqlite(row) => match row.get_ref(column).map_err(StoreError::corrupt)? {

@@ -1,30 +1,30 @@
 //! SQLite, on a disk that may fail.
 //!
-//! `writer` is the one thread that writes; a read runs on the thread that asks for it. `session` is one connection and
-//! says what its errors tell about the disk; `health` keeps the disk's condition. `log` moves the write-ahead log into
-//! the database: `mover` runs it beside the writer, `log_length` says when, and `rest` notices when the writer is idle.
-//! `growth` reads new parts of a file back from the device, `log_growth` those of the log. `mark` tells the next start
-//! how this one ended, `recovery` looks at what it finds then, and `files` knows the files from outside.
+//! `writer` is the one thread that writes; a read runs on its caller's thread. `session` is one connection, and derives
+//! the disk's `health` from its errors. `log` checkpoints the write-ahead log: `checkpointer` does so on a thread of
+//! its own, `log_length` decides when, and `idle` notices when the writer has nothing to do. `growth` reads new parts
+//! of a file back from the device, `log_growth` those of the log. `shutdown_mark` tells the next start how this process
+//! ended, `recovery` inspects what a start finds, and `files` handles the files without SQLite.
 
+mod checkpointer;
 mod files;
 mod growth;
 mod health;
+mod idle;
 mod log;
 mod log_growth;
 mod log_length;
 mod log_pages;
-mod mark;
-mod mover;
 mod recovery;
-mod rest;
 mod session;
+mod shutdown_mark;
 mod writer;
 
-pub(crate) use health::{Debt, Health};
-pub use recovery::LastEnd;
-pub(crate) use recovery::look;
+pub(crate) use health::{Health, PendingCheck};
+pub use recovery::LastShutdown;
+pub(crate) use recovery::inspect;
 pub(crate) use session::Session;
-pub(crate) use writer::Duty;
+pub(crate) use writer::ProcessRole;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -40,60 +40,59 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lane::Lane;
+use super::snapshot_pool::SnapshotPool;
 use super::work::{StartWork, TxFailed};
-use super::{Length, SnapshotFor};
+use super::{SnapshotFor, WriteKind};
 use crate::error::{DiskTrouble, StoreError};
-use crate::meter::{Held, StoreMeter};
-use log::{Log, Others};
+use crate::meter::{GaugeGuard, StoreMeter};
+use checkpointer::Checkpointer;
+use log::{Log, OtherCheckpoints};
 use log_growth::LogGrowth;
+pub(crate) use log_length::CheckpointLengths;
 use log_length::LogLength;
-pub(crate) use log_length::Pace;
-use mark::Mark;
-use mover::Mover;
 use session::Role;
-use writer::{Job, Link, Order, Transaction, Writer, in_savepoint, in_transaction};
+use shutdown_mark::ShutdownMark;
+use writer::{Job, Link, Request, Transaction, Writer, in_savepoint, in_transaction};
 
-/// Writes that may wait for the writer; those after them wait to be let in.
+/// Requests that may wait for the writer. Callers beyond that wait until the queue has room.
 const QUEUE_MAX: usize = 4096;
 
-/// How long a transaction waits for another process that writes.
+/// Time that a transaction waits for another writing process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Page cache of each reading connection. Every write empties it.
+/// Page cache of each reading connection. Every write invalidates it.
 const CACHE_KIBIBYTES: i64 = 4 * 1024;
 
-/// Page cache of the writer. New usernames are random: each one changes another page of
-/// their index, and those of a large batch together change most of them. Were they read, written and read
-/// again for want of room, a batch would take longer.
+/// Page cache of the writer. New usernames are random: each changes another page of their index, and a large batch
+/// changes most pages of it. With a smaller cache, these pages would be read and written repeatedly.
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 
-/// Steps of SQLite's between two looks at the clock, where a read has a limit: well under a millisecond.
+/// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
-/// Half of the cores may look at many rows for tenants, and one thread for the server itself; the other cores go on
-/// answering.
+/// Snapshots at a time: half of the cores for tenants, and one thread for the server itself. The other cores keep
+/// answering short requests.
 fn snapshots_at_once() -> usize {
     thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)) + 1
 }
 
-/// Where a database is, and how its log is moved.
+/// Path of a database, its VFS, and its checkpoint thresholds.
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
     pub(crate) path: PathBuf,
-    /// SQLite's VFS; `None` for its own. Tests have a disk that fails.
+    /// SQLite's VFS; `None` for the default. Tests use one that simulates a failing disk.
     pub(crate) vfs: Option<&'static str>,
-    pub(crate) pace: Pace,
+    pub(crate) lengths: CheckpointLengths,
 }
 
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
-        Self { path: path.to_owned(), vfs: None, pace: Pace::USUAL }
+        Self { path: path.to_owned(), vfs: None, lengths: CheckpointLengths::USUAL }
     }
 }
 
 impl Location {
-    /// Opens a connection that moves no log when it closes: errors of that would be lost.
+    /// Opens a connection that doesn't checkpoint when it closes, because errors would be lost.
     fn connect(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
         let connection = match self.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(&self.path, flags, vfs),
@@ -104,36 +103,37 @@ impl Location {
     }
 }
 
-/// Processes that open an embedded store to write to it.
+/// How a process opens an embedded store for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
-    /// A server, which has it for itself. Where nothing says that there was a store, one is made.
-    Server,
-    /// A server whose keys are there already: so must the store be.
-    Returning,
-    /// A server that may begin with an empty store whatever says that there was one.
-    Anew,
-    /// A command, beside a server or not.
+pub enum OpenMode {
+    /// A server. The store is created unless a shutdown mark says that one existed.
+    CreateIfNew,
+    /// A server whose keys exist already: so must the store.
+    MustExist,
+    /// A server that may create an empty store even if a shutdown mark says that one existed.
+    StartEmpty,
+    /// A command, which may run while a server uses the store.
     Command,
 }
 
 pub(crate) struct Sqlite {
     place: Location,
-    /// Idle read connections, and who had them last. There are at most as many as threads that read at the same time.
+    /// Idle read connections, each with the thread that used it last. At most as many as threads that read at the same
+    /// time.
     readers: Mutex<Vec<(ThreadId, Session)>>,
-    snapshots: Lane,
-    queue: Mutex<Option<mpsc::Sender<Order>>>,
+    snapshots: SnapshotPool,
+    queue: Mutex<Option<mpsc::Sender<Request>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     meter: Arc<StoreMeter>,
     health: Arc<Health>,
-    probe_turn: tokio::sync::Mutex<()>,
+    probe_lock: tokio::sync::Mutex<()>,
 }
 
 impl Sqlite {
-    /// Opens a database that has been [looked at](look).
+    /// Opens a database after its [inspection](inspect).
     pub(crate) fn open(
         place: Location,
-        duty: Duty,
+        role: ProcessRole,
         meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
         let health = Arc::new(Health::new());
@@ -144,44 +144,48 @@ impl Sqlite {
         )?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
         let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-        let log_length = Arc::new(LogLength::new(place.pace));
+        let log_length = Arc::new(LogLength::new(place.lengths));
         let told = Arc::clone(&log_length);
-        // SQLite itself moves nothing any more.
+        // The hook replaces SQLite's automatic checkpoints.
         connection.wal_hook(Some(move |_: &mut Wal, n_pages| {
             told.on_commit(n_pages);
             Ok(())
         }))?;
         let session = Session::new(connection, Role::Writer, Arc::clone(&health))?;
         let (sender, receiver) = mpsc::channel(QUEUE_MAX);
-        // It must not keep the queue open.
+        // Weak, so that the timer doesn't keep the queue open.
         let queue = sender.downgrade();
         let wake = move || {
-            // A writer whose queue is full is awake.
-            let _ = queue.upgrade().map(|queue| queue.try_send(Order::Rest));
+            // A writer whose queue is full isn't idle.
+            let _ = queue.upgrade().map(|queue| queue.try_send(Request::Idle));
         };
-        let others = match duty {
-            Duty::Keeper => Others::Before,
-            Duty::Guest => Others::Beside,
+        let other_checkpoints = match role {
+            ProcessRole::Server => OtherCheckpoints::Earlier,
+            ProcessRole::Command => OtherCheckpoints::Concurrent,
         };
-        let log = Log::open(&place, others, &log_length, &health)?;
-        let mover = match (duty, place.vfs) {
-            (Duty::Keeper, None) => Mover::start(log, Arc::clone(&log_length), wake.clone())?,
-            // A command only cuts the log off, and a test counts the calls of its disk.
-            (Duty::Guest, _) | (_, Some(_)) => Mover::inline(log, Arc::clone(&log_length)),
+        let log = Log::open(&place, other_checkpoints, &log_length, &health)?;
+        let checkpointer = match (role, place.vfs) {
+            (ProcessRole::Server, None) => {
+                Checkpointer::start(log, Arc::clone(&log_length), wake.clone())?
+            }
+            // A command only truncates the log, and a test counts the disk's calls.
+            (ProcessRole::Command, _) | (_, Some(_)) => {
+                Checkpointer::inline(log, Arc::clone(&log_length))
+            }
         };
-        let rest = rest::watch(wake)?;
-        let log_growth = (duty == Duty::Keeper && place.vfs.is_none())
+        let idle_timer = idle::start_timer(wake)?;
+        let log_growth = (role == ProcessRole::Server && place.vfs.is_none())
             .then(|| LogGrowth::of(&place.path, page_bytes.unsigned_abs()));
         let writer = Writer {
             link: Arc::new(Mutex::new(session)),
             health: Arc::clone(&health),
-            duty,
+            role,
             log_length,
-            mover,
+            checkpointer,
             log_growth,
             database: place.path.clone(),
             meter: Arc::clone(&meter),
-            rest,
+            idle_timer,
         };
         let writer = thread::Builder::new()
             .name("sqlite-writer".into())
@@ -193,18 +197,18 @@ impl Sqlite {
         Ok(opened)
     }
 
-    /// One that can only be read: another process may be writing it.
+    /// Opens a database read-only: another process may be writing it.
     pub(crate) fn attach(place: Location, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
         recovery::refuse_lone_log(&place.path)?;
         Ok(Self {
             place,
             readers: Mutex::default(),
-            snapshots: Lane::new(snapshots_at_once()),
+            snapshots: SnapshotPool::new(snapshots_at_once()),
             queue: Mutex::default(),
             writer: Mutex::default(),
             meter,
             health: Arc::new(Health::new()),
-            probe_turn: tokio::sync::Mutex::default(),
+            probe_lock: tokio::sync::Mutex::default(),
         })
     }
 
@@ -212,18 +216,18 @@ impl Sqlite {
         &self.health
     }
 
-    /// Has the next start know that what was begun here is complete, and was found to be whole.
-    pub(crate) fn settle(&self) -> Result<(), StoreError> {
-        let written = Mark::Open.write(&self.place.path);
+    /// Writes the mark of a store that is complete, and checked if it had to be.
+    pub(crate) fn mark_in_use(&self) -> Result<(), StoreError> {
+        let written = ShutdownMark::InUse.write(&self.place.path);
         written.map_err(|cause| StoreError::Unavailable(cause.into()))
     }
 
-    /// The file of the database.
+    /// Path of the database.
     pub(crate) fn file(&self) -> &Path {
         &self.place.path
     }
 
-    /// Reads on the calling thread: a seek costs less than handing it to another.
+    /// Reads on the calling thread: a seek costs less than handing it to another thread.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&Session) -> Result<T, StoreError>,
@@ -234,7 +238,7 @@ impl Sqlite {
         result
     }
 
-    /// An idle connection, at best the one that this thread had last: what it needs lies near the core by then.
+    /// An idle connection, preferably the one that this thread used last: its pages are in the core's caches.
     fn take_reader(&self) -> Result<Session, StoreError> {
         let own = thread::current().id();
         let idle = {
@@ -249,8 +253,8 @@ impl Sqlite {
         self.readers.lock().push((thread::current().id(), session));
     }
 
-    /// Reads through the system's memory of the file, and not by mapping it into ours: there a page that the disk can't
-    /// give would end the process.
+    /// Opens a connection for reads, without memory mapping: a mapped page that the disk can't read would kill the
+    /// process.
     fn open_reader(&self) -> Result<Session, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.place.connect(flags)?;
@@ -259,7 +263,7 @@ impl Sqlite {
         Session::new(connection, Role::Reader, Arc::clone(&self.health))
     }
 
-    /// Reads several things at one moment, on a thread where that may take long.
+    /// Runs several reads in one snapshot, on a blocking thread.
     pub(crate) fn snapshot<'a>(
         &'a self,
         caller: SnapshotFor<'a>,
@@ -273,15 +277,15 @@ impl Sqlite {
                 let _turn = turn;
                 let deadline = limit.map(|limit| Instant::now() + limit);
                 let stop = deadline.map(|deadline| move || Instant::now() > deadline);
-                session.look_up(STEPS_BETWEEN_LOOKS, stop)?;
+                session.set_interrupt(STEPS_BETWEEN_LOOKS, stop)?;
                 session.script("BEGIN")?;
                 let link = Arc::new(Mutex::new(session));
                 let work = start(super::Link::Sqlite(Arc::clone(&link)));
                 let result = work.now_or_never().expect("nothing on SQLite waits");
-                // A connection that the work has kept, or whose transaction doesn't end, is closed.
+                // A connection is closed if the work still holds it, or if its transaction doesn't end.
                 let session = Arc::into_inner(link).map(Mutex::into_inner);
                 let session = session.and_then(|mut session| {
-                    session.look_up(0, None::<fn() -> bool>).ok()?;
+                    session.set_interrupt(0, None::<fn() -> bool>).ok()?;
                     session.script("ROLLBACK").ok()?;
                     Some(session)
                 });
@@ -296,17 +300,18 @@ impl Sqlite {
         })
     }
 
-    /// Runs a write. A long one begins a transaction: nobody who has written waits for it.
+    /// Runs a write. A long one starts a transaction, so that no earlier write waits for its commit.
     pub(crate) fn write<'a>(
         &'a self,
-        length: Length,
+        kind: &WriteKind,
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
+        let is_long = kind.is_long();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
             let waiting = (
-                (length == Length::Long).then(|| Held::new(&self.meter.batches_waiting)),
-                Held::new(&self.meter.writer_waiting),
+                is_long.then(|| GaugeGuard::new(&self.meter.batches_waiting)),
+                GaugeGuard::new(&self.meter.writer_waiting),
             );
             let job: Job = Box::new(move |room| {
                 drop(waiting);
@@ -326,7 +331,7 @@ impl Sqlite {
                     Err(why) => Err(why.repeated().into()),
                 };
                 Box::new(move |committed| {
-                    // The caller may have gone away; the write stands all the same.
+                    // The caller may be gone; the write stands all the same.
                     let _ = answer.send(match committed {
                         Ok(()) => result,
                         Err(cause) => Err(cause.repeated().into()),
@@ -335,28 +340,28 @@ impl Sqlite {
             });
             let queue = self.queue.lock().clone();
             let queue = queue.ok_or_else(StoreError::gone)?;
-            queue.send(Order::Write(length, job)).await.map_err(|_| StoreError::gone())?;
+            queue.send(Request::Write { is_long, job }).await.map_err(|_| StoreError::gone())?;
             answered.await.map_err(|_| StoreError::gone())?
         })
     }
 
-    /// Moves the log into the database as far as nobody reads it, also where that did not go well before.
-    pub(crate) async fn move_log(&self) -> Result<(), StoreError> {
+    /// Checkpoints the log as far as readers allow, also after a checkpoint that failed.
+    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
         let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
-        queue.send(Order::MoveLog(answer)).await.map_err(|_| StoreError::gone())?;
+        queue.send(Request::Checkpoint(answer)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
 
-    /// Moves the log into the database and cuts it off; false when readers stood in the way.
+    /// Checkpoints the log and truncates it; false where a reader prevented that.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         let (answer, answered) = oneshot::channel();
         let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
-        queue.send(Order::TruncateLog(answer)).await.map_err(|_| StoreError::gone())?;
+        queue.send(Request::TruncateLog(answer)).await.map_err(|_| StoreError::gone())?;
         answered.await.map_err(|_| StoreError::gone())?
     }
 
-    /// Lets the writer finish what waits and moves the log back into the database file.
+    /// Lets the writer finish the queued requests and checkpoint the log.
     pub(crate) async fn close(&self) {
         self.queue.lock().take();
         let writer = self.writer.lock().take();
@@ -366,18 +371,18 @@ impl Sqlite {
         self.readers.lock().clear();
     }
 
-    /// Whether the disk is well and takes writes, if the last seconds tell; `None` where a write has to tell.
-    pub(crate) fn is_well(&self) -> Option<Result<(), DiskTrouble>> {
+    /// Result of a health check where recent writes or errors decide it; `None` where only a write can.
+    pub(crate) fn known_health(&self) -> Option<Result<(), DiskTrouble>> {
         match self.health.trouble() {
             None if self.health.wrote_lately() => Some(Ok(())),
-            // It heals when somebody writes.
+            // A write may succeed by now, and clears the state.
             None | Some(DiskTrouble::Full) => None,
             Some(trouble) => Some(Err(trouble)),
         }
     }
 
-    /// One at a time tries whether the disk takes a write.
-    pub(crate) async fn probe_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.probe_turn.lock().await
+    /// Lets one health check at a time try a write.
+    pub(crate) async fn probe_lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.probe_lock.lock().await
     }
 }

@@ -1,7 +1,7 @@
 //! A transaction's work with its types erased, so that each driver is compiled once and not once for each write.
 //!
-//! A driver needs to know whether the work succeeded, and whether its error may pass. The result waits in a
-//! [`ResultSlot`] for the caller, who knows its type.
+//! A driver needs to know whether the work succeeded, and whether its error is transient. The result stays in a
+//! [`ResultSlot`] for the caller, which knows its type.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use super::{Link, Tx};
 use crate::error::{ErrorKind, Failure, StoreError};
 use crate::meter::Measured;
 
-/// Receives the rows that a statement finds, one after the other. A read is retried only before the first row, so no row
-/// comes twice; an error of the receiver's own must not be one that passes.
+/// Receives the rows of a query, one after the other. A read is retried only before the first row, so no row comes
+/// twice. An error that the receiver returns must not look transient.
 pub(super) type ReadRow<'a> = dyn FnMut(&Row<'_>) -> Result<(), StoreError> + Send + 'a;
 
-/// Starts the work on a connection. A driver that runs the work again calls it again.
+/// Starts the work on a connection. A driver that retries calls it again.
 pub(super) type StartWork = Box<dyn FnMut(Link) -> RunningWork + Send>;
 
-/// Work that is under way.
+/// Work in progress.
 pub(super) type RunningWork = Pin<Box<dyn Future<Output = Result<(), WorkFailed>> + Send>>;
 
-/// The work returned an error, which is in its slot.
+/// The work returned an error, which is in its [`ResultSlot`].
 #[derive(Debug)]
 pub(crate) struct WorkFailed {
-    /// The kind of the store's error; `None` where a rule of the caller's refused.
+    /// Kind of the store's error; `None` where a rule of the caller refused.
     kind: Option<ErrorKind>,
 }
 
 /// Why a transaction was not committed.
 #[derive(Debug)]
 pub(crate) enum TxFailed {
-    /// Its work failed.
+    /// The work failed.
     Work(WorkFailed),
-    /// The database failed around it.
+    /// The database failed while it began, ran or committed the transaction.
     Store(StoreError),
 }
 
@@ -60,7 +60,7 @@ impl From<WorkFailed> for TxFailed {
     }
 }
 
-/// Where the work leaves its result.
+/// Holds the result of the work until the caller takes it.
 pub(super) struct ResultSlot<T, E>(Arc<Mutex<Option<Result<T, E>>>>);
 
 impl<T, E> ResultSlot<T, E>
@@ -72,7 +72,7 @@ where
         Self(Arc::default())
     }
 
-    /// Runs the work, and leaves its result here.
+    /// Runs the work and stores its result in the slot.
     fn run(&self, work: impl Future<Output = Result<T, E>> + Send + 'static) -> RunningWork {
         let slot = Arc::clone(&self.0);
         Box::pin(async move {
@@ -83,7 +83,7 @@ where
         })
     }
 
-    /// The result of the work, or why the transaction around it failed.
+    /// Returns the work's result, or the error of the transaction around it.
     pub(super) fn take(self, ended: Result<(), TxFailed>) -> Result<T, E> {
         match ended {
             Err(TxFailed::Store(error)) => Err(error.into()),
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// Erases work. A driver that runs the work again calls `work` again.
+/// Erases the types of `work`, which a driver that retries calls again.
 pub(super) fn erase<T, E, Run>(
     tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
     mut work: impl FnMut(Tx) -> Run + Send + 'static,
@@ -110,13 +110,7 @@ where
     (Box::new(start), slot)
 }
 
-/// Work for a driver that runs it once: moved, not cloned.
-pub(super) fn once<Run>(work: impl FnOnce(Tx) -> Run) -> impl FnMut(Tx) -> Run {
-    let mut work = Some(work);
-    move |tx| work.take().expect("a driver that runs work once runs it once")(tx)
-}
-
-/// Work for a driver that may run it several times; where it `runs_once`, moved and not cloned.
+/// Turns work into a function that can be called repeatedly. Where it `runs_once`, the work is moved instead of cloned.
 pub(super) fn repeatable<Run>(
     runs_once: bool,
     work: impl FnOnce(Tx) -> Run + Clone,
@@ -128,7 +122,7 @@ pub(super) fn repeatable<Run>(
     }
 }
 
-/// Receives rows into a list, each as `read` makes it.
+/// Makes a row receiver that pushes what `read` returns onto `found`.
 pub(super) fn collect_into<'a, T: Send>(
     found: &'a mut Vec<T>,
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError> + Send + 'a,

@@ -1,19 +1,19 @@
-//! What is wrong with the disk under the embedded store.
+//! Troubles of the disk under the embedded store.
 
 use std::fmt;
 
-/// What is wrong with the embedded store's disk, for whoever asks whether it is ready. The causes are in the log.
+/// Why the embedded store is not ready, for health checks. The causes are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskTrouble {
-    /// A write met an I/O error: nothing more is written, and the process is about to end.
+    /// A write got an I/O error: nothing more is written, and the process is about to exit.
     Stopped,
-    /// A check has found that the database is damaged.
+    /// A check has found damage.
     Damaged,
-    /// A read met an I/O error or a damaged page.
+    /// A read got an I/O error or found a damaged page.
     Unreadable,
-    /// There is no room: writes are refused until there is.
+    /// The disk is full: writes are refused until there is room.
     Full,
-    /// A write takes too long.
+    /// A write takes longer than a health check may.
     Stuck,
 }
 

@@ -1,25 +1,25 @@
-//! Figures: some counters against the rows that they speak of.
+//! Comparison of some counters with the rows that they count.
 //!
 //! A tenant's newest access has the highest number in the tenant, and also in its offering, its contract and its job,
-//! because the orders agree. So one row tells what four counters must say, and when the last number was given out. The
-//! contract's tally counts the same accesses once more, by status. These rows are the ones that were written last, and so
-//! the first that a lost write is missed in.
+//! because the orders agree. So one row tells the values of four counters, and when the last number was assigned. The
+//! contract's tally counts the same accesses again, by status. These rows were written last, so a lost write shows in
+//! them first.
 //!
-//! That is a few seeks for a tenant, and some tenants are enough: those whose names come first and last. `doctor --deep`
-//! counts all of them anew.
+//! That is a few seeks per tenant, and some tenants are enough: those whose names come first and last. `doctor --deep`
+//! recounts all of them.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Damage;
 
-/// Tenants that are looked at, from each end: with five counters each, there are 100 of them in all.
+/// Tenants to check, from each end of the alphabet: with five counters each, 100 counters in all.
 const TENANTS_MAX: i64 = 10;
 
-/// The first version that has tallies.
+/// The first schema version with tallies.
 const TALLIES_SINCE: i64 = 2;
 
-/// The first version that has Tasks.
+/// The first schema version with Tasks.
 const TASKS_SINCE: i64 = 5;
 
 pub(super) fn compare(
@@ -126,7 +126,7 @@ impl Tenant<'_> {
         self.connection.query_row(sql, [self.name], read).optional()
     }
 
-    /// The last number that was given out in a set, and when.
+    /// The last number that was assigned in a set, and when.
     fn counter(&self, kind: &str, set: &str) -> rusqlite::Result<Option<(i64, i64)>> {
         let sql =
             "SELECT total, latest_at FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
@@ -139,15 +139,15 @@ impl Tenant<'_> {
         self.connection.query_row(sql, params![self.name, id], |row| row.get(0)).optional()
     }
 
-    /// How many accesses a contract has had, by its tally.
+    /// Number of a contract's accesses by its tally.
     fn tally(&self, contract: &str) -> rusqlite::Result<Option<i64>> {
         let sql = "SELECT n_pending_active + n_active + n_suspended + n_pending_terminate + n_terminated \
                    FROM tally WHERE tenant = ?1 AND contract_id = ?2";
         self.connection.query_row(sql, [self.name, contract], |row| row.get(0)).optional()
     }
 
-    /// Tasks are forgotten after their time, so the last number may be of one that is gone, but never less than one that
-    /// is there.
+    /// Compares the counter of Tasks with the newest one. Finished Tasks are deleted, so the counter may be higher, but
+    /// never lower.
     fn compare_tasks(&self, damage: &mut Damage) -> rusqlite::Result<()> {
         let name = self.name;
         let sql = "SELECT number FROM task WHERE tenant = ?1 ORDER BY number DESC LIMIT 1";

@@ -1,17 +1,17 @@
 //! The file itself: its header, its length, and the log beside it.
 //!
-//! The header is the first 100 bytes of page 1, and says how many pages the database has. When the file must have just that
+//! The header is the first 100 bytes of page 1, and has the number of pages. Whether the file must have exactly that
 //! length depends on the log (`-wal`), which holds pages that were written and are not in the file yet:
 //!
-//! - While the log has no valid frame, the file is the whole database. A checkpoint that moves the last frame cuts the file
-//!   to its length and flushes it before the log may begin anew, so the length is exact.
-//! - While the log has valid frames, page 1 of the file may be older or newer than its other pages: the newest may be in the
-//!   log, and a checkpoint moves page 1 first. So the file may be shorter or longer than its own header says. The number of
-//!   pages is what the last commit in the log says, which SQLite knows. Each page beyond the end of the file must be in the
-//!   log: no more pages can be missing than the log has frames.
+//! - While the log has no valid frame, the file is the whole database. A checkpoint of the last frame cuts the file to
+//!   its length and flushes it before the log may restart, so the length is exact.
+//! - While the log has valid frames, page 1 of the file may be older or newer than its other pages: the newest may be
+//!   in the log, and a checkpoint writes page 1 first. So the file may be shorter or longer than its own header says.
+//!   The last commit in the log has the number of pages, which SQLite knows. Each page beyond the end of the file must
+//!   be in the log: no more pages can be missing than the log has frames.
 //!
-//! The length is looked at inside of a read transaction. That keeps the log from beginning anew where the transaction reads
-//! from it, and keeps checkpoints off the file where it doesn't, so both rules hold while a server writes.
+//! The length is compared inside of a read transaction. It keeps the log from restarting while it reads from the log,
+//! and keeps checkpoints off the file otherwise, so both rules hold while a server writes.
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -27,22 +27,22 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 const HEADER_BYTES: usize = 100;
 
-/// No page is smaller, and no database smaller than its first page.
+/// SQLite's smallest page size, and so the smallest size of a database.
 const PAGE_BYTES_MIN: u64 = 512;
 
 const PAGE_BYTES_MAX: u64 = 65_536;
 
-/// The header's largest and smallest share of a page, and that of a leaf: the only ones that SQLite allows.
+/// The header's payload fractions, of which SQLite allows only these values.
 const SHARES: [u8; 3] = [64, 32, 32];
 
-/// Text is UTF-8.
+/// UTF-8.
 const ENCODING: u32 = 1;
 
 const LOG_HEADER_BYTES: usize = 32;
 
 const FRAME_HEADER_BYTES: usize = 24;
 
-/// A log begins so; the last bit tells the order of bytes that its sums are made with.
+/// First bytes of a log; the last bit is the byte order of its checksums.
 const LOG_MAGIC: u32 = 0x377f_0682;
 
 /// The header of a database.
@@ -52,7 +52,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header, without SQLite. The error says what is in the place of a database.
+    /// Reads the header, without SQLite. An error is the result of the check.
     pub(super) fn read(path: &Path) -> Result<Self, Integrity> {
         let shown = path.display();
         let damaged = |what: String| Integrity::Damaged(Damage::new(what));
@@ -84,7 +84,7 @@ impl Header {
         Self::parse(&header).map_err(|what| damaged(format!("the header of {shown}: {what}")))
     }
 
-    /// What SQLite has read of it.
+    /// Reads the header's values through SQLite.
     pub(super) fn told_by(connection: &Connection) -> rusqlite::Result<Self> {
         let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let page_bytes = number("PRAGMA page_size")?.unsigned_abs();
@@ -112,7 +112,7 @@ impl Header {
         if header[21..24] != SHARES {
             return Err("the shares of a page that rows may take are not SQLite's".into());
         }
-        // Nothing has been written where there is no encoding.
+        // A database without an encoding has never been written.
         let encoding = word(header, 56);
         if encoding != ENCODING && encoding != 0 {
             return Err(format!("text is in encoding {encoding}, and gatehouse writes UTF-8"));
@@ -121,7 +121,7 @@ impl Header {
     }
 }
 
-/// Outcome where there is no database: nothing may ever have been written, unless the log says otherwise.
+/// Result where there is no database: perhaps none was ever written, unless there is a log.
 fn absent(path: &Path, what: String) -> Integrity {
     let log = log_of(path);
     match std::fs::metadata(&log) {
@@ -146,9 +146,9 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 
 /// The log beside a database.
 pub(super) struct Log {
-    /// Whether its first frame is valid. Where it isn't, none is.
+    /// Whether the first frame is valid. If it isn't, none is.
     pub(super) has_frames: bool,
-    /// As many frames as have room in the file; those at its end may be of an earlier round.
+    /// Most frames that fit into the file; those at its end may date from before the log's restart.
     n_frames_max: u64,
 }
 
@@ -172,7 +172,7 @@ impl Log {
     }
 }
 
-/// Whether a log begins with a header and a frame whose sums are right, as SQLite looks for them when it recovers a log.
+/// Whether a log begins with a header and a frame with correct checksums, which SQLite requires to recover a log.
 fn first_frame_is_valid(start: &[u8], page_bytes: u64) -> bool {
     let (header, frame) = start.split_at(LOG_HEADER_BYTES);
     let magic = word(header, 0);
@@ -188,7 +188,7 @@ fn first_frame_is_valid(start: &[u8], page_bytes: u64) -> bool {
         && of_frame == (word(frame, 16), word(frame, 20))
 }
 
-/// SQLite's sum of a log: two numbers that go on from frame to frame.
+/// SQLite's checksum of a log: two numbers that continue from frame to frame.
 fn sum(so_far: (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
     let read = |four: &[u8]| {
         let four = [four[0], four[1], four[2], four[3]];
@@ -201,7 +201,7 @@ fn sum(so_far: (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
     })
 }
 
-/// Compares the file's length with the number of pages that a read transaction sees, while that lasts; 0 where it sees none.
+/// Compares the file's length with the number of pages in the open read transaction; 0 where that is unknown.
 pub(super) fn compare_length(path: &Path, header: &Header, n_pages: u64) -> Option<String> {
     let shown = path.display();
     let lengths = std::fs::metadata(path).and_then(|it| Ok((it.len(), Log::read(path, header)?)));
@@ -210,8 +210,8 @@ pub(super) fn compare_length(path: &Path, header: &Header, n_pages: u64) -> Opti
         Err(cause) => return Some(format!("{shown} or its log can't be read: {cause}")),
     };
     let page_bytes = header.page_bytes;
-    // The header's word counts, too: SQLite may not trust it, or tell nothing. It is of a commit that is in the database,
-    // and a database never gets smaller.
+    // The header's number counts too: SQLite may not use it, or report nothing. It is of a commit that is in the
+    // database, and a database never shrinks.
     let n_pages = n_pages.max(header.n_pages);
     if log.has_frames {
         let n_frames = log.n_frames_max;

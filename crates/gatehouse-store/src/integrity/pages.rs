@@ -1,17 +1,17 @@
-//! Every page: SQLite's own check of trees, rows, indexes and free pages.
+//! SQLite's own check of all pages: trees, rows, indexes and free pages.
 
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
 use super::{Damage, FINDINGS_MAX, Integrity, gather, told};
 
-/// Steps of SQLite's between two looks whether the check is to stop; a step is a page, or an instruction for a row.
+/// Steps between two checks of the cancellation; a step is a page, or an instruction for a row.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
-/// The line that begins what is found in a database; it says nothing.
+/// First line of SQLite's findings, which says nothing.
 const HEADING: &str = "*** in database ";
 
-/// The longest finding. SQLite's are short; this keeps a log line a line.
+/// Longest finding. SQLite's are short; this keeps a log line readable.
 const FINDING_CHARS_MAX: usize = 300;
 
 pub(super) fn check(
@@ -22,7 +22,7 @@ pub(super) fn check(
     let stopped = stop.clone();
     let stops = move || stopped.is_cancelled();
     connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops)).map_err(told)?;
-    // One failing doesn't keep the other from being tried.
+    // If one check fails, the other is tried all the same.
     for looked in [integrity(connection, damage), foreign_keys(connection, damage)] {
         if let Err(cause) = looked {
             gather(told(cause), damage)?;
@@ -32,7 +32,7 @@ pub(super) fn check(
 }
 
 fn integrity(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
-    // One more than are told, so that it is known whether there are more.
+    // One more than are shown, to know whether there are more.
     let sql = format!("PRAGMA integrity_check({})", FINDINGS_MAX + 1);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -44,7 +44,7 @@ fn integrity(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<(
     Ok(())
 }
 
-/// No table has foreign keys so far, which this finds out at once.
+/// Checks foreign keys. No table has any so far, so this takes no time.
 fn foreign_keys(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
     let mut rows = statement.query([])?;

@@ -1,17 +1,17 @@
-//! The schema: whether the tables, columns and indexes are there that gatehouse made.
+//! Check that all of gatehouse's tables, columns and indexes exist.
 
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
 use super::Damage;
-use crate::access::usernames;
+use crate::access::username_reuse;
 use crate::migrate::{self, STEPS};
 
-/// A table's or index's name, and a column's where it is about one.
+/// Name of a table or index, and of a column for a part of a table.
 type Part = (String, Option<String>);
 
-/// Compares the schema with that of its version. It says which version that is, where the figures in it can be understood.
+/// Compares the schema with that of its version. Returns the version; `None` where it is unknown.
 pub(super) fn compare(
     connection: &Connection,
     damage: &mut Damage,
@@ -27,8 +27,8 @@ pub(super) fn compare(
         damage.add("the table schema_version has no version in it");
         return Ok(None);
     }
-    // A program may have extended it that knows more: since version 8, steps only add. Whether this program can work with
-    // that is not the question here.
+    // A newer program may have extended the schema: since version 8, steps only add. Whether this program can work with
+    // it is checked elsewhere.
     for part in expected(version.min(migrate::newest()))? {
         if !found.contains(&part) && !is_replaced(&part, &found) {
             damage.add(match part {
@@ -40,13 +40,13 @@ pub(super) fn compare(
     Ok(Some(version))
 }
 
-/// Indexes of usernames take the place of a former one.
+/// Whether the new indexes of usernames have replaced this part.
 fn is_replaced((name, column): &Part, found: &BTreeSet<Part>) -> bool {
     let has = |name: &str| found.contains(&(name.to_owned(), None));
-    name == usernames::FORMER && column.is_none() && usernames::index_names().all(has)
+    name == username_reuse::OLD_INDEX && column.is_none() && username_reuse::index_names().all(has)
 }
 
-/// All that a version of the schema has, as its steps make it.
+/// All parts of a schema version, as its steps create them.
 fn expected(version: i64) -> rusqlite::Result<BTreeSet<Part>> {
     let model = Connection::open_in_memory()?;
     model.execute_batch(migrate::SQLITE_VERSION_TABLE)?;

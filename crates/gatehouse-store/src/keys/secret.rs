@@ -1,10 +1,9 @@
-//! Sealed bytes that must be gone after their time, not only out of reach.
+//! Sealed secrets, whose bytes must be erased when they are deleted.
 //!
-//! SQLite overwrites what is deleted, but not what it leaves behind when rows move between pages. So a
-//! secret lies behind a page of zeros, which puts its own bytes on a page that no other row shares and
-//! that never moves. What was written to the log is gone when the log is moved into the database and cut
-//! off, which [`Store::scrub`] does. PostgreSQL keeps sealed remnants until vacuum and until its log is
-//! recycled.
+//! SQLite overwrites deleted bytes, but not the copies that it leaves when rows move between pages. So a secret is
+//! stored behind a page of zeros, which puts its bytes on a page that no other row shares and that never moves. Copies
+//! in the log are gone when the log is checkpointed and truncated, which [`Store::scrub`] does. PostgreSQL keeps sealed
+//! copies until VACUUM and until its log is recycled.
 
 use gatehouse_core::TenantName;
 
@@ -12,12 +11,12 @@ use crate::Store;
 use crate::db::{Dialect, Row, Tx};
 use crate::error::StoreError;
 
-/// What a secret belongs to.
+/// Owner of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind {
     /// A Task: its key.
     Task,
-    /// A request that may be repeated: its answer.
+    /// An idempotent request: its response.
     Answer,
 }
 
@@ -30,16 +29,16 @@ impl SecretKind {
     }
 }
 
-/// More than any page of the embedded database holds of a row beside others.
+/// More bytes of a row than SQLite stores on a page with other rows.
 const PADDING: usize = 4096;
 
-/// What SQLite gives of a secret without the zeros before it.
+/// SQL expression for a secret without the zeros.
 pub(crate) const SEALED_IN_SQLITE: &str = "substr(body, 4097)";
 
 const _: () = assert!(PADDING + 1 == 4097);
 
 impl Store {
-    /// The sealed bytes, while they are kept.
+    /// The sealed bytes; `None` after they were deleted.
     pub async fn secret(
         &self,
         tenant: &TenantName,
@@ -53,14 +52,14 @@ impl Store {
         self.db.row(sql, &values, read).await
     }
 
-    /// Makes sure that what was deleted is gone from the embedded database's files; false when readers
-    /// stood in the way, and it must be tried again. PostgreSQL does this in its own time.
+    /// Erases deleted bytes from the embedded database's files; false where a reader prevented that, and the caller
+    /// must retry. PostgreSQL erases them later.
     pub async fn scrub(&self) -> Result<bool, StoreError> {
         self.db.truncate_log().await
     }
 }
 
-/// The sealed bytes of what was stored.
+/// The sealed bytes in a stored body.
 pub(crate) fn sealed(dialect: Dialect, mut body: Vec<u8>) -> Vec<u8> {
     if dialect == Dialect::Sqlite {
         body.drain(..PADDING.min(body.len()));
@@ -68,7 +67,7 @@ pub(crate) fn sealed(dialect: Dialect, mut body: Vec<u8>) -> Vec<u8> {
     body
 }
 
-/// Where the sealed bytes begin in what is stored, counted from 1.
+/// Position of the sealed bytes in a stored body, from 1.
 pub(crate) fn first_byte(dialect: Dialect) -> u64 {
     match dialect {
         Dialect::Sqlite => PADDING as u64 + 1,
@@ -76,7 +75,7 @@ pub(crate) fn first_byte(dialect: Dialect) -> u64 {
     }
 }
 
-/// Sealed bytes as they are stored.
+/// A body to store the sealed bytes in.
 pub(crate) fn body(dialect: Dialect, sealed: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     if dialect == Dialect::Sqlite {
@@ -86,7 +85,7 @@ pub(crate) fn body(dialect: Dialect, sealed: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Keeps sealed bytes.
+/// Stores sealed bytes.
 pub(crate) async fn put(
     tx: &Tx,
     tenant: &TenantName,
@@ -101,7 +100,7 @@ pub(crate) async fn put(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// Deletes sealed bytes; whether there were any.
+/// Deletes sealed bytes; false when there were none.
 pub(crate) async fn remove(
     tx: &Tx,
     tenant: &TenantName,

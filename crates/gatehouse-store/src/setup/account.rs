@@ -1,13 +1,13 @@
-//! Accounts at external platforms, each with what is needed to reach it.
+//! Accounts at external platforms, with their settings and sealed credentials.
 //!
-//! Whoever opened an account holds on to it for as long as its version is the same, so a version is never
-//! given twice, not even to an account that was deleted and made again.
+//! A server keeps an account's connection state for as long as its version is the same. So a version is never used
+//! twice, not even for an account that was deleted and created again.
 
 use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
 use crate::counts::counter;
-use crate::db::{Line, Row, Tx};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::{Put, Store};
 
@@ -18,7 +18,7 @@ macro_rules! columns {
     };
 }
 
-/// The same with what is needed to reach it, in the order that [`read_kept`] reads them.
+/// The columns of an account with settings and credentials, in the order that [`read_kept`] reads them.
 macro_rules! kept_columns {
     () => {
         concat!(
@@ -29,76 +29,76 @@ macro_rules! kept_columns {
     };
 }
 
-/// An account with what is needed to reach it.
+/// An account with its settings and credentials.
 #[derive(Clone, PartialEq, Eq)]
-pub struct KeptAccount {
+pub struct StoredAccount {
     /// The account.
     pub account: Account,
-    /// How its platform is reached: a JSON object.
+    /// Settings of the platform's connection: a JSON object.
     pub settings: String,
-    /// What it proves itself with, sealed; `None` when it was never given anything.
+    /// Sealed credentials; `None` without any.
     pub credentials: Option<Vec<u8>>,
-    /// Another one after every change.
+    /// Changes with every change of the account.
     pub version: i64,
-    /// Whose word it is where its platform is.
+    /// Who has set the platform's addresses.
     pub addressed_by: AddressedBy,
 }
 
-/// An account as it is to be.
+/// An account to create or replace.
 #[derive(Clone)]
 pub struct AccountChange {
     /// The account.
     pub account: Account,
-    /// How its platform is reached: a JSON object.
+    /// Settings of the platform's connection: a JSON object.
     pub settings: String,
-    /// What it proves itself with, sealed. Without credentials, it keeps those that it has; with empty ones, it has none.
+    /// Sealed credentials. `None` keeps the present ones; empty bytes remove them.
     pub credentials: Option<Vec<u8>>,
-    /// Whose word it is where its platform is.
+    /// Who has set the platform's addresses.
     pub addressed_by: AddressedBy,
-    /// The version that it had when it was looked at; `None` when it wasn't there.
+    /// The version that the caller has read; `None` when the account didn't exist.
     pub seen_version: Option<i64>,
 }
 
-/// Shows which account it is, not what it is reached with.
-impl std::fmt::Debug for KeptAccount {
+/// Shows the account, without settings and credentials.
+impl std::fmt::Debug for StoredAccount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { account, version, .. } = self;
-        f.debug_struct("KeptAccount")
+        f.debug_struct("StoredAccount")
             .field("account", account)
             .field("version", version)
             .finish_non_exhaustive()
     }
 }
 
-/// What came of putting an account.
+/// Result of creating or replacing an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountPut {
-    /// What was there before.
-    pub before: Option<KeptAccount>,
-    /// What is there now: with the version that it had, if it was there just so.
-    pub after: KeptAccount,
+    /// The account before; `None` when it was created.
+    pub before: Option<StoredAccount>,
+    /// The account now. An unchanged one keeps its version.
+    pub after: StoredAccount,
 }
 
 impl AccountPut {
-    /// Whether it was there before.
+    /// Whether the account was created or replaced.
     pub fn put(&self) -> Put {
         if self.before.is_some() { Put::Replaced } else { Put::Created }
     }
 }
 
-/// Why an account can't be put.
+/// Why an account was not created or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutAccountRefused {
     /// The tenant doesn't exist.
     NoTenant,
     /// The tenant has [`ACCOUNTS_MAX`] accounts.
     TooMany,
-    /// The account is no longer as it was when it was looked at.
+    /// The account has changed since the caller read it.
     Changed,
 }
 
 impl Store {
-    /// Makes the account, or makes the one that is there as given.
+    /// Creates the account, or replaces the existing one.
     pub async fn put_account(
         &self,
         tenant: &TenantName,
@@ -107,9 +107,8 @@ impl Store {
         let tenant = tenant.clone();
         let AccountChange { account, settings, credentials, addressed_by, seen_version } = change;
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
-                // A tenant that is being deleted must not leave an account behind, and a place that is
-                // free must not be taken twice.
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+                // Locked, so that a tenant that is being deleted leaves no account behind, and so that the limit holds.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(Err(PutAccountRefused::NoTenant));
                 }
@@ -124,7 +123,7 @@ impl Store {
                 let credentials = credentials.or(had).filter(|sealed| !sealed.is_empty());
                 let version = before.as_ref().map_or(0, |before| before.version);
                 let mut after =
-                    KeptAccount { account, settings, credentials, version, addressed_by };
+                    StoredAccount { account, settings, credentials, version, addressed_by };
                 if before.as_ref() != Some(&after) {
                     after.version = draw_version(&tx, &tenant).await?;
                     write_in(&tx, &tenant, &after).await?;
@@ -134,23 +133,23 @@ impl Store {
             .await
     }
 
-    /// The account of this name, with what is needed to reach it.
+    /// The account with this name, with its settings and credentials.
     pub async fn account(
         &self,
         tenant: &TenantName,
         name: &AccountName,
-    ) -> Result<Option<KeptAccount>, StoreError> {
+    ) -> Result<Option<StoredAccount>, StoreError> {
         let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
         self.db.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
     }
 
-    /// All accounts of the tenant with their versions, by platform and name; `None` when there is no such
-    /// tenant. One walk on an index, without what is needed to reach them.
+    /// All accounts of the tenant with their versions, by platform and name; `None` when the tenant doesn't exist. One
+    /// scan of an index, without settings and credentials.
     pub async fn accounts(
         &self,
         tenant: &TenantName,
     ) -> Result<Option<Vec<(Account, i64)>>, StoreError> {
-        // A tenant without accounts has one row, with nothing in it.
+        // A tenant without accounts has one row of NULLs.
         let sql = concat!(
             "SELECT ",
             columns!(),
@@ -162,13 +161,13 @@ impl Store {
         Ok(if rows.is_empty() { None } else { Some(rows.into_iter().flatten().collect()) })
     }
 
-    /// A page of the tenant's accounts, by platform and name; `None` when there is no such tenant. Counted
-    /// and skipped over: they are few.
+    /// A page of the tenant's accounts, by platform and name; `None` when the tenant doesn't exist. Uses COUNT and
+    /// OFFSET, because accounts are few.
     pub async fn accounts_page(
         &self,
         tenant: &TenantName,
         request: PageRequest,
-    ) -> Result<Option<Page<KeptAccount>>, StoreError> {
+    ) -> Result<Option<Page<StoredAccount>>, StoreError> {
         let sql = "SELECT (SELECT COUNT(*) FROM account a WHERE a.tenant = t.tenant) \
                    FROM tenant t WHERE t.tenant = ?1";
         let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
@@ -182,7 +181,7 @@ impl Store {
         Ok(Some(Page { request, items, total }))
     }
 
-    /// Deletes an account; false when there is no such one.
+    /// Deletes an account; false when it doesn't exist.
     pub async fn delete_account(
         &self,
         tenant: &TenantName,
@@ -190,7 +189,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, name) = (tenant.clone(), name.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = "DELETE FROM account WHERE tenant = ?1 AND name = ?2";
                 let n = tx.execute(sql, &[tenant.as_str().into(), name.as_str().into()]).await?;
                 Ok::<_, StoreError>(n == 1)
@@ -203,7 +202,7 @@ async fn read_in(
     tx: &Tx,
     tenant: &TenantName,
     name: &AccountName,
-) -> Result<Option<KeptAccount>, StoreError> {
+) -> Result<Option<StoredAccount>, StoreError> {
     let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
     tx.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
 }
@@ -213,8 +212,8 @@ async fn count(tx: &Tx, tenant: &TenantName) -> Result<u64, StoreError> {
     Ok(tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?.unwrap_or_default())
 }
 
-/// A version that no account of the tenant ever had, under the tenant's lock. It is the time, so that a
-/// tenant that was deleted and made again doesn't begin anew.
+/// A version that no account of the tenant ever had, under the tenant's lock. It is a time, so that a tenant that was
+/// deleted and created again uses other versions.
 async fn draw_version(tx: &Tx, tenant: &TenantName) -> Result<i64, StoreError> {
     let sql = "UPDATE tenant SET account_version = CASE WHEN account_version < ?2 THEN ?2 \
                ELSE account_version + 1 END WHERE tenant = ?1 RETURNING account_version";
@@ -223,14 +222,14 @@ async fn draw_version(tx: &Tx, tenant: &TenantName) -> Result<i64, StoreError> {
     version.ok_or_else(|| StoreError::corrupt("a tenant has a counter and no row"))
 }
 
-async fn write_in(tx: &Tx, tenant: &TenantName, kept: &KeptAccount) -> Result<(), StoreError> {
+async fn write_in(tx: &Tx, tenant: &TenantName, kept: &StoredAccount) -> Result<(), StoreError> {
     let sql = "INSERT INTO account (tenant, name, platform, connector, platform_account, settings, \
                credentials, version, vouched_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
                ON CONFLICT (tenant, name) DO UPDATE SET platform = excluded.platform, \
                connector = excluded.connector, platform_account = excluded.platform_account, \
                settings = excluded.settings, credentials = excluded.credentials, \
                version = excluded.version, vouched_version = excluded.vouched_version";
-    let KeptAccount { account, settings, credentials, version, addressed_by } = kept;
+    let StoredAccount { account, settings, credentials, version, addressed_by } = kept;
     let vouched_version = (*addressed_by == AddressedBy::Operator).then_some(*version);
     let values = [
         tenant.as_str().into(),
@@ -256,13 +255,13 @@ fn read(row: &Row<'_>) -> Result<(Account, i64), StoreError> {
     Ok((account, row.integer(4)?))
 }
 
-fn read_kept(row: &Row<'_>) -> Result<KeptAccount, StoreError> {
+fn read_kept(row: &Row<'_>) -> Result<StoredAccount, StoreError> {
     let (account, version) = read(row)?;
     let addressed_by = match row.optional_integer(7)? == Some(version) {
         true => AddressedBy::Operator,
         false => AddressedBy::Tenant,
     };
-    Ok(KeptAccount {
+    Ok(StoredAccount {
         addressed_by,
         account,
         settings: row.text(5)?,

@@ -7,12 +7,12 @@ use gatehouse_core::{Page, PageRequest, TenantName};
 
 use crate::Store;
 use crate::counts::counter;
-use crate::db::{Line, Row};
-use crate::ended::{self, Ended, EndedKind};
+use crate::db::{Row, WriteKind};
 use crate::error::StoreError;
+use crate::revocation::{self, Revocation, RevocationKind};
 
 impl Store {
-    /// Keeps a new client with the hash of its secret; false when there is no such tenant.
+    /// Creates a client with the hash of its secret; false when the tenant doesn't exist.
     pub async fn create_client(
         &self,
         tenant: &TenantName,
@@ -21,8 +21,8 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, client, secret) = (tenant.clone(), client.clone(), secret.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
-                // A tenant that is being deleted must not leave a client behind.
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+                // Locked, so that a tenant that is being deleted leaves no client behind.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(false);
                 }
@@ -43,7 +43,7 @@ impl Store {
             .await
     }
 
-    /// The client of this identifier, with the hash of its secret.
+    /// The client with this identifier, and the hash of its secret.
     pub async fn client(
         &self,
         tenant: &TenantName,
@@ -56,7 +56,7 @@ impl Store {
         self.db.row(sql, &[tenant.as_str().into(), id.as_str().into()], read_both).await
     }
 
-    /// Keeps another hash of the same secret, unless the client is gone meanwhile.
+    /// Replaces the hash of a client's secret by another of the same secret, unless the client was deleted meanwhile.
     pub async fn renew_client_secret(
         &self,
         tenant: &TenantName,
@@ -67,7 +67,7 @@ impl Store {
         let (tenant, id) = (tenant.clone(), id.to_string());
         let (before, after) = (before.clone(), after.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = "UPDATE client SET secret_hash = ?4 WHERE tenant = ?1 AND id = ?2 \
                            AND secret_hash = ?3";
                 let values = [
@@ -81,8 +81,8 @@ impl Store {
             .await
     }
 
-    /// A page of the tenant's clients, by identifier; `None` when there is no such tenant. Counted and
-    /// skipped over: they are few.
+    /// A page of the tenant's clients, by identifier; `None` when the tenant doesn't exist. Uses COUNT and OFFSET,
+    /// because clients are few.
     pub async fn clients(
         &self,
         tenant: &TenantName,
@@ -99,21 +99,21 @@ impl Store {
         Ok(Some(Page { request, items, total }))
     }
 
-    /// Deletes a client, and says that its tokens have ended; `None` when there is no such one.
+    /// Deletes a client and revokes its tokens; `None` when it doesn't exist.
     pub async fn delete_client(
         &self,
         tenant: &TenantName,
         id: &ClientId,
-    ) -> Result<Option<Ended>, StoreError> {
+    ) -> Result<Option<Revocation>, StoreError> {
         let (tenant, id) = (tenant.clone(), id.to_string());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = "DELETE FROM client WHERE tenant = ?1 AND id = ?2";
                 let n = tx.execute(sql, &[tenant.as_str().into(), id.as_str().into()]).await?;
                 if n == 0 {
                     return Ok(None);
                 }
-                ended::write_in(&tx, EndedKind::Client, &id).await.map(Some)
+                revocation::record_in(&tx, RevocationKind::Client, &id).await.map(Some)
             })
             .await
     }

@@ -1,4 +1,4 @@
-//! Contracts, and how many accesses each of them has.
+//! Contracts, and the numbers of their accesses.
 
 use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{
@@ -8,7 +8,7 @@ use gatehouse_core::{
 
 use crate::counts::counter;
 use crate::counts::tally::{self, Tally, tally_columns};
-use crate::db::{Line, Row, Tx};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::{Put, Store};
 
@@ -20,9 +20,8 @@ macro_rules! columns {
     };
 }
 
-/// The same, with the accesses by status, and how many that are not written down as terminated have
-/// reached their end by `?1`. The last is a walk on an index of what is due, as long as what nobody
-/// has written down yet.
+/// The columns of a contract with its tally, and the number of accesses whose end has come by `?1` and whose expiry is
+/// not stored. That number takes a scan of an index, as long as there are such accesses.
 macro_rules! counted_columns {
     () => {
         concat!(
@@ -37,7 +36,7 @@ macro_rules! counted_columns {
     };
 }
 
-/// The same, with the last count only where a quota makes it matter.
+/// The columns of a contract with its tally, and the number of expired accesses only where a quota needs it.
 macro_rules! limited_columns {
     () => {
         concat!(
@@ -65,42 +64,42 @@ macro_rules! from_counted {
     };
 }
 
-/// A contract, and how many of its accesses are not terminated.
+/// A contract with the number of its accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedContract {
     /// The contract.
     pub contract: Contract,
-    /// How many of its accesses are not terminated.
+    /// Number of accesses that are not terminated.
     pub n_live: u64,
-    /// How many places batches under way have reserved beside them.
+    /// Number of accesses that unfinished batches have reserved.
     pub n_reserved: u64,
 }
 
 impl CountedContract {
-    /// How many of the places that a quota allows are taken.
+    /// Number of accesses that count against the quota.
     pub fn n_taken(&self) -> u64 {
         self.n_live + self.n_reserved
     }
 }
 
-/// Why a contract can't be put.
+/// Why a contract was not created or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutContractRefused {
     /// The tenant doesn't exist.
     NoTenant,
-    /// The offering and the billing model of a contract that has accesses can't change.
+    /// Offering and billing model of a contract with accesses can't change.
     InUse(ContractInUse),
 }
 
-/// A contract that has accesses can't be deleted or become another.
+/// A contract with accesses can't be deleted or changed in this way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContractInUse {
-    /// How many it has, terminated ones too, and those that batches under way have reserved.
+    /// Number of accesses, including terminated ones and those that unfinished batches have reserved.
     pub n_accesses: u64,
 }
 
 impl Store {
-    /// Makes the contract, or makes the one that is there as given.
+    /// Creates the contract, or replaces the existing one.
     pub async fn put_contract(
         &self,
         tenant: &TenantName,
@@ -108,8 +107,8 @@ impl Store {
     ) -> Result<Result<Put, PutContractRefused>, StoreError> {
         let (tenant, contract) = (tenant.clone(), contract.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
-                // With the lock of those who make accesses: they see the contract before or after.
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+                // Creations hold this lock too, so they see the contract before or after the change.
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(Err(PutContractRefused::NoTenant));
                 }
@@ -129,7 +128,7 @@ impl Store {
             .await
     }
 
-    /// The contract of this identifier, with its accesses counted as they are at `now`.
+    /// The contract with this identifier, with the number of its accesses at `now`.
     pub async fn contract(
         &self,
         tenant: &TenantName,
@@ -141,9 +140,9 @@ impl Store {
         self.db.row(sql, &values, read_counted).await
     }
 
-    /// A page of the tenant's contracts, by identifier; `None` when there is no such tenant.
+    /// A page of the tenant's contracts, by identifier; `None` when the tenant doesn't exist.
     ///
-    /// Counted and skipped over: a tenant has few contracts beside its accesses.
+    /// Uses COUNT and OFFSET: a tenant has few contracts compared to its accesses.
     pub async fn contracts(
         &self,
         tenant: &TenantName,
@@ -162,7 +161,7 @@ impl Store {
         Ok(Some(Page { request, items, total }))
     }
 
-    /// Deletes a contract without accesses; `None` when there is no such contract.
+    /// Deletes a contract without accesses; `None` when it doesn't exist.
     pub async fn delete_contract(
         &self,
         tenant: &TenantName,
@@ -170,7 +169,7 @@ impl Store {
     ) -> Result<Option<Result<(), ContractInUse>>, StoreError> {
         let (tenant, id) = (tenant.clone(), id.clone());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 if counter::lock_tenant(&tx, &tenant).await?.is_none()
                     || read_in(&tx, &tenant, &id).await?.is_none()
                 {
@@ -191,7 +190,7 @@ impl Store {
     }
 }
 
-/// A contract, under a transaction.
+/// Reads a contract in a transaction.
 pub(crate) async fn read_in(
     tx: &Tx,
     tenant: &TenantName,
@@ -201,7 +200,7 @@ pub(crate) async fn read_in(
     tx.row(sql, &[tenant.as_str().into(), id.as_str().into()], read).await
 }
 
-/// A contract with its accesses counted as far as its quota needs it, under a transaction.
+/// Reads a contract in a transaction, with the number of its accesses as far as its quota needs it.
 pub(crate) async fn read_limited_in(
     tx: &Tx,
     tenant: &TenantName,
@@ -213,14 +212,14 @@ pub(crate) async fn read_limited_in(
     tx.row(sql, &values, read_counted).await
 }
 
-/// How many accesses it has, and how many a batch under way is about to make.
+/// Number of accesses that exist, and that unfinished batches will create.
 async fn n_in_use(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
     let counter = counter::get(tx, tenant, &Set::Contract(id.clone())).await?;
     let n_accesses = counter.map_or(0, |counter| counter.total);
     Ok(n_accesses + tally::n_reserved(tx, tenant, id).await?)
 }
 
-/// Writes a contract, and makes the rows that count its accesses where they are not there yet.
+/// Writes a contract, and creates its counters and its tally if they don't exist.
 async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(), StoreError> {
     let sql = "INSERT INTO contract (tenant, id, offering_id, billing_model, status, start_at, \
                end_at, validity, n_accesses_max) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \

@@ -4,9 +4,9 @@ use gatehouse_core::list::{Set, Size};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
 use crate::counts::counter;
-use crate::db::{Line, Row, Tx};
-use crate::ended::{self, Ended, EndedKind};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::revocation::{self, Revocation, RevocationKind};
 use crate::{Put, Store};
 
 /// The columns of a tenant, in the order that [`read`] reads them.
@@ -16,19 +16,19 @@ macro_rules! columns {
     };
 }
 
-/// A tenant that has accesses can't be deleted: they are never forgotten.
+/// A tenant with accesses can't be deleted, because accesses are kept for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TenantInUse {
-    /// How many it has, terminated ones too.
+    /// Number of accesses, including terminated ones.
     pub n_accesses: u64,
 }
 
 impl Store {
-    /// Makes the tenant, or makes the one that is there as given.
+    /// Creates the tenant, or replaces the existing one.
     pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write(Line::Of(tenant.name.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.name.clone()), async move |tx| {
                 let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
                            page_number_max) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (tenant) DO NOTHING";
                 let values = [
@@ -51,13 +51,13 @@ impl Store {
             .await
     }
 
-    /// The tenant of this name.
+    /// The tenant with this name.
     pub async fn tenant(&self, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
         let sql = concat!(columns!(), " WHERE tenant = ?1");
         self.db.row(sql, &[name.as_str().into()], read).await
     }
 
-    /// A page of all tenants, by name. Counted and skipped over: tenants are few.
+    /// A page of all tenants, by name. Uses COUNT and OFFSET, because tenants are few.
     pub async fn tenants(&self, request: PageRequest) -> Result<Page<Tenant>, StoreError> {
         let total = self.db.row("SELECT COUNT(*) FROM tenant", &[], |row| row.count(0)).await?;
         let sql = concat!(columns!(), " ORDER BY tenant LIMIT ?1 OFFSET ?2");
@@ -66,7 +66,7 @@ impl Store {
         Ok(Page { request, items, total: total.unwrap_or_default() })
     }
 
-    /// Every tenant there is.
+    /// All tenants.
     pub async fn every_tenant(&self) -> Result<Vec<Tenant>, StoreError> {
         let mut tenants = Vec::new();
         for number in 1.. {
@@ -80,17 +80,17 @@ impl Store {
         Ok(tenants)
     }
 
-    /// Deletes a tenant without accesses, its contracts, its accounts, its clients and what is due for it, and says that its
-    /// tokens have ended; `None` when there is no such tenant.
+    /// Deletes a tenant without accesses, with its contracts, accounts, clients and queued work, and revokes its
+    /// tokens; `None` when it doesn't exist.
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
-    ) -> Result<Option<Result<Vec<Ended>, TenantInUse>>, StoreError> {
+    ) -> Result<Option<Result<Vec<Revocation>, TenantInUse>>, StoreError> {
         let name = name.clone();
         self.db
-            .write(Line::Of(name.clone()), async move |tx| {
-                // In the order of those who accept batches and work them off: they must not leave anything
-                // behind, nor wait for us while we wait for them.
+            .write(WriteKind::Tenant(name.clone()), async move |tx| {
+                // Locks in the order of transactions that accept and execute batches, so that they leave nothing behind
+                // and don't deadlock with this one.
                 counter::next_task(&tx, &name).await?;
                 let values = [name.as_str().into()];
                 let sql = concat!(
@@ -104,7 +104,7 @@ impl Store {
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
-                // Its clients, too: one of them may be about to get a token.
+                // Revoked too, because a client may be about to get a token.
                 let clients = "SELECT id FROM client WHERE tenant = ?1";
                 let clients = tx.rows(clients, &values, |row| row.text(0)).await?;
                 for sql in [
@@ -124,9 +124,10 @@ impl Store {
                 ] {
                     tx.execute(sql, &values).await?;
                 }
-                let mut all = vec![ended::write_in(&tx, EndedKind::Tenant, name.as_str()).await?];
+                let mut all =
+                    vec![revocation::record_in(&tx, RevocationKind::Tenant, name.as_str()).await?];
                 for client in clients {
-                    all.push(ended::write_in(&tx, EndedKind::Client, &client).await?);
+                    all.push(revocation::record_in(&tx, RevocationKind::Client, &client).await?);
                 }
                 Ok::<_, StoreError>(Some(Ok(all)))
             })
@@ -134,7 +135,7 @@ impl Store {
     }
 }
 
-/// A tenant, under a transaction.
+/// Reads a tenant in a transaction.
 pub(crate) async fn read_in(tx: &Tx, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
     let sql = concat!(columns!(), " WHERE tenant = ?1");
     tx.row(sql, &[name.as_str().into()], read).await

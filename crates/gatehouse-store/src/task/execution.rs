@@ -1,9 +1,9 @@
-//! Working a Task off: starting it, doing a stretch of its items, ending it, stopping it.
+//! Executing a Task: starting it, working on chunks of its items, finishing it, stopping it.
 //!
-//! Every step is one transaction: its effects, the items that failed, how far the Task has come, and
-//! the lease that allows it. A worker that has lost its lease, or whose Task was stopped, commits
-//! nothing; one that dies has done whole stretches or nothing. Locks are taken in one order: the Task, the
-//! tenant's counter, accesses by their numbers, tallies, days, and what is due last.
+//! Every step is one transaction: its effects, the failed items, the Task's progress, and a check of the lease. A
+//! worker that has lost its lease, or whose Task was stopped, commits nothing; one that dies has committed whole
+//! chunks. Locks are taken in one order: the Task, the tenant's counter, accesses by their numbers, tallies, days, the
+//! work queue.
 
 use std::time::Duration;
 
@@ -17,43 +17,42 @@ use crate::Store;
 use crate::access::changes::{self, ChangeRule};
 use crate::access::creation::{self, NewAccess};
 use crate::counts::{counter, tally};
-use crate::db::{Company, Line, Tx};
+use crate::db::{Tx, Waiters, WriteKind};
 use crate::error::StoreError;
-use crate::probe::{Point, Probe};
+use crate::failpoint::{Failpoint, Failpoints};
 use crate::setup::contract;
-use crate::task::stretch::{ItemResult, Items, Stretch, Watch};
+use crate::task::chunk::{ChunkTimer, ItemChunk, ItemResult, PlannedItems};
 use crate::task::{self, StoredTask, item, task_columns, unfinished};
-use crate::work_queue::{self, DueKey, DueKind, Lease, NotRun};
+use crate::work_queue::{self, Lease, WorkError, WorkKey, WorkKind};
 
-/// For how long things are held or kept.
+/// Lifetimes of leases, secrets and Tasks.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
-    /// A lease, from each sign of life.
+pub struct TaskLifetimes {
+    /// Of a lease, from its last renewal.
     pub lease_milliseconds: i64,
-    /// Passwords, from when their Task is over; not longer than the Task.
+    /// Of passwords, from the end of their Task; at most as long as the Task's.
     pub secrets_milliseconds: i64,
-    /// A Task that is over.
+    /// Of a Task, from its end.
     pub tasks_milliseconds: i64,
 }
 
-/// A step that was committed.
+/// Result of a step, which is committed.
 #[derive(Clone, Debug)]
-pub struct Stepped {
-    /// The Task as it is now.
+pub struct StepResult {
+    /// The Task after the step.
     pub task: Task,
-    /// Whether the lease is still held; it is given back where other tenants wait.
+    /// Whether the worker still has the lease; it is released where other tenants wait.
     pub keeps_lease: bool,
-    /// Who waited for what the step kept from them.
-    pub company: Company,
-    /// How long it kept things from others, up to its commit.
+    /// Callers that were blocked behind the step.
+    pub waiters: Waiters,
+    /// How long the step blocked others, up to its commit.
     pub took: Duration,
 }
 
 impl Store {
-    /// The Task of a tenant whose turn it is; `None` when all are over.
+    /// The Task of a tenant to work on next; `None` when all are finished.
     ///
-    /// Creations take turns, a stretch each. Changes keep their order among themselves: of two that set
-    /// a status, the later one must win.
+    /// Creations take turns, a chunk each. Changes keep their order: of two that set a status, the later one must win.
     pub async fn next_task(&self, tenant: &TenantName) -> Result<Option<StoredTask>, StoreError> {
         let creation = concat!(
             task_columns!(),
@@ -75,11 +74,11 @@ impl Store {
         Ok(first.map(|(_, task)| task))
     }
 
-    /// Lets a tenant's other Tasks go before one that could not be worked on.
+    /// Moves a Task that could not be worked on behind the tenant's other Tasks.
     pub async fn pass_turn(&self, tenant: &TenantName, id: TaskId) -> Result<(), StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let sql = "UPDATE task SET turn = turn + 1 WHERE tenant = ?1 AND id = ?2";
                 let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
                 tx.execute(sql, &values).await.map(drop)
@@ -87,15 +86,15 @@ impl Store {
             .await
     }
 
-    /// Ends the work for a tenant whose Tasks are all over; gives it back where there are more by now.
-    pub async fn finish_queue(&self, lease: &Lease) -> Result<(), NotRun> {
+    /// Removes a tenant's row from the work queue if all its Tasks are finished; releases the lease otherwise.
+    pub async fn finish_queue(&self, lease: &Lease) -> Result<(), WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 if !work_queue::lock(&tx, &lease).await? {
-                    return Err(NotRun::Lost);
+                    return Err(WorkError::LeaseLost);
                 }
-                // In this order, because the index of those few has it.
+                // Ordered, so that the small index of unfinished Tasks is used.
                 let sql = concat!(
                     "SELECT 1 FROM task WHERE tenant = ?1 AND ",
                     unfinished!(),
@@ -107,49 +106,49 @@ impl Store {
                     true => work_queue::release(&tx, &lease, tx.now().await?).await?,
                     false => work_queue::finish(&tx, &lease).await?,
                 };
-                if done { Ok(()) } else { Err(NotRun::Lost) }
+                if done { Ok(()) } else { Err(WorkError::LeaseLost) }
             })
             .await
     }
 
-    /// Begins a creation: reserves room for all of it, or rejects it.
+    /// Starts a creation: reserves quota for all items, or rejects it.
     pub async fn start_creation(
         &self,
         lease: &Lease,
         id: TaskId,
-        terms: Terms,
-        probe: Probe,
-    ) -> Result<Stepped, NotRun> {
+        lifetimes: TaskLifetimes,
+        failpoints: Failpoints,
+    ) -> Result<StepResult, WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
                 let Work::Creation { contract_id, .. } = task.work.clone() else {
-                    return Err(NotRun::Moved);
+                    return Err(WorkError::TaskChanged);
                 };
                 let now = tx.now().await?;
                 match reserve(&tx, tenant, &contract_id, task.n_items, now).await? {
                     Ok(()) => move_to(&mut task, TaskState::InProgress)?,
-                    Err(trouble) => reject(&tx, tenant, &mut task, trouble, terms, now).await?,
+                    Err(trouble) => reject(&tx, tenant, &mut task, trouble, lifetimes, now).await?,
                 }
-                close(&tx, &lease, task, None, terms, now, &probe).await
+                close(&tx, &lease, task, None, lifetimes, now, &failpoints).await
             })
             .await
     }
 
-    /// Begins a change of accesses, which set this password, or rejects it.
+    /// Starts a change of accesses, with the hash of the password that it sets, or rejects it.
     pub async fn start_change(
         &self,
         lease: &Lease,
         id: TaskId,
         begin: Result<Option<StoredHash>, Trouble>,
-        terms: Terms,
-        probe: Probe,
-    ) -> Result<Stepped, NotRun> {
+        lifetimes: TaskLifetimes,
+        failpoints: Failpoints,
+    ) -> Result<StepResult, WorkError> {
         let lease = lease.clone();
         self.db
-            .write(Line::Of(lease.key.tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
                 let now = tx.now().await?;
@@ -159,85 +158,86 @@ impl Store {
                         password
                     }
                     Err(trouble) => {
-                        reject(&tx, tenant, &mut task, trouble, terms, now).await?;
+                        reject(&tx, tenant, &mut task, trouble, lifetimes, now).await?;
                         None
                     }
                 };
-                close(&tx, &lease, task, password, terms, now, &probe).await
+                close(&tx, &lease, task, password, lifetimes, now, &failpoints).await
             })
             .await
     }
 
-    /// Makes the accesses of a stretch, as many of them as patience allows; tells which are left.
+    /// Creates the accesses of a chunk within its time limits; returns the items that are left.
     pub async fn run_creation(
         &self,
         lease: &Lease,
-        stretch: Stretch<NewAccess>,
-        terms: Terms,
-        probe: Probe,
-    ) -> Result<(Stepped, Items<NewAccess>), NotRun> {
+        chunk: ItemChunk<NewAccess>,
+        lifetimes: TaskLifetimes,
+        failpoints: Failpoints,
+    ) -> Result<(StepResult, PlannedItems<NewAccess>), WorkError> {
         let (lease, usernames) = (lease.clone(), self.usernames.clone());
         self.db
-            .write_long(lease.key.tenant.clone(), async move |tx| {
+            .write(WriteKind::Batch(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
-                let Stretch { task: id, from, items, patience } = stretch;
+                let ItemChunk { task: id, from, items, limits } = chunk;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
                 let counter = counter::lock_tenant(&tx, tenant).await?;
                 let counter =
                     counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
-                let watch = Watch::begin(patience);
+                let timer = ChunkTimer::begin(limits);
                 let Work::Creation { contract_id, .. } = task.work.clone() else {
-                    return Err(NotRun::Moved);
+                    return Err(WorkError::TaskChanged);
                 };
                 let n_reserved = task.n_left().into();
-                let room = creation::Room { counter, contract_id, n_reserved };
-                let made = creation::create_reserved(&tx, &usernames, tenant, items, room, &watch);
+                let reserved = creation::ReservedQuota { counter, contract_id, n_reserved };
+                let made =
+                    creation::create_reserved(&tx, &usernames, tenant, items, reserved, &timer);
                 let (results, left) = made.await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
-                let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok((Stepped { took: watch.elapsed(&tx), ..stepped }, left))
+                let stepped = close(&tx, &lease, task, None, lifetimes, now, &failpoints).await?;
+                Ok((StepResult { took: timer.elapsed(&tx), ..stepped }, left))
             })
             .await
     }
 
-    /// Changes the accesses of a stretch by a rule, each by itself, as many of them as patience allows.
+    /// Changes the accesses of a chunk by a rule, each with its own result, within its time limits.
     pub async fn run_change(
         &self,
         lease: &Lease,
-        stretch: Stretch<AccessId>,
+        chunk: ItemChunk<AccessId>,
         rule: ChangeRule,
-        terms: Terms,
-        probe: Probe,
-    ) -> Result<Stepped, NotRun> {
+        lifetimes: TaskLifetimes,
+        failpoints: Failpoints,
+    ) -> Result<StepResult, WorkError> {
         let lease = lease.clone();
         self.db
-            .write_long(lease.key.tenant.clone(), async move |tx| {
+            .write(WriteKind::Batch(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
-                let Stretch { task: id, from, mut items, patience } = stretch;
+                let ItemChunk { task: id, from, mut items, limits } = chunk;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
-                let watch = Watch::begin(patience);
+                let timer = ChunkTimer::begin(limits);
                 let items = items.make_contiguous();
-                let results = changes::change_each(&tx, tenant, items, &rule, &watch).await?;
+                let results = changes::change_each(&tx, tenant, items, &rule, &timer).await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
-                let stepped = close(&tx, &lease, task, None, terms, now, &probe).await?;
-                Ok(Stepped { took: watch.elapsed(&tx), ..stepped })
+                let stepped = close(&tx, &lease, task, None, lifetimes, now, &failpoints).await?;
+                Ok(StepResult { took: timer.elapsed(&tx), ..stepped })
             })
             .await
     }
 
-    /// Stops a Task that is not over: what it has done stays. `None` when there is no such Task, and the
-    /// state that it has when it is over already.
+    /// Stops an unfinished Task; its effects stay. `None` for an unknown Task, and the state of one that is finished
+    /// already.
     pub async fn stop_task(
         &self,
         tenant: &TenantName,
         id: TaskId,
-        terms: Terms,
+        lifetimes: TaskLifetimes,
     ) -> Result<Option<Result<Task, TaskState>>, StoreError> {
         let tenant = tenant.clone();
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 let Some(mut task) = locked(&tx, &tenant, id).await? else { return Ok(None) };
                 if task.state.is_terminal() {
                     return Ok(Some(Err(task.state)));
@@ -250,7 +250,7 @@ impl Store {
                     tally::reserve(&tx, &tenant, contract_id, -n).await?;
                 }
                 move_to(&mut task, TaskState::Terminated)?;
-                end(&tx, &tenant, &mut task, terms, now).await?;
+                end(&tx, &tenant, &mut task, lifetimes, now).await?;
                 write(&tx, &tenant, &task, None).await?;
                 Ok(Some(Ok(task)))
             })
@@ -258,7 +258,7 @@ impl Store {
     }
 }
 
-/// Reserves room for a batch, under the tenant's lock.
+/// Reserves quota for a batch, under the tenant's lock.
 async fn reserve(
     tx: &Tx,
     tenant: &TenantName,
@@ -279,24 +279,24 @@ async fn reserve(
     Ok(Ok(()))
 }
 
-/// Ends a Task before it has begun, with the one thing that stands against it.
+/// Finishes a Task before it has started, with one failure.
 async fn reject(
     tx: &Tx,
     tenant: &TenantName,
     task: &mut Task,
     trouble: Trouble,
-    terms: Terms,
+    lifetimes: TaskLifetimes,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let name = ItemName::default();
     let why = FailedItem { ordinal: 0, index: 0, name, trouble };
     item::put_failed(tx, tenant, task.id, 0, &[why]).await?;
     move_to(task, TaskState::Rejected)?;
-    // There is nothing to show.
-    end(tx, tenant, task, Terms { secrets_milliseconds: 0, ..terms }, now).await
+    // A rejected Task has no passwords to show.
+    end(tx, tenant, task, TaskLifetimes { secrets_milliseconds: 0, ..lifetimes }, now).await
 }
 
-/// Counts what was done. A Task that has come to its end is over.
+/// Stores failed items and updates the Task's counts. A Task without items left is finished.
 async fn advance(
     tx: &Tx,
     tenant: &TenantName,
@@ -319,7 +319,7 @@ async fn advance(
     Ok(())
 }
 
-/// Moves a Task on, by one of the moves that there are.
+/// Changes a Task's state; an error where the transition isn't allowed.
 fn move_to(task: &mut Task, next: TaskState) -> Result<(), StoreError> {
     if !task.state.may_become(next) {
         return Err(StoreError::corrupt("a Task can't move so"));
@@ -328,56 +328,57 @@ fn move_to(task: &mut Task, next: TaskState) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Says what is to happen to a Task that is over.
+/// Schedules the deletion of a finished Task and its secrets.
 async fn end(
     tx: &Tx,
     tenant: &TenantName,
     task: &mut Task,
-    terms: Terms,
+    lifetimes: TaskLifetimes,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let key = |kind| DueKey { tenant: tenant.clone(), kind, name: task.id.to_string(), part: 0 };
+    let key = |kind| WorkKey { tenant: tenant.clone(), kind, name: task.id.to_string(), part: 0 };
     if task.work.has_passwords() {
-        // Who is told a time finds the Task until then.
-        let kept = terms.secrets_milliseconds.min(terms.tasks_milliseconds);
+        // Passwords must not outlive the Task that shows them.
+        let kept = lifetimes.secrets_milliseconds.min(lifetimes.tasks_milliseconds);
         let until = now.plus_milliseconds(kept);
-        work_queue::add(tx, &key(DueKind::Secret), until).await?;
+        work_queue::add(tx, &key(WorkKind::Secret), until).await?;
         task.shows_secrets_until = Some(until);
     }
-    work_queue::add(tx, &key(DueKind::Task), now.plus_milliseconds(terms.tasks_milliseconds)).await
+    work_queue::add(tx, &key(WorkKind::Task), now.plus_milliseconds(lifetimes.tasks_milliseconds))
+        .await
 }
 
-/// Writes the Task down, ends it where it is over, and keeps the lease or gives it to whoever waits.
+/// Stores the Task, finishes it if it is at its end, and renews the lease or releases it for waiting tenants.
 async fn close(
     tx: &Tx,
     lease: &Lease,
     mut task: Task,
     password: Option<StoredHash>,
-    terms: Terms,
+    lifetimes: TaskLifetimes,
     now: Timestamp,
-    probe: &Probe,
-) -> Result<Stepped, NotRun> {
+    failpoints: &Failpoints,
+) -> Result<StepResult, WorkError> {
     let tenant = &lease.key.tenant;
-    // Rejected, it has been ended already.
+    // A rejected Task has been finished already.
     if matches!(task.state, TaskState::Done | TaskState::Failed) {
-        end(tx, tenant, &mut task, terms, now).await?;
+        end(tx, tenant, &mut task, lifetimes, now).await?;
     }
-    // Sent together: others may be waiting for each of these journeys.
-    let seen = try_join(work_queue::is_waiting(tx, DueKind::Tasks, now), tx.company());
-    let ((), (is_waiting, company)) =
+    // Sent together: other transactions may wait during each of these round trips.
+    let seen = try_join(work_queue::is_waiting(tx, WorkKind::Tasks, now), tx.waiters());
+    let ((), (is_waiting, waiters)) =
         try_join(write(tx, tenant, &task, password.as_ref()), seen).await?;
     let keeps_lease = !is_waiting;
     let is_ours = match keeps_lease {
         true => {
-            work_queue::hold(tx, lease, now.plus_milliseconds(terms.lease_milliseconds)).await?
+            work_queue::hold(tx, lease, now.plus_milliseconds(lifetimes.lease_milliseconds)).await?
         }
         false => work_queue::release(tx, lease, now).await?,
     };
     if !is_ours {
-        return Err(NotRun::Lost);
+        return Err(WorkError::LeaseLost);
     }
-    probe.pass(Point::BeforeCommit).map_err(NotRun::Interrupted)?;
-    Ok(Stepped { task, keeps_lease, company, took: Duration::ZERO })
+    failpoints.pass(Failpoint::BeforeCommit).map_err(WorkError::Interrupted)?;
+    Ok(StepResult { task, keeps_lease, waiters, took: Duration::ZERO })
 }
 
 async fn write(
@@ -407,21 +408,26 @@ async fn write(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// A Task that nobody else changes until the transaction ends.
+/// Locks the Task's row; `None` for an unknown Task.
 async fn locked(tx: &Tx, tenant: &TenantName, id: TaskId) -> Result<Option<Task>, StoreError> {
     let sql = concat!(task_columns!(), " WHERE tenant = ?1 AND id = ?2");
     let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
     tx.lock_row(sql, &values, |row| Ok(task::read(row)?.task)).await
 }
 
-/// The same, if it is in this state.
-async fn lock(tx: &Tx, tenant: &TenantName, id: TaskId, state: TaskState) -> Result<Task, NotRun> {
+/// Locks the Task's row if the Task is in this state; an error otherwise.
+async fn lock(
+    tx: &Tx,
+    tenant: &TenantName,
+    id: TaskId,
+    state: TaskState,
+) -> Result<Task, WorkError> {
     let task = locked(tx, tenant, id).await?;
-    task.filter(|task| task.state == state).ok_or(NotRun::Moved)
+    task.filter(|task| task.state == state).ok_or(WorkError::TaskChanged)
 }
 
-/// The same, if it is under way and has come just so far.
-async fn lock_at(tx: &Tx, tenant: &TenantName, id: TaskId, from: u32) -> Result<Task, NotRun> {
+/// Locks the Task's row if the Task is in progress and at this item; an error otherwise.
+async fn lock_at(tx: &Tx, tenant: &TenantName, id: TaskId, from: u32) -> Result<Task, WorkError> {
     let task = lock(tx, tenant, id, TaskState::InProgress).await?;
-    if task.n_processed() == from { Ok(task) } else { Err(NotRun::Moved) }
+    if task.n_processed() == from { Ok(task) } else { Err(WorkError::TaskChanged) }
 }

@@ -1,8 +1,7 @@
-//! The items of a Task: what the client sent of them, and which of them failed.
+//! The items of a Task: those that the client sent, and those that failed.
 //!
-//! An item has an ordinal, its place in the Task from 0. Items are worked off in this order, so those
-//! that failed, numbered from 1, also tell how many succeeded before any of them; nothing needs to be
-//! written down of an item that succeeded.
+//! An item's ordinal is its position in the Task, from 0. Items are processed in this order. So the failed ones,
+//! numbered from 1, also tell how many succeeded before each of them, and a success needs no row.
 
 use futures_util::future::try_join_all;
 use gatehouse_core::credential::StoredHash;
@@ -13,21 +12,20 @@ use gatehouse_core::{AccessId, ShownAccess, TaskId, TenantName, Trouble, Trouble
 
 use crate::Store;
 use crate::access::lookup::{self, Lookup};
-use crate::access::{self, Stored, shown_columns, stored};
+use crate::access::{self, StoredAccess, shown_columns, stored};
 use crate::db::{Dialect, Row, Tx};
 use crate::error::StoreError;
 
-/// An access that a Task made, as it lies in its row.
+/// An access that a Task created, borrowed from its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeAccess<'r> {
-    /// What is shown of it, as it was last written.
+pub struct CreatedAccess<'r> {
+    /// The access's shown columns, as last written.
     pub access: ShownAccess<'r>,
-    /// What is kept of its password, where the access was changed since. Until then it has the one that it was
-    /// made with.
+    /// The password hash if the access was changed since; `None` while it has the password that the Task gave it.
     pub password: Option<StoredHash>,
 }
 
-/// The columns of an access that a Task made, in the order that [`read_made`] reads them. Every change raises the
+/// The columns of an access that a Task created, in the order that [`read_made`] reads them. Every change raises the
 /// version, which begins with 1.
 macro_rules! made {
     () => {
@@ -39,7 +37,7 @@ macro_rules! made {
     };
 }
 
-/// The columns of an item that failed, in the order that [`read_failed`] reads them.
+/// The columns of a failed item, in the order that [`read_failed`] reads them.
 macro_rules! failed_columns {
     () => {
         "SELECT ordinal, item_index, kind, detail, fields, access_id, username, device_name \
@@ -48,7 +46,7 @@ macro_rules! failed_columns {
 }
 
 impl Store {
-    /// One part of what the client sent, as long as it is kept.
+    /// One part of the client's items; `None` after it was deleted.
     pub async fn task_part(
         &self,
         tenant: &TenantName,
@@ -61,7 +59,7 @@ impl Store {
         self.db.row(sql, &values, |row| row.bytes(0)).await
     }
 
-    /// Items that failed, by their number: those after `after`, up to `to`.
+    /// Failed items by number: those after `after`, up to `to`.
     pub async fn failed_items(
         &self,
         tenant: &TenantName,
@@ -73,7 +71,7 @@ impl Store {
         self.failed(tenant, task, sql, after, to).await
     }
 
-    /// Items that failed, by their ordinal: from `from`, before `until`.
+    /// Failed items by ordinal: from `from`, before `until`.
     pub async fn failed_items_within(
         &self,
         tenant: &TenantName,
@@ -103,7 +101,7 @@ impl Store {
         self.db.rows(sql, &values, read_failed).await
     }
 
-    /// How many items before this ordinal failed.
+    /// Number of failed items before this ordinal.
     pub async fn n_failed_before(
         &self,
         tenant: &TenantName,
@@ -118,15 +116,15 @@ impl Store {
         u32::try_from(number).map_err(StoreError::corrupt)
     }
 
-    /// The accesses that a Task made, by their number in it: those after `after`, up to `to`. What `take` makes of each
-    /// comes back: there may be very many, so none is copied that needn't be. It may have seen some when an error comes.
+    /// The accesses that a Task created, by their number in it: those after `after`, up to `to`. Returns what `take`
+    /// makes of each, because there may be very many to copy. `take` may have seen some when an error is returned.
     pub async fn accesses_of_task<T: Send>(
         &self,
         tenant: &TenantName,
         task: TaskId,
         after: u32,
         to: u32,
-        mut take: impl FnMut(MadeAccess<'_>) -> T + Send,
+        mut take: impl FnMut(CreatedAccess<'_>) -> T + Send,
     ) -> Result<Vec<T>, StoreError> {
         let read = |row: &Row<'_>| read_made(row, task).map(&mut take);
         if let Some((first, last)) = self.side_by_side(tenant, task, after, to).await? {
@@ -151,11 +149,11 @@ impl Store {
         self.db.rows(sql, &values, read).await
     }
 
-    /// The numbers in the tenant of the first and the last of these accesses, where nobody else's lie between: a
-    /// step makes its accesses together.
+    /// Numbers in the tenant of the first and the last of these accesses, if no other access is between them: a step
+    /// creates its accesses together.
     ///
-    /// SQLite keeps accesses in the order of these numbers, and would else look each of them up. PostgreSQL keeps
-    /// them in no order, so there is nothing to find out.
+    /// SQLite stores accesses in the order of these numbers, and would otherwise look each of them up. PostgreSQL has
+    /// no such order.
     async fn side_by_side(
         &self,
         tenant: &TenantName,
@@ -173,12 +171,12 @@ impl Store {
         Ok(ends.filter(|ends| ends.0 + (last - first) == ends.1))
     }
 
-    /// The accesses of these identifiers that the tenant has, in this order.
+    /// The accesses with these identifiers, in this order, without those that don't exist.
     pub async fn accesses_by_id(
         &self,
         tenant: &TenantName,
         ids: &[AccessId],
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredAccess>, StoreError> {
         let found = ids.iter().map(async |id| {
             let sql = concat!(stored!(), " WHERE tenant = ?1 AND id = ?2");
             let values = [tenant.as_str().into(), id.as_bytes().as_slice().into()];
@@ -205,7 +203,7 @@ pub(crate) async fn put_part(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// Writes down items that failed, of which so many had failed before.
+/// Stores failed items, after `n_before` earlier ones.
 pub(crate) async fn put_failed(
     tx: &Tx,
     tenant: &TenantName,
@@ -238,9 +236,9 @@ pub(crate) async fn put_failed(
     .map(drop)
 }
 
-fn read_made<'r>(row: &'r Row<'_>, task: TaskId) -> Result<MadeAccess<'r>, StoreError> {
+fn read_made<'r>(row: &'r Row<'_>, task: TaskId) -> Result<CreatedAccess<'r>, StoreError> {
     let access = access::read_shown(row, Some(task))?;
-    Ok(MadeAccess { access, password: row.optional_text(8)?.map(StoredHash::new) })
+    Ok(CreatedAccess { access, password: row.optional_text(8)?.map(StoredHash::new) })
 }
 
 fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
@@ -262,7 +260,7 @@ fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
     })
 }
 
-/// Fields as lines of a name, a space and a reason. Names have no spaces, and neither has line breaks.
+/// Writes fields as lines of a name, a space and a reason. Names have no spaces, and neither has line breaks.
 fn write_fields(fields: &[Field]) -> String {
     let lines = fields.iter().map(|field| format!("{} {}", field.name, field.reason));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Change, CreateRefused, StoreError, Stored};
+use crate::{Change, CreateRefused, StoreError, StoredAccess};
 use gatehouse_core::lifecycle::{self, Refusal, Target};
 use gatehouse_core::{Access, Status};
 
@@ -15,7 +15,7 @@ async fn n_live(case: &Case, contract: &str) -> u64 {
 async fn change(
     store: &Store,
     id: AccessId,
-    rule: impl FnOnce(&Stored, &Contract) -> Change + Clone + Send + 'static,
+    rule: impl FnOnce(&StoredAccess, &Contract) -> Change + Clone + Send + 'static,
 ) -> Access {
     let tenant = acme();
     let changed = store

@@ -1,6 +1,6 @@
 use super::*;
-use crate::db::Line;
-use crate::{AccountChange, AccountPut, KeptAccount, Put, PutAccountRefused};
+use crate::db::WriteKind;
+use crate::{AccountChange, AccountPut, Put, PutAccountRefused, StoredAccount};
 use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
 use gatehouse_core::{Account, AccountName, PageRequest};
 
@@ -61,7 +61,7 @@ async fn an_account_is_kept_as_given() {
         let changed = put(&case.store, &given, "{}", Some(b"sealed again")).await;
         assert_eq!((changed.put(), &changed.before), (Put::Replaced, &Some(made.after)));
         let kept = case.store.account(&acme(), &given.name).await.unwrap();
-        let expected = KeptAccount {
+        let expected = StoredAccount {
             account: given,
             settings: "{}".into(),
             credentials: Some(b"sealed again".to_vec()),
@@ -164,7 +164,7 @@ async fn a_tenant_has_so_many_accounts_and_no_more() {
         let put_last = async || try_put(&case.store, &acme(), &last, "{}", None).await;
         assert_eq!(put_last().await, Err(PutAccountRefused::NoTenant), "{}", case.kind);
         set_up(&case.store).await;
-        let filled = case.store.db.write(Line::Own, async |tx| {
+        let filled = case.store.db.write(WriteKind::Server, async |tx| {
             let sql = "INSERT INTO account (tenant, name, platform, connector, platform_account, \
                        settings, version) VALUES ('acme', ?1, 'ALPHA', 'simulator', '1', '{}', 1)";
             let names: Vec<String> = (1..ACCOUNTS_MAX).map(|n| n.to_string()).collect();
@@ -196,7 +196,7 @@ async fn a_tenant_goes_with_its_accounts() {
 
 #[test]
 fn what_an_account_is_reached_with_is_not_shown() {
-    let kept = KeptAccount {
+    let kept = StoredAccount {
         addressed_by: AddressedBy::Operator,
         account: account("ALPHA", "a"),
         settings: "the settings".into(),
@@ -237,8 +237,11 @@ async fn an_operators_word_does_not_outlive_a_change_by_an_older_program() {
         let made = put(&case.store, &given, "{}", None).await;
         assert_eq!(made.after.addressed_by, AddressedBy::Operator, "{}", case.kind);
         let change = async |sql: &'static str| {
-            let changed =
-                case.store.db.write(Line::Own, async move |tx| tx.execute(sql, &[]).await).await;
+            let changed = case
+                .store
+                .db
+                .write(WriteKind::Server, async move |tx| tx.execute(sql, &[]).await)
+                .await;
             changed.unwrap();
         };
         change("UPDATE account SET settings = '{\"baseUrl\":\"x\"}', version = version + 1").await;

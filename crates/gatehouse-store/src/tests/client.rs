@@ -37,7 +37,7 @@ async fn a_client_is_kept_as_given_until_it_is_deleted() {
         }
         assert_eq!(store.delete_client(&other, &first.id).await.unwrap(), None);
         let ended = store.delete_client(&acme(), &first.id).await.unwrap().unwrap();
-        assert_eq!(store.ended().await.unwrap(), [ended], "{}", case.kind);
+        assert_eq!(store.revocations().await.unwrap(), [ended], "{}", case.kind);
         assert_eq!(store.delete_client(&acme(), &first.id).await.unwrap(), None);
 
         assert!(store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());

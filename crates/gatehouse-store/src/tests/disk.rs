@@ -13,7 +13,7 @@ use gatehouse_lying_disk::{Call, Failure, Plan};
 use gatehouse_testing::record;
 
 use points::Tally;
-use work::{Ended, Run};
+use work::{Revocation, Run};
 
 /// How many points of each kind are tried.
 fn n_points(all: usize) -> usize {
@@ -38,7 +38,7 @@ fn spread(n_calls: usize) -> Vec<usize> {
 /// The calls of the work when nothing fails.
 async fn calls() -> Vec<Call> {
     let run = Run::begin(0, None).await.end().await;
-    assert_eq!(run.ended, Ended::Orderly);
+    assert_eq!(run.ended, Revocation::Orderly);
     assert!(run.n_answered() >= work::N_WRITES, "all of it");
     let calls = run.disk.calls();
     assert!(calls.len() > work::N_WRITES, "each creation calls the disk: {calls:?}");
@@ -58,7 +58,7 @@ async fn an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered() {
             return None;
         }
         if met != Some(Call::Read) {
-            assert_eq!(run.ended, Ended::Stopped, "{place}");
+            assert_eq!(run.ended, Revocation::Stopped, "{place}");
         }
         let ended = run.ended;
         run.must_hold(&place).await;
@@ -108,7 +108,7 @@ async fn a_full_disk_at_any_write_is_refused_and_heals() {
         let plan =
             Plan { only: Some(Call::Write), n_calls: 30, ..Plan::once(first, Failure::Full) };
         let run = Run::begin(first as u64, Some(plan)).await.end().await;
-        assert_eq!(run.ended, Ended::Orderly, "call {first}");
+        assert_eq!(run.ended, Revocation::Orderly, "call {first}");
         let ended = run.disk.has_failed().then_some(run.ended);
         run.must_hold(&format!("no room from call {first} on")).await;
         ended

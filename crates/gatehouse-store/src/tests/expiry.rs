@@ -3,10 +3,10 @@
 use super::*;
 use crate::access::expiry::sweep_in;
 use crate::access::{bulk, columns, read};
-use crate::counts::derived_counts::{self, Moves};
-use crate::db::Line;
+use crate::counts::derived_counts::{self, DerivedCounts};
+use crate::db::WriteKind;
 use crate::work_queue::minute;
-use crate::{Change, DueKind, Lease, NotRun, StoreError, Swept};
+use crate::{Change, ExpiryResult, Lease, StoreError, WorkError, WorkKind};
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::tenant::ZoneName;
 use gatehouse_core::{Access, Status};
@@ -31,14 +31,14 @@ async fn create(store: &Store, contract: &str, username: &str) -> Access {
 }
 
 async fn claim(store: &Store) -> Option<Lease> {
-    store.claim_due(&[DueKind::Ends], LEASE).await.unwrap()
+    store.claim_due(&[WorkKind::Ends], LEASE).await.unwrap()
 }
 
 /// Sweeps until nothing is due, and tells how many ends were written down.
 async fn sweep_all(store: &Store, n_max: u64) -> u64 {
     let mut n = 0;
     while let Some(lease) = claim(store).await {
-        n += store.sweep_ends(&lease, n_max).await.unwrap().n;
+        n += store.expire_accesses(&lease, n_max).await.unwrap().n;
     }
     n
 }
@@ -122,7 +122,7 @@ async fn what_is_swept_is_what_everyone_saw() {
             }
             // Two planned and one validity on day 2, two of the contract's on day 3.
             assert_eq!(n_swept, [0, 0, 3, 2, 0], "{}", case.kind);
-            assert_eq!(case.store.next_due(&[DueKind::Ends]).await.unwrap(), None);
+            assert_eq!(case.store.next_due(&[WorkKind::Ends]).await.unwrap(), None);
             let live = every_access(&case.store).await;
             let live = live.iter().filter(|it| it.status != Status::Terminated);
             let names: Vec<_> = live.map(|it| it.username.as_str()).collect();
@@ -165,7 +165,7 @@ async fn an_end_without_end_is_due_within_the_calendar() {
         let last = Contract { end: Some(Timestamp::LATEST), ..contract("last", "o2") };
         case.store.put_contract(&acme(), &last).await.unwrap().unwrap();
         create(&case.store, "last", "ann").await;
-        let next = case.store.next_due(&[DueKind::Ends]).await.unwrap();
+        let next = case.store.next_due(&[WorkKind::Ends]).await.unwrap();
         assert_eq!(next, Some(Timestamp::LATEST), "{}", case.kind);
         assert_sound(&case).await;
     }
@@ -180,10 +180,10 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
         let lease = claim(&case.store).await.unwrap();
         let interrupted = {
             let lease = lease.clone();
-            case.store.db.write(Line::Own, async move |tx| {
+            case.store.db.write(WriteKind::Server, async move |tx| {
                 let swept = sweep_in(&tx, &lease, 500).await?;
                 assert!(swept.n > 0);
-                Err::<(), _>(NotRun::Store(StoreError::Unexpected("interrupted".into())))
+                Err::<(), _>(WorkError::Store(StoreError::Unexpected("interrupted".into())))
             })
         };
         assert!(interrupted.await.is_err());
@@ -196,13 +196,13 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
         while second.key != lease.key {
             second = claim(&case.store).await.unwrap();
         }
-        let late = case.store.sweep_ends(&lease, 500).await;
-        assert!(matches!(late, Err(NotRun::Lost)), "{}", case.kind);
+        let late = case.store.expire_accesses(&lease, 500).await;
+        assert!(matches!(late, Err(WorkError::LeaseLost)), "{}", case.kind);
         assert_eq!(every_access(&case.store).await, before, "{}", case.kind);
-        let swept = case.store.sweep_ends(&second, 500).await.unwrap();
+        let swept = case.store.expire_accesses(&second, 500).await.unwrap();
         assert!(swept.n > 0 && !swept.more, "{}: {swept:?}", case.kind);
-        let again = case.store.sweep_ends(&second, 500).await;
-        assert!(matches!(again, Err(NotRun::Lost)), "a lease is used once");
+        let again = case.store.expire_accesses(&second, 500).await;
+        assert!(matches!(again, Err(WorkError::LeaseLost)), "a lease is used once");
         assert_sound(&case).await;
     }
 }
@@ -216,8 +216,8 @@ async fn small_steps_go_on_until_everything_is_done() {
         case.clock.set(day(3));
         for (n, more) in [(3, true), (3, true), (1, false)] {
             let lease = claim(&case.store).await.unwrap();
-            let swept = case.store.sweep_ends(&lease, 3).await.unwrap();
-            assert_eq!(swept, Swept { n, more }, "{}", case.kind);
+            let swept = case.store.expire_accesses(&lease, 3).await.unwrap();
+            assert_eq!(swept, ExpiryResult { n, more }, "{}", case.kind);
             assert_sound(&case).await;
         }
         assert_eq!(claim(&case.store).await, None, "{}", case.kind);
@@ -232,8 +232,8 @@ async fn a_clock_that_is_put_back_sweeps_nothing_early() {
         case.clock.set(day(3));
         let lease = claim(&case.store).await.unwrap();
         case.clock.set(day(2));
-        let swept = case.store.sweep_ends(&lease, 500).await.unwrap();
-        assert_eq!(swept, Swept { n: 0, more: true }, "{}", case.kind);
+        let swept = case.store.expire_accesses(&lease, 500).await.unwrap();
+        assert_eq!(swept, ExpiryResult { n: 0, more: true }, "{}", case.kind);
         assert_eq!(claim(&case.store).await, None, "{}: not before its time", case.kind);
         case.clock.set(day(3));
         assert_eq!(sweep_all(&case.store, 500).await, 1, "{}", case.kind);
@@ -297,7 +297,7 @@ async fn sweepers_and_everyone_else_get_along() {
         let over = accesses.iter().filter(|it| it.status == Status::Terminated);
         assert_eq!(over.count(), ACCESSES as usize, "{}: none is missed", case.kind);
         assert!(accesses.iter().all(|it| it.version <= 3), "{}: none is ended twice", case.kind);
-        let n_left = case.store.next_due(&[DueKind::Ends]).await.unwrap();
+        let n_left = case.store.next_due(&[WorkKind::Ends]).await.unwrap();
         assert_eq!(n_left, None, "{}", case.kind);
     }
 }
@@ -311,10 +311,10 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     set_up(&store).await;
     let before = create(&store, "c1", "ann").await;
     let after = Access { end: Some(day(0)), ..before.clone() };
-    let mut moves = Moves::default();
-    moves.change(&before, &after);
+    let mut counts = DerivedCounts::default();
+    counts.change(&before, &after);
     let minute = minute(day(0));
-    let expected = store.db.write(Line::Own, async move |tx| {
+    let expected = store.db.write(WriteKind::Server, async move |tx| {
         derived_counts::expect_expiry(&tx, &acme(), &"c1".parse().unwrap(), minute).await
     });
     expected.await.unwrap();
@@ -325,22 +325,25 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let adder = {
         let store = store.clone();
         tokio::spawn(async move {
-            let added = store.db.write_long(acme(), async move |tx| {
-                let change = Change { access: after, password: None };
-                bulk::update(&tx, &acme(), &[change]).await?;
-                moves.write(&tx, &acme()).await?;
-                let pid = "SELECT CAST(pg_backend_pid() AS BIGINT)";
-                begun.send(tx.row(pid, &[], |row| row.integer(0)).await?.unwrap()).unwrap();
-                may_go_on.await.unwrap();
-                Ok::<_, StoreError>(())
-            });
+            let added = store.db.write(
+                WriteKind::Batch(acme()),
+                once(async move |tx| {
+                    let change = Change { access: after, password: None };
+                    bulk::update(&tx, &acme(), &[change]).await?;
+                    counts.write(&tx, &acme()).await?;
+                    let pid = "SELECT CAST(pg_backend_pid() AS BIGINT)";
+                    begun.send(tx.row(pid, &[], |row| row.integer(0)).await?.unwrap()).unwrap();
+                    may_go_on.await.unwrap();
+                    Ok::<_, StoreError>(())
+                }),
+            );
             added.await.unwrap();
         })
     };
     let adder_pid = has_begun.await.unwrap();
     let sweeper = {
         let store = store.clone();
-        tokio::spawn(async move { store.sweep_ends(&lease, 500).await.unwrap() })
+        tokio::spawn(async move { store.expire_accesses(&lease, 500).await.unwrap() })
     };
     // Until it waits for who adds, as it must, or is through.
     let waits = "SELECT COUNT(*) FROM pg_stat_activity \
@@ -354,7 +357,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     }
     go_on.send(()).unwrap();
     adder.await.unwrap();
-    assert_eq!(sweeper.await.unwrap(), Swept { n: 0, more: true });
+    assert_eq!(sweeper.await.unwrap(), ExpiryResult { n: 0, more: true });
     assert_eq!(sweep_all(&store, 500).await, 1);
     assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
 }

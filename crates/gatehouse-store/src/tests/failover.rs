@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use gatehouse_testing::Cable;
 
 use super::*;
-use crate::db::{Line, SnapshotFor};
+use crate::db::{SnapshotFor, WriteKind};
 use crate::{Put, StoreError};
 
 /// A store whose database can be taken from it.
@@ -212,7 +212,7 @@ async fn who_loses_a_race_for_locks_runs_again() {
     let is_first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let lock_both = |first: &'static str, second: &'static str| {
         let (both, is_first) = (both.clone(), is_first.clone());
-        store.db.write(Line::Own, async move |tx| {
+        store.db.write(WriteKind::Server, async move |tx| {
             let sql = "SELECT tenant FROM tenant WHERE tenant = ?1";
             tx.lock_row(sql, &[first.into()], |row| row.text(0)).await?;
             if is_first.load(Ordering::SeqCst) {
@@ -286,7 +286,10 @@ async fn who_has_waited_for_a_lock_in_vain_leaves_nobody_waiting_in_the_database
         key_name: String::new(),
     };
     let beside = async {
-        assert!(store.beat(&replica).await.is_ok(), "a server says that it is there all the same");
+        assert!(
+            store.heartbeat(&replica).await.is_ok(),
+            "a server says that it is there all the same"
+        );
         assert!(store.ping().await.is_ok(), "and nothing is wrong with the database");
     };
     let (tries, ()) = tokio::join!(join_all(tries), beside);
@@ -305,7 +308,9 @@ async fn a_connection_that_takes_no_writes_any_more_is_left() {
     for n in 0..3 {
         let demoted: Result<(), StoreError> = store
             .db
-            .write(Line::Own, async |tx| tx.script("SET default_transaction_read_only = on").await)
+            .write(WriteKind::Server, async |tx| {
+                tx.script("SET default_transaction_read_only = on").await
+            })
             .await;
         demoted.unwrap();
         store.create_access(&acme(), new("c1", &format!("u{n}"))).await.unwrap().unwrap();

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::StoreError;
-use crate::db::Line;
+use crate::db::WriteKind;
 
 /// Stands for the disk: SQLite refuses to grow past this many pages, as it does when there are none.
 async fn limit_pages(store: &Store, sql: &'static str) {
-    let limited = store.db.write(Line::Own, async move |tx| tx.script(sql).await);
+    let limited = store.db.write(WriteKind::Server, async move |tx| tx.script(sql).await);
     limited.await.map_err(|error: StoreError| error.to_string()).unwrap();
 }
 

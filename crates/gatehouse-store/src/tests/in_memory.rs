@@ -9,17 +9,19 @@ use gatehouse_core::task::Work;
 use rusqlite::Connection;
 
 use super::*;
-use crate::{Fate, InMemoryDatabase, Network, NewTask, NotAccepted, Put, SentCall, StoreError};
+use crate::{
+    CallFate, DatabaseCall, InMemoryDatabase, Network, NewTask, NotAccepted, Put, StoreError,
+};
 
 /// Answers every call, unless other fates were laid out before; counts commits.
 #[derive(Default)]
 struct Fates {
-    next: Mutex<VecDeque<Fate>>,
+    next: Mutex<VecDeque<CallFate>>,
     n_commits: AtomicU64,
 }
 
 impl Fates {
-    fn lay_out(&self, fates: impl IntoIterator<Item = Fate>) {
+    fn lay_out(&self, fates: impl IntoIterator<Item = CallFate>) {
         self.next.lock().unwrap().extend(fates);
     }
 
@@ -29,8 +31,8 @@ impl Fates {
 }
 
 impl Network for Fates {
-    fn send(&self, _: SentCall) -> BoxFuture<'_, Fate> {
-        let fate = self.next.lock().unwrap().pop_front().unwrap_or(Fate::Answered);
+    fn send(&self, _: DatabaseCall) -> BoxFuture<'_, CallFate> {
+        let fate = self.next.lock().unwrap().pop_front().unwrap_or(CallFate::Answered);
         Box::pin(async move { fate })
     }
 
@@ -56,14 +58,14 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
     assert!(is_there("answered").await, "one database for both");
     let n_commits = fates.n_commits();
     for (fate, name, happens) in [
-        (Fate::Unavailable, "unavailable", false),
-        (Fate::LostUndone, "undone", false),
-        (Fate::LostCommitted, "committed", true),
+        (CallFate::Unavailable, "unavailable", false),
+        (CallFate::LostUndone, "undone", false),
+        (CallFate::LostCommitted, "committed", true),
     ] {
         fates.lay_out([fate]);
         let put = one.put_tenant(&tenant(name)).await;
         let is_told = match fate {
-            Fate::Unavailable => matches!(put, Err(StoreError::Unavailable(_))),
+            CallFate::Unavailable => matches!(put, Err(StoreError::Unavailable(_))),
             _ => matches!(put, Err(StoreError::Unsure(_))),
         };
         assert!(is_told, "{name}: {put:?}");
@@ -71,7 +73,7 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
     }
     assert_eq!(fates.n_commits(), n_commits + 1, "what happened was told, and nothing else");
 
-    fates.lay_out([Fate::Unavailable, Fate::LostUndone]);
+    fates.lay_out([CallFate::Unavailable, CallFate::LostUndone]);
     let name = "answered".parse().unwrap();
     assert!(matches!(one.tenant(&name).await, Err(StoreError::Unavailable(_))));
     assert!(one.tenant(&name).await.unwrap().is_some(), "a read has no commit to be lost in");
@@ -80,7 +82,7 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
 #[tokio::test]
 async fn a_refusal_is_one_also_where_the_commit_would_be_lost() {
     let (store, fates) = open(&InMemoryDatabase::new().unwrap()).await;
-    fates.lay_out([Fate::LostCommitted]);
+    fates.lay_out([CallFate::LostCommitted]);
     let new = NewTask {
         id: TaskId::from_bytes([1; 16]),
         work: Work::Termination,

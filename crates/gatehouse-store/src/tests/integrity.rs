@@ -262,7 +262,7 @@ async fn every_schema_that_there_was_is_understood() {
         let path = dir.path().join("test.db");
         let db = crate::db::Db::open_sqlite(
             path.as_path(),
-            crate::db::Duty::Keeper,
+            crate::db::ProcessRole::Server,
             Clock::by_hand(day(0)),
         )
         .unwrap();

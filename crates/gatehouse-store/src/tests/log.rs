@@ -1,7 +1,7 @@
 //! The log of the embedded store does not grow for ever, whoever writes and reads.
 
 use super::*;
-use crate::db::{Location, Opener, Pace};
+use crate::db::{CheckpointLengths, Location, OpenMode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,8 +12,9 @@ const FRAME: u64 = 4096 + 24;
 async fn the_log_stays_short_while_others_write_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
-    let place = Location { path: path.clone(), vfs: None, pace: Pace::FOR_TESTS };
-    let store = Store::open_place(place, Opener::Server, Clock::by_hand(day(0))).await.unwrap();
+    let place = Location { path: path.clone(), vfs: None, lengths: CheckpointLengths::FOR_TESTS };
+    let store =
+        Store::open_place(place, OpenMode::CreateIfNew, Clock::by_hand(day(0))).await.unwrap();
     set_up(&store).await;
     let stop = Arc::new(AtomicBool::new(false));
     let reader = tokio::spawn({

@@ -1,7 +1,7 @@
 use prometheus::{Registry, TextEncoder};
 
 use super::*;
-use crate::db::Line;
+use crate::db::WriteKind;
 
 /// The value of a sample, by its name and labels as they are written.
 fn sample(store: &Store, name: &str) -> Option<f64> {
@@ -49,7 +49,8 @@ async fn an_error_is_counted_by_its_kind() {
     for case in stores("an_error_is_counted").await {
         let name = "gatehouse_store_errors_total{kind=\"unexpected\"}";
         assert_eq!(sample(&case.store, name), Some(0.0), "{}", case.kind);
-        let failed = case.store.db.write(Line::Own, async |tx| tx.script("nonsense").await).await;
+        let failed =
+            case.store.db.write(WriteKind::Server, async |tx| tx.script("nonsense").await).await;
         assert!(matches!(failed, Err(crate::StoreError::Unexpected(_))), "{failed:?}");
         assert_eq!(sample(&case.store, name), Some(1.0), "{}", case.kind);
         case.store.close().await;

@@ -13,7 +13,7 @@ fn slice(rank: u32, of: u32) -> Slice {
 
 impl Case {
     async fn beat(&self, id: u8) -> Slice {
-        self.store.beat(&replica(id)).await.unwrap()
+        self.store.heartbeat(&replica(id)).await.unwrap()
     }
 
     async fn there(&self) -> Vec<u8> {
@@ -98,7 +98,7 @@ async fn servers_that_come_at_the_same_moment_see_those_that_were_before_them() 
     for case in stores("servers_that_come_at_the_same_moment").await {
         let beats = (0..8).map(|id| {
             let store = case.store.clone();
-            tokio::spawn(async move { store.beat(&replica(id)).await.unwrap() })
+            tokio::spawn(async move { store.heartbeat(&replica(id)).await.unwrap() })
         });
         let mut seen = Vec::new();
         for beat in beats.collect::<Vec<_>>() {

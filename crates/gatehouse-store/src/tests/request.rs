@@ -5,14 +5,14 @@ use gatehouse_core::{PageRequest, Status, TaskId};
 
 use super::*;
 use crate::{
-    Change, CreateRefused, DueKind, NewTask, NotAccepted, Once, Operation, Repeated, SecretKind,
-    StoreError,
+    Change, CreateRefused, IdempotentRequest, NewTask, NotAccepted, Operation, Repeated,
+    SecretKind, StoreError, WorkKind,
 };
 
-fn once(operation: Operation, key: &str, body: u8) -> Once {
+fn once(operation: Operation, key: &str, body: u8) -> IdempotentRequest {
     let sealed = (operation == Operation::Create).then(|| format!("sealed {key} {body}").into());
     let (key, digest) = (key.parse().unwrap(), [body; 32]);
-    Once { operation, key, digest, former_digests: Vec::new(), sealed }
+    IdempotentRequest { operation, key, digest, former_digests: Vec::new(), sealed }
 }
 
 fn keyed(username: &str, key: &str, body: u8) -> NewAccess {
@@ -38,7 +38,7 @@ async fn secret(store: &Store, key: &str) -> Option<Vec<u8>> {
 /// Lets go of everything that is due.
 async fn let_go(store: &Store) -> usize {
     let mut n_due = 0;
-    while let Some(lease) = store.claim_due(&[DueKind::Answer], 15_000).await.unwrap() {
+    while let Some(lease) = store.claim_due(&[WorkKind::Answer], 15_000).await.unwrap() {
         n_due += 1;
         while store.destroy_answers(&lease, 2).await.unwrap() {}
         assert!(store.scrub().await.unwrap());
@@ -61,7 +61,7 @@ async fn a_creation_is_found_again_as_it_was() {
     for Case { kind, store, .. } in stores("request_creation").await {
         set_up(&store).await;
         let made = store.create_access(&acme(), keyed("ann", "k", 1)).await.unwrap().unwrap();
-        let suspend = |stored: &crate::Stored, _: &Contract| {
+        let suspend = |stored: &crate::StoredAccess, _: &Contract| {
             let access = gatehouse_core::Access {
                 status: Status::Suspended,
                 end: Some(day(9)),
@@ -125,17 +125,18 @@ async fn creations_that_go_together_have_an_answer_each() {
         let meter = store.db.meter();
         let (waiting, n_before) = (meter.gather_waiting.clone(), meter.gathered.get_sample_count());
         // Keeps the tenant from all of them until they wait.
-        let holder = store.db.write::<_, StoreError, _, _>(crate::db::Line::Own, async move |tx| {
-            crate::counts::counter::lock_tenant(&tx, &acme()).await?;
-            while waiting.get() < 5 {
-                match kind {
-                    // There a write has a thread of its own, and waits for nothing.
-                    "SQLite" => std::thread::yield_now(),
-                    _ => tokio::task::yield_now().await,
+        let holder =
+            store.db.write::<_, StoreError, _, _>(crate::db::WriteKind::Server, async move |tx| {
+                crate::counts::counter::lock_tenant(&tx, &acme()).await?;
+                while waiting.get() < 5 {
+                    match kind {
+                        // There a write has a thread of its own, and waits for nothing.
+                        "SQLite" => std::thread::yield_now(),
+                        _ => tokio::task::yield_now().await,
+                    }
                 }
-            }
-            Ok(())
-        });
+                Ok(())
+            });
         let tenant = acme();
         let created = all.map(|new| store.create_access(&tenant, new));
         let (held, created) = futures_util::join!(holder, futures_util::future::join_all(created));
@@ -218,7 +219,7 @@ async fn a_key_is_free_after_a_day_and_its_secret_is_gone() {
         assert_eq!(secret(&store, "k").await, None, "{kind}");
         let left = store.repeated_batch(&acme(), &change, Timestamp::EPOCH).await.unwrap();
         assert_eq!(left, None, "{kind}");
-        assert_eq!(store.next_due(&[DueKind::Answer]).await.unwrap(), None, "{kind}");
+        assert_eq!(store.next_due(&[WorkKind::Answer]).await.unwrap(), None, "{kind}");
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::StoreError;
-use crate::db::{Db, Duty, Line};
+use crate::db::{Db, ProcessRole, WriteKind};
 
 #[tokio::test]
 async fn opening_again_finds_the_schema_as_it_was_left() {
@@ -16,7 +16,7 @@ async fn a_newer_schema_is_refused_with_what_to_do() {
     for case in stores("a_newer_schema_is_refused").await {
         case.store
             .db
-            .write(Line::Own, async |tx| {
+            .write(WriteKind::Server, async |tx| {
                 let sql = "INSERT INTO schema_version (version, needs) VALUES (?1, ?2)";
                 tx.execute(sql, &[99_i64.into(), 50_i64.into()]).await
             })
@@ -57,7 +57,7 @@ async fn a_lost_connection_is_made_again() {
     set_up(&store).await;
     for n in 0..8 {
         // Ends the connection that it runs on, in the middle of a write.
-        let lost = store.db.write(Line::Own, async |tx| {
+        let lost = store.db.write(WriteKind::Server, async |tx| {
             tx.script("SELECT pg_terminate_backend(pg_backend_pid())").await
         });
         assert!(matches!(lost.await, Err(StoreError::Unavailable(_))));
@@ -93,7 +93,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
     for (kind, db, bytes) in [
         (
             "SQLite",
-            Db::open_sqlite(path.as_path(), Duty::Keeper, clock.clone()).unwrap(),
+            Db::open_sqlite(path.as_path(), ProcessRole::Server, clock.clone()).unwrap(),
             ("x'", ""),
         ),
         ("PostgreSQL", Db::open_postgres(&url, clock.clone()).unwrap(), ("'\\x", "::bytea")),
@@ -104,7 +104,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
             rows = rows.replace(&format!("ID{n}"), &id);
         }
         crate::migrate::take(&db, &crate::migrate::STEPS[..1]).await.unwrap();
-        db.write(Line::Own, async move |tx| tx.script(&rows).await).await.unwrap();
+        db.write(WriteKind::Server, async move |tx| tx.script(&rows).await).await.unwrap();
         db.close().await;
 
         let store = match kind {
@@ -116,7 +116,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         assert_eq!(audit.n_accesses, 4);
         let contract = store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await.unwrap();
         assert_eq!(contract.unwrap().n_live, 3, "{kind}");
-        let next = store.next_due(&[crate::DueKind::Ends]).await.unwrap();
+        let next = store.next_due(&[crate::WorkKind::Ends]).await.unwrap();
         assert_eq!(next, Some(day(1).plus_milliseconds(60_000)), "{kind}");
         store.create_access(&acme(), new("c2", "u5")).await.unwrap().unwrap();
         assert_eq!(store.tenant(&acme()).await.unwrap().unwrap().page_number_max, None);

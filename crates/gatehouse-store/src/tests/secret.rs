@@ -9,7 +9,7 @@ use gatehouse_testing::Dice;
 
 use super::*;
 use crate::NewTask;
-use crate::db::Line;
+use crate::db::WriteKind;
 use crate::keys::secret::{self, SecretKind};
 
 /// Bytes that are looked for together: more than chance has in common with a file.
@@ -66,17 +66,18 @@ async fn keep(store: &Store, dice: &mut Dice, n: u64) -> Kept {
     let n_bytes = 32 + dice.roll(longest) as usize;
     let sealed = dice.bytes(n_bytes);
     let (kind, named, body) = (SecretKind::Answer, name.clone(), sealed.clone());
-    let put = store
-        .db
-        .write(Line::Own, async move |tx| secret::put(&tx, &acme(), kind, &named, &body).await);
+    let put = store.db.write(WriteKind::Server, async move |tx| {
+        secret::put(&tx, &acme(), kind, &named, &body).await
+    });
     put.await.unwrap();
     Kept { kind, name, sealed }
 }
 
 async fn destroy(store: &Store, kept: &Kept) {
     let (kind, name) = (kept.kind, kept.name.clone());
-    let removed =
-        store.db.write(Line::Own, async move |tx| secret::remove(&tx, &acme(), kind, &name).await);
+    let removed = store
+        .db
+        .write(WriteKind::Server, async move |tx| secret::remove(&tx, &acme(), kind, &name).await);
     assert!(removed.await.unwrap());
 }
 

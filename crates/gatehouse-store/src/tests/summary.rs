@@ -1,5 +1,5 @@
 use super::*;
-use crate::db::Line;
+use crate::db::WriteKind;
 use crate::{Change, Day, StoreError, Tally};
 use gatehouse_core::Status;
 use gatehouse_core::lifecycle::{self, Target};
@@ -118,7 +118,11 @@ async fn an_audit_finds_whatever_was_tampered_with() {
             assert_eq!(clean.n_accesses, 4);
             assert!(clean.n_figures > 10);
 
-            case.store.db.write(Line::Own, async move |tx| tx.script(sql).await).await.unwrap();
+            case.store
+                .db
+                .write(WriteKind::Server, async move |tx| tx.script(sql).await)
+                .await
+                .unwrap();
             let found = case.store.audit(&acme()).await.unwrap().discrepancies;
             let said = found.join("\n");
             assert!(said.contains(expected), "{}: {sql}: {said}", case.kind);

@@ -6,23 +6,23 @@ use gatehouse_core::task::{ItemName, Task, TaskState, Work};
 use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
 
 use super::*;
-use crate::db::Line;
-use crate::meter::Held;
-use crate::task::stretch::Watch;
+use crate::db::WriteKind;
+use crate::meter::GaugeGuard;
+use crate::task::chunk::ChunkTimer;
 use crate::{
-    Company, DueKind, Lease, MadeAccess, NewTask, NotRun, Patience, Planned, Point, Probe,
-    SecretKind, Stretch, Terms,
+    ChunkLimits, CreatedAccess, Failpoint, Failpoints, ItemChunk, Lease, NewTask, PlannedItem,
+    SecretKind, TaskLifetimes, Waiters, WorkError, WorkKind,
 };
 
-const TERMS: Terms = Terms {
+const TERMS: TaskLifetimes = TaskLifetimes {
     lease_milliseconds: 15_000,
     secrets_milliseconds: 86_400_000,
     tasks_milliseconds: 30 * 86_400_000,
 };
 
 /// Longer than any stretch of a test.
-const LONG: Patience =
-    Patience { requests: Duration::from_secs(60), batches: Duration::from_secs(60) };
+const LONG: ChunkLimits =
+    ChunkLimits { requests: Duration::from_secs(60), batches: Duration::from_secs(60) };
 
 fn job(n: u8) -> TaskId {
     TaskId::new(1, &[n; 10])
@@ -45,23 +45,27 @@ async fn accept(store: &Store, new: NewTask) {
 }
 
 async fn claim(store: &Store) -> Option<Lease> {
-    store.claim_due(&[DueKind::Tasks], TERMS.lease_milliseconds).await.unwrap()
+    store.claim_due(&[WorkKind::Tasks], TERMS.lease_milliseconds).await.unwrap()
 }
 
 async fn start(store: &Store, lease: &Lease, n: u8) -> Task {
-    store.start_creation(lease, job(n), TERMS, Probe::default()).await.unwrap().task
+    store.start_creation(lease, job(n), TERMS, Failpoints::default()).await.unwrap().task
 }
 
-fn stretch(n: u8, from: u32, names: &[&str]) -> Stretch<NewAccess> {
+fn stretch(n: u8, from: u32, names: &[&str]) -> ItemChunk<NewAccess> {
     let items = (from..).zip(names).map(|(index, name)| {
         let one = NewAccess { created_by: Some(job(n)), ..new("c1", name) };
-        (index, Planned::Do(one))
+        (index, PlannedItem::Do(one))
     });
-    Stretch { task: job(n), from, items: items.collect(), patience: LONG }
+    ItemChunk { task: job(n), from, items: items.collect(), limits: LONG }
 }
 
-async fn run(store: &Store, lease: &Lease, stretch: Stretch<NewAccess>) -> Result<Task, NotRun> {
-    let (stepped, left) = store.run_creation(lease, stretch, TERMS, Probe::default()).await?;
+async fn run(
+    store: &Store,
+    lease: &Lease,
+    stretch: ItemChunk<NewAccess>,
+) -> Result<Task, WorkError> {
+    let (stepped, left) = store.run_creation(lease, stretch, TERMS, Failpoints::default()).await?;
     assert!(left.is_empty());
     Ok(stepped.task)
 }
@@ -70,7 +74,7 @@ async fn assert_sound(store: &Store) {
     assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
 }
 
-fn username(made: MadeAccess<'_>) -> String {
+fn username(made: CreatedAccess<'_>) -> String {
     made.access.username.to_owned()
 }
 
@@ -117,7 +121,7 @@ async fn a_creation_goes_from_acceptance_to_its_end() {
             name: "password".into(),
             reason: "must be shorter".into(),
         }]);
-        last.items[1].1 = Planned::Fail(ItemName::default(), unfit.clone());
+        last.items[1].1 = PlannedItem::Fail(ItemName::default(), unfit.clone());
         let task = run(&store, &lease, last).await.unwrap();
         assert_eq!((task.n_succeeded, task.n_failed), (2, 2), "{kind}");
         assert_eq!(task.state, TaskState::Failed);
@@ -191,25 +195,28 @@ async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
         set_up(&store).await;
         let waiting = store.db.meter().writer_waiting.clone();
         // Keeps the writer until the other two are there, so that they could go together.
-        let first =
-            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |_| {
+        let first = store.db.write::<_, crate::StoreError, _, _>(
+            crate::db::WriteKind::Server,
+            async move |_| {
                 while waiting.get() < 2 {
                     std::thread::yield_now();
                 }
                 Ok(())
-            });
+            },
+        );
         let (answered, committed) = std::sync::mpsc::channel();
         let short = async {
             store
                 .db
-                .write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async |_| Ok(()))
+                .write::<_, crate::StoreError, _, _>(crate::db::WriteKind::Server, async |_| Ok(()))
                 .await
                 .unwrap();
             answered.send(()).unwrap();
         };
-        let long = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async move |_| {
-            Ok(committed.recv_timeout(Duration::from_secs(20)).is_ok())
-        });
+        let long = store.db.write::<_, crate::StoreError, _, _>(
+            WriteKind::Batch(acme()),
+            once(async move |_| Ok(committed.recv_timeout(Duration::from_secs(20)).is_ok())),
+        );
         let (first, (), long) = futures_util::join!(first, short, long);
         first.unwrap();
         assert!(long.unwrap(), "who wrote before is answered without waiting for it");
@@ -226,25 +233,27 @@ async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
         start(&store, &lease, 1).await;
         let names: Vec<String> = (0..1300).map(|n| format!("user-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let hasty = Patience { requests: Duration::ZERO, ..LONG };
-        let stretch = Stretch { patience: hasty, ..stretch(1, 0, &names) };
+        let hasty = ChunkLimits { requests: Duration::ZERO, ..LONG };
+        let stretch = ItemChunk { limits: hasty, ..stretch(1, 0, &names) };
         // Keeps the writer until the other two are there.
         let waiting = store.db.meter().writer_waiting.clone();
-        let first =
-            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |_| {
+        let first = store.db.write::<_, crate::StoreError, _, _>(
+            crate::db::WriteKind::Server,
+            async move |_| {
                 while waiting.get() < 2 {
                     std::thread::yield_now();
                 }
                 Ok(())
-            });
+            },
+        );
         let tenant = acme();
-        let batch = store.run_creation(&lease, stretch, TERMS, Probe::default());
+        let batch = store.run_creation(&lease, stretch, TERMS, Failpoints::default());
         let single = store.create_access(&tenant, new("c1", "single"));
         let (first, batch, single) = futures_util::join!(first, batch, single);
         first.unwrap();
         single.unwrap().unwrap();
         let (stepped, left) = batch.unwrap();
-        assert_eq!(stepped.company, Company::Requests);
+        assert_eq!(stepped.waiters, Waiters::Requests);
         assert!(stepped.task.n_processed() > 0 && !left.is_empty());
         assert_eq!(stepped.task.n_processed() as usize + left.len(), 1300);
         assert_sound(&store).await;
@@ -255,28 +264,35 @@ async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
 async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
     let cases = stores("task_patience").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
-        let hasty = Patience { requests: Duration::ZERO, ..LONG };
+        let hasty = ChunkLimits { requests: Duration::ZERO, ..LONG };
         let come = std::sync::Arc::new(tokio::sync::Notify::new());
         let next = std::sync::Arc::clone(&come);
-        let holder = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async move |tx| {
-            let (watch, mut seen) = (Watch::begin(hasty), Vec::new());
-            for company in [Company::None, Company::Batches, Company::Requests] {
-                while tx.company().await? < company {
-                    std::thread::yield_now();
+        let holder = store.db.write::<_, crate::StoreError, _, _>(
+            WriteKind::Batch(acme()),
+            async move |tx| {
+                let (watch, mut seen) = (ChunkTimer::begin(hasty), Vec::new());
+                for waiters in [Waiters::None, Waiters::Batches, Waiters::Requests] {
+                    while tx.waiters().await? < waiters {
+                        std::thread::yield_now();
+                    }
+                    seen.push(watch.is_over(&tx).await?);
+                    next.notify_one();
                 }
-                seen.push(watch.is_over(&tx).await?);
-                next.notify_one();
-            }
-            Ok(seen)
-        });
+                Ok(seen)
+            },
+        );
         let others = async {
             come.notified().await;
-            let batch = store.db.write_long::<_, crate::StoreError, _, _>(acme(), async |_| Ok(()));
+            let batch = store
+                .db
+                .write::<_, crate::StoreError, _, _>(WriteKind::Batch(acme()), async |_| Ok(()));
             let request = async {
                 come.notified().await;
                 store
                     .db
-                    .write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async |_| Ok(()))
+                    .write::<_, crate::StoreError, _, _>(crate::db::WriteKind::Server, async |_| {
+                        Ok(())
+                    })
                     .await
             };
             let (batch, request) = futures_util::join!(batch, request);
@@ -292,11 +308,12 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
 async fn creations_that_wait_for_each_other_are_company() {
     let cases = stores("task_gathering").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
-        let company =
-            async || store.db.write(Line::Own, async |tx| tx.company().await).await.unwrap();
-        assert_eq!(company().await, Company::None);
-        let _waits = Held::new(&store.db.meter().gather_waiting);
-        assert_eq!(company().await, Company::Requests);
+        let waiters = async || {
+            store.db.write(WriteKind::Server, async |tx| tx.waiters().await).await.unwrap()
+        };
+        assert_eq!(waiters().await, Waiters::None);
+        let _waits = GaugeGuard::new(&store.db.meter().gather_waiting);
+        assert_eq!(waiters().await, Waiters::Requests);
     }
 }
 
@@ -309,16 +326,18 @@ async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
         let another = if *kind == "SQLite" { None } else { case.another().await.ok() };
         let locked = std::sync::Arc::new(tokio::sync::Notify::new());
         let notify = std::sync::Arc::clone(&locked);
-        let holder =
-            store.db.write::<_, crate::StoreError, _, _>(crate::db::Line::Own, async move |tx| {
+        let holder = store.db.write::<_, crate::StoreError, _, _>(
+            crate::db::WriteKind::Server,
+            async move |tx| {
                 crate::counts::counter::lock_tenant(&tx, &acme()).await?;
-                let before = tx.company().await? > Company::None;
+                let before = tx.waiters().await? > Waiters::None;
                 notify.notify_one();
-                while tx.company().await? < Company::Requests {
+                while tx.waiters().await? < Waiters::Requests {
                     std::thread::yield_now();
                 }
                 Ok(before)
-            });
+            },
+        );
         let tenant = acme();
         let other = async {
             locked.notified().await;
@@ -340,16 +359,19 @@ async fn who_has_lost_the_lease_commits_nothing() {
         clock.set(day(0).plus_milliseconds(15_001));
         let second = claim(&store).await.unwrap();
         let late = run(&store, &first, stretch(1, 0, &["a"])).await;
-        assert!(matches!(late, Err(NotRun::Lost)), "{kind}: {late:?}");
-        assert!(matches!(store.finish_queue(&first).await, Err(NotRun::Lost)));
+        assert!(matches!(late, Err(WorkError::LeaseLost)), "{kind}: {late:?}");
+        assert!(matches!(store.finish_queue(&first).await, Err(WorkError::LeaseLost)));
         // And who interrupted itself has left nothing behind.
-        let probe = Probe::new(|point| point == Point::BeforeCommit);
-        let cut = store.run_creation(&second, stretch(1, 0, &["a"]), TERMS, probe).await;
-        assert!(matches!(cut, Err(NotRun::Interrupted(Point::BeforeCommit))), "{kind}");
+        let failpoints = Failpoints::new(|point| point == Failpoint::BeforeCommit);
+        let cut = store.run_creation(&second, stretch(1, 0, &["a"]), TERMS, failpoints).await;
+        assert!(matches!(cut, Err(WorkError::Interrupted(Failpoint::BeforeCommit))), "{kind}");
         let task = run(&store, &second, stretch(1, 0, &["a", "b"])).await.unwrap();
         assert_eq!((task.n_succeeded, task.n_failed), (2, 0));
         let again = run(&store, &second, stretch(1, 0, &["c"])).await;
-        assert!(matches!(again, Err(NotRun::Moved)), "{kind}: an item is never done twice");
+        assert!(
+            matches!(again, Err(WorkError::TaskChanged)),
+            "{kind}: an item is never done twice"
+        );
         assert_sound(&store).await;
     }
 }
@@ -382,7 +404,7 @@ async fn a_batch_reserves_its_room_and_gives_it_back() {
         let again = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap();
         assert_eq!(again, Err(TaskState::Terminated));
         let late = run(&store, &lease, stretch(1, 2, &["x"])).await;
-        assert!(matches!(late, Err(NotRun::Moved)), "{kind}");
+        assert!(matches!(late, Err(WorkError::TaskChanged)), "{kind}");
         for name in ["two", "three"] {
             store.create_access(&acme(), new("c1", name)).await.unwrap().unwrap();
         }
@@ -423,12 +445,12 @@ async fn passwords_are_shown_no_longer_than_their_task_is_kept() {
     for Case { kind, store, clock, .. } in stores("task_kept_shortly").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 1)).await;
-        let terms = Terms { tasks_milliseconds: 3_600_000, ..TERMS };
-        let stopped = store.stop_task(&acme(), job(1), terms).await.unwrap().unwrap().unwrap();
+        let lifetimes = TaskLifetimes { tasks_milliseconds: 3_600_000, ..TERMS };
+        let stopped = store.stop_task(&acme(), job(1), lifetimes).await.unwrap().unwrap().unwrap();
         let until = clock.now().plus_milliseconds(3_600_000);
         assert_eq!(stopped.shows_secrets_until, Some(until), "{kind}");
         clock.set(until);
-        for due in [DueKind::Secret, DueKind::Task] {
+        for due in [WorkKind::Secret, WorkKind::Task] {
             assert!(store.claim_due(&[due], 15_000).await.unwrap().is_some(), "{kind}: {due:?}");
         }
     }
@@ -446,17 +468,17 @@ async fn what_has_had_its_time_is_let_go_of() {
             async || store.secret(&acme(), SecretKind::Task, &job(1).to_string()).await.unwrap();
         assert_eq!(key().await.as_deref(), Some(b"sealed".as_slice()), "{kind}");
         let due = async |kind| store.claim_due(&[kind], 15_000).await.unwrap();
-        assert_eq!(due(DueKind::Secret).await, None);
+        assert_eq!(due(WorkKind::Secret).await, None);
         clock.set(day(1));
-        let lease = due(DueKind::Secret).await.unwrap();
+        let lease = due(WorkKind::Secret).await.unwrap();
         store.destroy_secret(&lease).await.unwrap();
         assert!(store.scrub().await.unwrap());
         store.finish_due(&lease).await.unwrap();
         assert_eq!(key().await, None);
         assert_eq!(store.task_part(&acme(), job(1), 0).await.unwrap(), None);
-        assert_eq!(due(DueKind::Task).await, None);
+        assert_eq!(due(WorkKind::Task).await, None);
         clock.set(day(30));
-        let lease = due(DueKind::Task).await.unwrap();
+        let lease = due(WorkKind::Task).await.unwrap();
         let mut n_steps = 0;
         while store.forget_task(&lease, 1).await.unwrap() {
             n_steps += 1;
@@ -464,7 +486,7 @@ async fn what_has_had_its_time_is_let_go_of() {
         assert!(n_steps > 0, "{kind}");
         assert_eq!(store.task(&acme(), job(1)).await.unwrap(), None);
         assert_eq!(store.failed_items(&acme(), job(1), 0, 10).await.unwrap(), []);
-        assert_eq!(due(DueKind::Task).await, None);
+        assert_eq!(due(WorkKind::Task).await, None);
         assert_sound(&store).await;
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Db, Line, SnapshotFor, Value};
-use crate::transfer::{ALL_TABLES, Kind, NOT_COPIED, Transfer};
-use crate::{Moved, NotMoved, Progress, Stage, StoreError};
+use crate::db::{Db, SnapshotFor, Value, WriteKind};
+use crate::transfer::{ALL_TABLES, ColumnKind, NOT_COPIED, Transfer};
+use crate::{NotTransferred, StoreError, TransferProgress, TransferResult, TransferStage};
 
 /// Rows of each tenant in every table.
 const N_ROWS: i64 = 4;
@@ -45,15 +45,15 @@ impl House {
         Transfer { source, target, n_at_once: N_AT_ONCE }
     }
 
-    async fn run(&self) -> Result<Moved, NotMoved> {
+    async fn run(&self) -> Result<TransferResult, NotTransferred> {
         self.transfer().run(vec![("token-key", b"sealed".to_vec())], &|_| ()).await
     }
 
     /// Runs until this has happened, and drops it then as a crash would; what came of it if that was first.
     async fn run_until(
         &self,
-        ends: impl Fn(Progress) -> bool + Send + Sync,
-    ) -> Option<Result<Moved, NotMoved>> {
+        ends: impl Fn(TransferProgress) -> bool + Send + Sync,
+    ) -> Option<Result<TransferResult, NotTransferred>> {
         let ended = Notify::new();
         let tell = |progress| {
             if ends(progress) {
@@ -74,7 +74,7 @@ impl House {
     }
 
     async fn in_target(&self, sql: &'static str) {
-        self.target().write(Line::Own, async move |tx| tx.script(sql).await).await.unwrap();
+        self.target().write(WriteKind::Server, async move |tx| tx.script(sql).await).await.unwrap();
     }
 
     /// Whether a server would start on the target, and a command would open it.
@@ -117,14 +117,14 @@ fn fill(file: &Path) {
                     return Value::Null;
                 }
                 match (column.kind, column.name) {
-                    (Kind::Text, "tenant") => Value::Text(tenant),
-                    (Kind::Text, "detail") => Value::Text(&long),
-                    (Kind::Text, _) => Value::Text(&awkward),
-                    (Kind::Integer, "is_leased") => Value::Integer(n % 2),
-                    (Kind::Integer, "due_at") => Value::Integer(i64::MAX - n),
-                    (Kind::Integer, _) => Value::Integer(n),
-                    (Kind::Bytes, _) if table.name == "secret" => Value::Bytes(&padded),
-                    (Kind::Bytes, _) => Value::Bytes(&bytes),
+                    (ColumnKind::Text, "tenant") => Value::Text(tenant),
+                    (ColumnKind::Text, "detail") => Value::Text(&long),
+                    (ColumnKind::Text, _) => Value::Text(&awkward),
+                    (ColumnKind::Integer, "is_leased") => Value::Integer(n % 2),
+                    (ColumnKind::Integer, "due_at") => Value::Integer(i64::MAX - n),
+                    (ColumnKind::Integer, _) => Value::Integer(n),
+                    (ColumnKind::Bytes, _) if table.name == "secret" => Value::Bytes(&padded),
+                    (ColumnKind::Bytes, _) => Value::Bytes(&bytes),
                 }
             });
             let values: Vec<_> = values.collect();
@@ -134,7 +134,7 @@ fn fill(file: &Path) {
 }
 
 /// A table's columns with their types, and its primary key.
-type Shape = (String, Vec<(String, Kind)>, Vec<String>);
+type Shape = (String, Vec<(String, ColumnKind)>, Vec<String>);
 
 fn listed() -> Vec<Shape> {
     let mut shapes: Vec<_> = ALL_TABLES
@@ -155,9 +155,9 @@ fn listed() -> Vec<Shape> {
 async fn shapes(db: &Db, sql: &'static str) -> Vec<Shape> {
     let read = |row: &crate::db::Row<'_>| {
         let kind = match row.text(2)?.as_str() {
-            "INTEGER" | "bigint" => Kind::Integer,
-            "TEXT" | "text" => Kind::Text,
-            "BLOB" | "bytea" => Kind::Bytes,
+            "INTEGER" | "bigint" => ColumnKind::Integer,
+            "TEXT" | "text" => ColumnKind::Text,
+            "BLOB" | "bytea" => ColumnKind::Bytes,
             other => panic!("no column of ours is {other}"),
         };
         Ok((row.text(0)?, row.text(1)?, kind, row.integer(3)?))
@@ -202,7 +202,7 @@ async fn the_list_of_tables_is_what_both_databases_have() {
 #[tokio::test]
 async fn every_row_arrives_as_it_was() {
     let house = House::new("every_row_arrives_as_it_was").await;
-    let Moved::Whole(compared) = house.run().await.unwrap() else { panic!("it differs") };
+    let TransferResult::Whole(compared) = house.run().await.unwrap() else { panic!("it differs") };
     assert_eq!(compared.len(), ALL_TABLES.len());
     for table in &compared {
         let expected = if table.table == "tenant" { 2 } else { 2 * N_ROWS as u64 };
@@ -235,7 +235,11 @@ async fn every_row_arrives_as_it_was() {
     assert!(house.is_open().await);
     let store = Store::open_postgres(&house.url, house.clock.clone()).await.unwrap();
     assert_eq!(store.server_key("token-key").await.unwrap().unwrap(), b"sealed");
-    assert_eq!(house.run().await.unwrap(), Moved::Before, "once more, nothing is done");
+    assert_eq!(
+        house.run().await.unwrap(),
+        TransferResult::AlreadyDone,
+        "once more, nothing is done"
+    );
 }
 
 #[tokio::test]
@@ -243,27 +247,27 @@ async fn it_goes_on_wherever_it_was_interrupted() {
     let house = House::new("it_goes_on_wherever").await;
     let mut n_interrupted = 0;
     let moved = loop {
-        match house.run_until(|it| it.stage == Stage::Copying).await {
+        match house.run_until(|it| it.stage == TransferStage::Copying).await {
             Some(moved) => break moved.unwrap(),
             None => n_interrupted += 1,
         }
         assert!(!house.is_open().await, "after {n_interrupted} chunks");
     };
     assert!(n_interrupted > ALL_TABLES.len(), "{n_interrupted}");
-    assert!(matches!(moved, Moved::Whole(_)), "{moved:?}");
+    assert!(matches!(moved, TransferResult::Whole(_)), "{moved:?}");
     assert!(house.is_open().await);
 }
 
 #[tokio::test]
 async fn what_differs_is_named_and_stays_unfinished() {
     let house = House::new("what_differs_is_named").await;
-    let comparing = |it: Progress| it.stage == Stage::Comparing;
+    let comparing = |it: TransferProgress| it.stage == TransferStage::Comparing;
     assert!(house.run_until(comparing).await.is_none());
     house
         .in_target("UPDATE access SET device_name = 'x' WHERE tenant = 'zoo' AND number = 2")
         .await;
     let differs = |moved| {
-        let Moved::Differs(compared) = moved else { panic!("{moved:?}") };
+        let TransferResult::Differs(compared) = moved else { panic!("{moved:?}") };
         let differing = compared.into_iter().filter(|it| !it.is_equal());
         differing.map(|it| (it.table, it.source.n_rows, it.target.n_rows)).collect::<Vec<_>>()
     };
@@ -285,11 +289,14 @@ async fn a_target_that_is_somebody_elses_is_not_touched() {
     ] {
         house.in_target(sql).await;
         let refused = house.run().await.unwrap_err();
-        assert!(matches!(refused, NotMoved::NotEmpty(it) if it == table), "{refused}");
+        assert!(matches!(refused, NotTransferred::NotEmpty(it) if it == table), "{refused}");
         assert!(store.server_key("transfer").await.unwrap().is_none(), "no mark was left");
         house.in_target(undo).await;
     }
-    assert!(matches!(house.run().await.unwrap(), Moved::Whole(_)), "an empty schema is empty");
+    assert!(
+        matches!(house.run().await.unwrap(), TransferResult::Whole(_)),
+        "an empty schema is empty"
+    );
 }
 
 #[tokio::test]
@@ -297,11 +304,11 @@ async fn only_the_same_source_goes_on() {
     let house = House::new("only_the_same_source").await;
     assert!(house.run_until(|it| it.table == "client").await.is_none());
     house.in_source("UPDATE counter SET total = total + 1 WHERE tenant = 'zoo' AND total = 2");
-    assert!(matches!(house.run().await.unwrap_err(), NotMoved::AnotherSource));
+    assert!(matches!(house.run().await.unwrap_err(), NotTransferred::AnotherSource));
     house.in_source(
         "UPDATE counter SET total = 2 WHERE tenant = 'zoo' AND total = 3 AND kind LIKE '%2%'",
     );
-    assert!(matches!(house.run().await.unwrap(), Moved::Whole(_)), "it is as it was");
+    assert!(matches!(house.run().await.unwrap(), TransferResult::Whole(_)), "it is as it was");
 }
 
 #[tokio::test]
@@ -316,18 +323,22 @@ async fn an_unfinished_migration_is_finished_by_the_version_that_began_it() {
         )
         .await;
     let refused = house.run().await.unwrap_err();
-    assert!(matches!(refused, NotMoved::AnotherSchema { begun: 3, .. }), "{refused}");
+    assert!(matches!(refused, NotTransferred::AnotherSchema { begun: 3, .. }), "{refused}");
 }
 
 #[tokio::test]
 async fn of_two_at_the_same_time_one_moves_everything() {
     let house = House::new("of_two_at_the_same_time").await;
     let (one, other) = tokio::join!(house.run(), house.run());
-    let is_whole = |it: &Result<_, _>| matches!(it, Ok(Moved::Whole(_)));
+    let is_whole = |it: &Result<_, _>| matches!(it, Ok(TransferResult::Whole(_)));
     assert!(is_whole(&one) != is_whole(&other), "{one:?} {other:?}");
     for result in [one, other] {
         assert!(
-            matches!(result, Ok(Moved::Whole(_) | Moved::Before) | Err(NotMoved::Overtaken)),
+            matches!(
+                result,
+                Ok(TransferResult::Whole(_) | TransferResult::AlreadyDone)
+                    | Err(NotTransferred::Overtaken)
+            ),
             "{result:?}"
         );
     }
@@ -351,5 +362,5 @@ async fn no_server_keeps_its_keys_while_it_is_unfinished() {
     assert!(house.run_until(|it| it.table == "client").await.is_none());
     let refused = early.keep_server_key("master-key-fingerprint", b"f").await;
     assert!(matches!(refused, Err(StoreError::Unfinished)));
-    assert!(matches!(house.run().await.unwrap(), Moved::Whole(_)));
+    assert!(matches!(house.run().await.unwrap(), TransferResult::Whole(_)));
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::db::WriteKind;
 use crate::{Change, StoreError};
 
 /// Changes of the first tenant that all wait for one access.
@@ -24,13 +25,16 @@ async fn writes_of_one_tenant_that_hang_leave_connections_to_the_others() {
         let holder = tokio::spawn({
             let store = store.clone();
             async move {
-                let held = store.db.write_unlimited(async move |tx| {
-                    let sql = "UPDATE access SET version = version WHERE tenant = ?1";
-                    tx.execute(sql, &["acme".into()]).await?;
-                    let _ = held.send(());
-                    let _ = released.await;
-                    Ok::<_, StoreError>(())
-                });
+                let held = store.db.write(
+                    WriteKind::Schema,
+                    once(async move |tx| {
+                        let sql = "UPDATE access SET version = version WHERE tenant = ?1";
+                        tx.execute(sql, &["acme".into()]).await?;
+                        let _ = held.send(());
+                        let _ = released.await;
+                        Ok::<_, StoreError>(())
+                    }),
+                );
                 held.await
             }
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::StoreError;
-use crate::db::Db;
+use crate::db::{Db, WriteKind};
 use crate::migrate::{self, STEPS, Step};
 
 /// What a step may do: add tables, columns and indexes.
@@ -26,7 +26,7 @@ async fn work(store: &Store, name: &str) {
     let made = store.create_access(&acme(), new("c1", name)).await.unwrap().unwrap();
     assert!(store.access(&acme(), made.id).await.unwrap().is_some());
     assert!(store.summary(&acme(), day(0), 1).await.unwrap().is_some());
-    store.claim_due(&crate::DueKind::ALL, 1000).await.unwrap();
+    store.claim_due(&crate::WorkKind::ALL, 1000).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -104,12 +104,15 @@ async fn a_step_that_waits_for_a_lock_lets_others_pass() {
     let (release, released) = tokio::sync::oneshot::channel::<()>();
     let holder = store.clone();
     let holder = tokio::spawn(async move {
-        let held = holder.db.write_long(acme(), async move |tx| {
-            tx.script("LOCK TABLE access IN ACCESS SHARE MODE").await?;
-            let _ = held.send(());
-            let _ = released.await;
-            Ok::<_, StoreError>(())
-        });
+        let held = holder.db.write(
+            WriteKind::Batch(acme()),
+            once(async move |tx| {
+                tx.script("LOCK TABLE access IN ACCESS SHARE MODE").await?;
+                let _ = held.send(());
+                let _ = released.await;
+                Ok::<_, StoreError>(())
+            }),
+        );
         held.await
     });
     holding.await.unwrap();

@@ -1,37 +1,39 @@
 use super::*;
-use crate::db::Line;
-use crate::{DueKey, DueKind, Lease, NotRun, StoreError, work_queue};
+use crate::db::WriteKind;
+use crate::{Lease, StoreError, WorkError, WorkKey, WorkKind, work_queue};
 use std::collections::HashSet;
 
 const MINUTE: i64 = 60_000;
 
-fn key(kind: DueKind, name: &str) -> DueKey {
-    DueKey { tenant: acme(), kind, name: name.into(), part: 0 }
+fn key(kind: WorkKind, name: &str) -> WorkKey {
+    WorkKey { tenant: acme(), kind, name: name.into(), part: 0 }
 }
 
-async fn add(case: &Case, key: DueKey, due_at: Timestamp) {
-    let added =
-        case.store.db.write(Line::Own, async move |tx| work_queue::add(&tx, &key, due_at).await);
-    added.await.unwrap();
-}
-
-async fn add_locking(case: &Case, key: DueKey, due_at: Timestamp) {
+async fn add(case: &Case, key: WorkKey, due_at: Timestamp) {
     let added = case
         .store
         .db
-        .write(Line::Own, async move |tx| work_queue::add_locking(&tx, &key, due_at).await);
+        .write(WriteKind::Server, async move |tx| work_queue::add(&tx, &key, due_at).await);
+    added.await.unwrap();
+}
+
+async fn add_locking(case: &Case, key: WorkKey, due_at: Timestamp) {
+    let added = case
+        .store
+        .db
+        .write(WriteKind::Server, async move |tx| work_queue::add_locking(&tx, &key, due_at).await);
     added.await.unwrap();
 }
 
 async fn claim(case: &Case) -> Option<Lease> {
-    case.store.claim_due(&DueKind::ALL, MINUTE).await.unwrap()
+    case.store.claim_due(&WorkKind::ALL, MINUTE).await.unwrap()
 }
 
 async fn finish(case: &Case, lease: &Lease) -> bool {
     let lease = lease.clone();
     case.store
         .db
-        .write(Line::Own, async move |tx| work_queue::finish(&tx, &lease).await)
+        .write(WriteKind::Server, async move |tx| work_queue::finish(&tx, &lease).await)
         .await
         .unwrap()
 }
@@ -39,14 +41,14 @@ async fn finish(case: &Case, lease: &Lease) -> bool {
 #[tokio::test]
 async fn what_is_due_longest_is_taken_first_and_nothing_early() {
     for case in stores("what_is_due_longest_is_taken_first").await {
-        let (tasks, ends) = (DueKind::Tasks, DueKind::Ends);
+        let (tasks, ends) = (WorkKind::Tasks, WorkKind::Ends);
         for (kind, name, n) in [(ends, "c", 3), (tasks, "a", 1), (ends, "b", 2), (tasks, "d", 9)] {
             add(&case, key(kind, name), day(n)).await;
         }
         assert_eq!(claim(&case).await, None, "{}", case.kind);
-        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), Some(day(1)));
+        assert_eq!(case.store.next_due(&WorkKind::ALL).await.unwrap(), Some(day(1)));
         assert_eq!(case.store.next_due(&[ends]).await.unwrap(), Some(day(2)));
-        assert_eq!(case.store.next_due(&[DueKind::Secret]).await.unwrap(), None);
+        assert_eq!(case.store.next_due(&[WorkKind::Secret]).await.unwrap(), None);
 
         case.clock.set(day(3));
         let of_ends = case.store.claim_due(&[ends], MINUTE).await.unwrap();
@@ -61,12 +63,12 @@ async fn what_is_due_longest_is_taken_first_and_nothing_early() {
 #[tokio::test]
 async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
     for case in stores("a_lease_holds_until_it_is_over").await {
-        add(&case, key(DueKind::Ends, "a"), day(0)).await;
+        add(&case, key(WorkKind::Ends, "a"), day(0)).await;
         let first = claim(&case).await.unwrap();
-        assert!(case.store.heartbeat(&first, 2 * MINUTE).await.unwrap());
+        assert!(case.store.renew_lease(&first, 2 * MINUTE).await.unwrap());
         case.clock.set(day(0).plus_milliseconds(2 * MINUTE - 1));
         assert_eq!(claim(&case).await, None, "{}", case.kind);
-        assert!(case.store.heartbeat(&first, MINUTE).await.unwrap(), "over, but still its own");
+        assert!(case.store.renew_lease(&first, MINUTE).await.unwrap(), "over, but still its own");
 
         case.clock.set(day(1));
         let second = claim(&case).await.unwrap();
@@ -75,22 +77,22 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
         // Whatever the first had begun is rolled back by its fence.
         for fence in ["lock", "hold", "release", "finish"] {
             let lease = first.clone();
-            let done = case.store.db.write(Line::Own, async move |tx| {
-                work_queue::add(&tx, &key(DueKind::Task, "done twice"), day(0)).await?;
+            let done = case.store.db.write(WriteKind::Server, async move |tx| {
+                work_queue::add(&tx, &key(WorkKind::Task, "done twice"), day(0)).await?;
                 let is_held = match fence {
                     "lock" => work_queue::lock(&tx, &lease).await?,
                     "hold" => work_queue::hold(&tx, &lease, day(9)).await?,
                     "release" => work_queue::release(&tx, &lease, day(0)).await?,
                     _ => work_queue::finish(&tx, &lease).await?,
                 };
-                if is_held { Ok(()) } else { Err(NotRun::Lost) }
+                if is_held { Ok(()) } else { Err(WorkError::LeaseLost) }
             });
-            assert!(matches!(done.await, Err(NotRun::Lost)), "{}: {fence}", case.kind);
+            assert!(matches!(done.await, Err(WorkError::LeaseLost)), "{}: {fence}", case.kind);
         }
-        assert!(!case.store.heartbeat(&first, MINUTE).await.unwrap());
+        assert!(!case.store.renew_lease(&first, MINUTE).await.unwrap());
         assert!(!case.store.release(&first).await.unwrap());
         assert!(finish(&case, &second).await, "{}: nothing of that harmed the second", case.kind);
-        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), None, "{}", case.kind);
+        assert_eq!(case.store.next_due(&WorkKind::ALL).await.unwrap(), None, "{}", case.kind);
         assert!(!finish(&case, &second).await, "once");
     }
 }
@@ -98,19 +100,19 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
 #[tokio::test]
 async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
     for case in stores("a_lease_of_what_was_finished").await {
-        add_locking(&case, key(DueKind::Tasks, ""), day(0)).await;
+        add_locking(&case, key(WorkKind::Tasks, ""), day(0)).await;
         let held_up = claim(&case).await.unwrap();
         case.clock.set(day(1));
         let second = claim(&case).await.unwrap();
         assert!(finish(&case, &second).await);
         let now = day(1).plus_milliseconds(1);
-        add_locking(&case, key(DueKind::Tasks, ""), now).await;
+        add_locking(&case, key(WorkKind::Tasks, ""), now).await;
         case.clock.set(now);
         for _ in 0..2 {
             // However many leases there are of the new row, none is one of the former.
             let third = claim(&case).await.unwrap();
             for former in [&held_up, &second] {
-                assert!(!case.store.heartbeat(former, MINUTE).await.unwrap(), "{}", case.kind);
+                assert!(!case.store.renew_lease(former, MINUTE).await.unwrap(), "{}", case.kind);
                 assert!(!finish(&case, former).await, "{}", case.kind);
             }
             assert!(case.store.release(&third).await.unwrap(), "{}", case.kind);
@@ -122,7 +124,7 @@ async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
 async fn what_is_given_back_goes_to_the_end_of_the_line() {
     for case in stores("what_is_given_back_goes_to_the_end").await {
         for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
-            add(&case, key(DueKind::Tasks, name), day(n as i64)).await;
+            add(&case, key(WorkKind::Tasks, name), day(n as i64)).await;
         }
         case.clock.set(day(5));
         for name in ["a", "b", "c", "a", "b"] {
@@ -138,8 +140,8 @@ async fn what_is_given_back_goes_to_the_end_of_the_line() {
 #[tokio::test]
 async fn adding_hastens_what_nobody_has_taken_up() {
     for case in stores("adding_hastens_what_nobody_has").await {
-        let key = key(DueKind::Tasks, "");
-        let next = async || case.store.next_due(&DueKind::ALL).await.unwrap().unwrap();
+        let key = key(WorkKind::Tasks, "");
+        let next = async || case.store.next_due(&WorkKind::ALL).await.unwrap().unwrap();
         add_locking(&case, key.clone(), day(3)).await;
         add_locking(&case, key.clone(), day(4)).await;
         add(&case, key.clone(), day(1)).await;
@@ -159,11 +161,11 @@ async fn adding_hastens_what_nobody_has_taken_up() {
 async fn a_process_that_starts_ends_what_the_last_one_held() {
     for case in stores("a_process_that_starts_ends").await {
         for name in ["held", "free"] {
-            add(&case, key(DueKind::Ends, name), day(0)).await;
+            add(&case, key(WorkKind::Ends, name), day(0)).await;
         }
         let held = claim(&case).await.unwrap();
         case.clock.set(day(0).plus_milliseconds(1));
-        let n_forgotten = case.store.forget_leases().await.unwrap();
+        let n_forgotten = case.store.release_stale_leases().await.unwrap();
         let other = claim(&case).await.unwrap();
         assert_ne!(other.key, held.key);
         match case.place {
@@ -187,7 +189,7 @@ async fn of_many_claimants_each_row_has_one() {
     const ROWS: usize = 60;
     for case in stores("of_many_claimants_each_row_has_one").await {
         for n in 0..ROWS {
-            add(&case, key(DueKind::Secret, &format!("row {n}")), day(0)).await;
+            add(&case, key(WorkKind::Secret, &format!("row {n}")), day(0)).await;
         }
         let second = match case.place {
             Place::Sqlite(_) => case.store.clone(),
@@ -197,7 +199,7 @@ async fn of_many_claimants_each_row_has_one() {
             let store = if n % 2 == 0 { case.store.clone() } else { second.clone() };
             tokio::spawn(async move {
                 let mut won = Vec::new();
-                while let Some(lease) = store.claim_due(&DueKind::ALL, MINUTE).await.unwrap() {
+                while let Some(lease) = store.claim_due(&WorkKind::ALL, MINUTE).await.unwrap() {
                     won.push(lease.key.name);
                 }
                 won
@@ -216,15 +218,15 @@ async fn of_many_claimants_each_row_has_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_added_is_missed_by_who_finishes() {
     for case in stores("nothing_added_is_missed").await {
-        let queue = key(DueKind::Tasks, "");
+        let queue = key(WorkKind::Tasks, "");
         add(&case, queue.clone(), day(0)).await;
         // The row of kind `task` stands for what is to be done.
         let adder = {
             let (store, queue) = (case.store.clone(), queue.clone());
             tokio::spawn(async move {
                 for n in 0..50 {
-                    let (queue, task) = (queue.clone(), key(DueKind::Task, &n.to_string()));
-                    let added = store.db.write(Line::Own, async move |tx| {
+                    let (queue, task) = (queue.clone(), key(WorkKind::Task, &n.to_string()));
+                    let added = store.db.write(WriteKind::Server, async move |tx| {
                         work_queue::add(&tx, &task, day(100)).await?;
                         work_queue::add_locking(&tx, &queue, day(0)).await
                     });
@@ -237,7 +239,7 @@ async fn nothing_added_is_missed_by_who_finishes() {
         // Until there is nothing more to come and nothing to take up.
         loop {
             let is_all_there = adder.is_finished();
-            let lease = case.store.claim_due(&[DueKind::Tasks], MINUTE).await.unwrap();
+            let lease = case.store.claim_due(&[WorkKind::Tasks], MINUTE).await.unwrap();
             let Some(lease) = lease else {
                 if is_all_there {
                     break;
@@ -245,7 +247,7 @@ async fn nothing_added_is_missed_by_who_finishes() {
                 tokio::task::yield_now().await;
                 continue;
             };
-            let done = case.store.db.write(Line::Own, async move |tx| {
+            let done = case.store.db.write(WriteKind::Server, async move |tx| {
                 let n = tx.execute("DELETE FROM due WHERE kind = 'task'", &[]).await?;
                 assert!(work_queue::lock(&tx, &lease).await?);
                 let left = tx.row(n_left, &[], |row| row.count(0)).await?.unwrap();
@@ -260,6 +262,6 @@ async fn nothing_added_is_missed_by_who_finishes() {
         }
         adder.await.unwrap();
         assert_eq!(n_done, 50, "{}", case.kind);
-        assert_eq!(case.store.next_due(&DueKind::ALL).await.unwrap(), None, "{}", case.kind);
+        assert_eq!(case.store.next_due(&WorkKind::ALL).await.unwrap(), None, "{}", case.kind);
     }
 }

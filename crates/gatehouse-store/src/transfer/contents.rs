@@ -1,4 +1,4 @@
-//! What a table holds: its rows in the order of the key, page by page, and what they are known by together.
+//! Contents of a table: its rows in the order of the key, page by page, and their checksum.
 
 use aws_lc_rs::digest::{Context, SHA256};
 
@@ -7,19 +7,19 @@ use super::table::{Side, Table};
 use crate::db::{Cell, Db, SnapshotFor, Tx, Value};
 use crate::error::StoreError;
 
-/// A row, as the table lists its columns.
+/// A row, in the order of the table's columns.
 pub(super) type Cells = Vec<Cell>;
 
-/// How many rows a table has, and what they are known by: a SHA-256 over all of them in the order of the key.
+/// Number of a table's rows, and their SHA-256 in the order of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contents {
-    /// How many.
+pub struct TableContents {
+    /// Number of rows.
     pub n_rows: u64,
-    /// Their checksum.
+    /// Checksum of the rows.
     pub sha256: [u8; 32],
 }
 
-/// The rows after a key, up to so many; from the first where the key is empty.
+/// The rows after a key, at most `n_rows`; an empty key means the first rows.
 pub(super) async fn page(
     db: &Db,
     side: Side,
@@ -52,18 +52,18 @@ pub(super) fn key(table: &Table, row: &[Cell]) -> Cells {
     row[..table.n_key].to_vec()
 }
 
-/// Reads all of a table, and says after each page how many rows that were.
+/// Reads a whole table, and reports the number of rows after each page.
 pub(super) async fn read(
     db: &Db,
     side: Side,
     table: &'static Table,
     n_at_once: usize,
     mut tell: impl FnMut(u64),
-) -> Result<Contents, StoreError> {
+) -> Result<TableContents, StoreError> {
     let mut sum = Context::new(&SHA256);
     let (mut n_rows, mut after) = (0, Cells::new());
     loop {
-        // Where the page is read, which is not the thread that waits for the other side.
+        // Hashed where the page is read, not on the thread that waits for the other database.
         let look = async move |tx: Tx| {
             let rows = page_in(&tx, side, table, &after, n_at_once).await?;
             let mut bytes = Vec::new();
@@ -86,5 +86,5 @@ pub(super) async fn read(
     }
     let mut sha256 = [0; 32];
     sha256.copy_from_slice(sum.finish().as_ref());
-    Ok(Contents { n_rows, sha256 })
+    Ok(TableContents { n_rows, sha256 })
 }

@@ -1,8 +1,7 @@
-//! Rows as bytes, the same whichever database they came from: what checksums are made of, and what a mark
-//! keeps.
+//! Rows as bytes, equal for both databases: input of checksums, and format of a watermark.
 //!
-//! A value is a byte that says what it is, then a number's eight bytes, or the length of a text in eight
-//! bytes and the text itself. So no two rows of a table are written alike.
+//! A value is a byte for its type, followed by the eight bytes of a number, or by the length of a text in eight bytes
+//! and the text itself. So different rows of a table have different encodings.
 
 use crate::db::Cell;
 
@@ -11,7 +10,7 @@ const INTEGER: u8 = 1;
 const TEXT: u8 = 2;
 const BYTES: u8 = 3;
 
-/// Writes values behind what is there.
+/// Appends values to `out`.
 pub(super) fn write(cells: &[Cell], out: &mut Vec<u8>) {
     for cell in cells {
         match cell {
@@ -32,7 +31,7 @@ fn write_long(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads values as [`write()`] wrote them; `None` when they were not.
+/// Parses values that [`write()`] has written; `None` for other bytes.
 pub(super) fn read(mut bytes: &[u8]) -> Option<Vec<Cell>> {
     let mut cells = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {

@@ -1,54 +1,53 @@
-//! Every table that goes over, with its columns: the one list that copying and comparing read.
+//! All tables that are copied, with their columns: the one list for copying and comparing.
 //!
-//! A test holds it against the catalogues of both databases, so that a table or a column that is added later
-//! can't be forgotten.
+//! A test compares the list with the catalogues of both databases, so that no later table or column is forgotten.
 
 use tokio_postgres::types::Type;
 
-use super::mark;
+use super::watermark;
 use crate::keys::secret;
 
-/// A table, and how its rows go over.
+/// A table to copy.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// All of its columns, those of the primary key first and in its order.
+    /// All columns, beginning with those of the primary key in its order.
     pub(crate) columns: &'static [Column],
-    /// How many of them are the primary key.
+    /// Number of columns in the primary key.
     pub(crate) n_key: usize,
-    /// What is sent in place of a column, in SQLite's words.
+    /// SQL expressions of SQLite that replace columns.
     sent: &'static [(&'static str, &'static str)],
-    /// Rows that are read together, so that they take a few megabytes.
+    /// Rows that are read together: a few megabytes.
     pub(crate) n_at_once: usize,
 }
 
 /// A column.
 pub(crate) struct Column {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnKind,
 }
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Integer,
     Text,
     Bytes,
 }
 
-/// On which side a table is.
+/// Side of the transfer that a table is read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Source,
     Target,
 }
 
-/// Tables that each database has for itself.
+/// Tables that aren't copied, because each database has its own.
 #[cfg(test)]
 pub(crate) const NOT_COPIED: &[&str] = &["replica", "schema_version"];
 
-/// In the order that they are copied in. The server's keys come first: they go over with the mark.
+/// The tables in the order of copying. The server's keys come first, together with the watermark.
 pub(crate) const TABLES: &[Table] = &[
-    Table { name: mark::TABLE, ..table(&[text("name"), bytes("value")], 1) },
+    Table { name: watermark::TABLE, ..table(&[text("name"), bytes("value")], 1) },
     Table {
         name: "tenant",
         ..table(
@@ -199,7 +198,7 @@ pub(crate) const TABLES: &[Table] = &[
     },
     Table {
         name: "task_part",
-        // Each may hold some hundred items with names and passwords.
+        // Each row may hold some hundred items with names and passwords.
         n_at_once: 50,
         ..table(&[text("tenant"), bytes("task"), integer("part"), bytes("body")], 3)
     },
@@ -248,8 +247,8 @@ pub(crate) const TABLES: &[Table] = &[
     },
     Table {
         name: "due",
-        // Whoever held a lease is gone, and what it held is free. It stays due when the lease would have
-        // ended, which has come by the time that a server starts: so this is the same however often it is read.
+        // All leases end with the transfer. `due_at` stays the end of the lease, which has come by the time that a
+        // server starts, so that repeated reads are equal.
         sent: &[("is_leased", "0"), ("epoch", "epoch + is_leased")],
         ..table(
             &[
@@ -271,20 +270,19 @@ const fn table(columns: &'static [Column], n_key: usize) -> Table {
 }
 
 const fn text(name: &'static str) -> Column {
-    Column { name, kind: Kind::Text }
+    Column { name, kind: ColumnKind::Text }
 }
 
 const fn integer(name: &'static str) -> Column {
-    Column { name, kind: Kind::Integer }
+    Column { name, kind: ColumnKind::Integer }
 }
 
 const fn bytes(name: &'static str) -> Column {
-    Column { name, kind: Kind::Bytes }
+    Column { name, kind: ColumnKind::Bytes }
 }
 
 impl Table {
-    /// The statement that reads up to so many rows in the order of the key; those after a key, where there
-    /// is one.
+    /// Statement that reads at most `n_rows` in the order of the key; where it `has_begun`, those after a key.
     pub(crate) fn page_sql(&self, side: Side, has_begun: bool, n_rows: usize) -> String {
         let columns: Vec<_> = self.columns.iter().map(|it| self.read_as(it.name, side)).collect();
         let key: Vec<_> = self.columns[..self.n_key].iter().map(|it| it.name).collect();
@@ -294,9 +292,9 @@ impl Table {
         if has_begun {
             conditions.push(format!("({key}) > ({})", places.join(", ")));
         }
-        if self.name == mark::TABLE {
-            // The mark is the migration's own.
-            conditions.push(format!("name <> '{}'", mark::NAME));
+        if self.name == watermark::TABLE {
+            // The watermark isn't part of the source.
+            conditions.push(format!("name <> '{}'", watermark::NAME));
         }
         let conditions = match conditions.is_empty() {
             true => String::new(),
@@ -305,18 +303,18 @@ impl Table {
         format!("SELECT {columns} FROM {}{conditions} ORDER BY {key} LIMIT {n_rows}", self.name)
     }
 
-    /// The statement that copies rows in.
+    /// Statement that copies rows into the table.
     pub(crate) fn copy_sql(&self) -> String {
         let columns: Vec<_> = self.columns.iter().map(|it| it.name).collect();
         format!("COPY {} ({}) FROM STDIN (FORMAT binary)", self.name, columns.join(", "))
     }
 
-    /// The types of its columns in PostgreSQL.
+    /// PostgreSQL's types of the columns.
     pub(crate) fn types(&self) -> Vec<Type> {
         let types = self.columns.iter().map(|it| match it.kind {
-            Kind::Integer => Type::INT8,
-            Kind::Text => Type::TEXT,
-            Kind::Bytes => Type::BYTEA,
+            ColumnKind::Integer => Type::INT8,
+            ColumnKind::Text => Type::TEXT,
+            ColumnKind::Bytes => Type::BYTEA,
         });
         types.collect()
     }

@@ -14,7 +14,7 @@ use gatehouse_server::keys;
 use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_server::transfer::refuse_left;
-use gatehouse_store::{Clock, DatabaseUrl, Replica, Reuse, SeenReplica, Store, StoreError};
+use gatehouse_store::{Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UsernameReuse};
 
 use crate::commands::serve::Settings;
 
@@ -317,7 +317,7 @@ async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreEr
     if there.is_empty() {
         findings.good("no server is running on the store");
     }
-    for (rank, SeenReplica { replica, joined_at, .. }) in (1..).zip(&there) {
+    for (rank, LiveReplica { replica, joined_at, .. }) in (1..).zip(&there) {
         let (n, Replica { version, host, listen, key_name, .. }) = (there.len(), replica);
         findings.good(&format!(
             "server {rank} of {n}: {host}, {listen}, version {version}, master key {key_name}, there since \
@@ -329,13 +329,13 @@ async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreEr
 
 /// Whether usernames are given again. That they aren't yet is no fault: it comes with the last server of this version.
 async fn tell_reuse(store: &Store, findings: &Findings) -> Result<(), StoreError> {
-    findings.good(match store.reuse().await? {
-        Reuse::Free => "usernames of TERMINATED accesses can be given again",
-        Reuse::Building => {
+    findings.good(match store.username_reuse().await? {
+        UsernameReuse::Allowed => "usernames of TERMINATED accesses can be given again",
+        UsernameReuse::BuildingIndexes => {
             "usernames of TERMINATED accesses can't be given again yet: a server of this version has to \
              build indexes for it, which it does while it runs"
         }
-        Reuse::OlderServer => {
+        UsernameReuse::OlderServer => {
             "usernames of TERMINATED accesses can't be given again yet: a server of an older version is \
              there, or was a minute ago"
         }

@@ -8,7 +8,7 @@ use gatehouse_server::app::App;
 use gatehouse_server::app::reseal::{KeyShares, Resealed};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys::{self, InUse, TokenKeyPlace};
-use gatehouse_store::{Clock, KeyedKind};
+use gatehouse_store::{Clock, KeyUseKind};
 
 use crate::commands::serve::Settings;
 use crate::commands::token::read_seconds;
@@ -131,13 +131,13 @@ struct Shares {
 }
 
 /// The columns of a table, each with what is counted in it.
-const COLUMNS: [(&str, KeyedKind); 6] = [
-    ("ACCESSES", KeyedKind::Access),
-    ("CLIENTS", KeyedKind::Client),
-    ("CHANGES", KeyedKind::Change),
-    ("ACCOUNTS", KeyedKind::Account),
-    ("TASKS", KeyedKind::Task),
-    ("ANSWERS", KeyedKind::Answer),
+const COLUMNS: [(&str, KeyUseKind); 6] = [
+    ("ACCESSES", KeyUseKind::Access),
+    ("CLIENTS", KeyUseKind::Client),
+    ("CHANGES", KeyUseKind::Change),
+    ("ACCOUNTS", KeyUseKind::Account),
+    ("TASKS", KeyUseKind::Task),
+    ("ANSWERS", KeyUseKind::Answer),
 ];
 
 impl Shares {

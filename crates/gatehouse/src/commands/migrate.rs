@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use gatehouse_server::config::Config;
 use gatehouse_server::transfer::move_estate;
-use gatehouse_store::{Clock, Compared, Contents, DatabaseUrl, Moved, Progress, Stage};
+use gatehouse_store::{
+    Clock, DatabaseUrl, TableComparison, TableContents, TransferProgress, TransferResult,
+    TransferStage,
+};
 use serde_json::{Value, json};
 
 use crate::commands::serve::Settings;
@@ -66,7 +69,7 @@ impl Migrate {
             Output::Table => show_table(&moved),
             Output::Json => show_json(&moved)?,
         }
-        let Moved::Differs(compared) = &moved else {
+        let TransferResult::Differs(compared) = &moved else {
             say_what_comes_next(&config, &target);
             return Ok(());
         };
@@ -119,7 +122,7 @@ struct Lines {
     /// When there was something to tell.
     told: Instant,
     /// What is being done to which table, and since when.
-    doing: Option<(Stage, &'static str, Instant)>,
+    doing: Option<(TransferStage, &'static str, Instant)>,
 }
 
 impl Lines {
@@ -129,7 +132,10 @@ impl Lines {
     }
 
     /// The line for this, unless there was one just now.
-    fn next(&mut self, Progress { stage, table, n_rows }: Progress) -> Option<String> {
+    fn next(
+        &mut self,
+        TransferProgress { stage, table, n_rows }: TransferProgress,
+    ) -> Option<String> {
         let began = match self.doing {
             Some((was, of, began)) if (was, of) == (stage, table) => began,
             _ => self.told,
@@ -141,16 +147,16 @@ impl Lines {
         }
         self.said = self.told;
         let what = match stage {
-            Stage::Copying => "copying",
-            Stage::Comparing => "comparing",
+            TransferStage::Copying => "copying",
+            TransferStage::Comparing => "comparing",
         };
         let a_second = n_rows as f64 / began.elapsed().as_secs_f64().max(0.001);
         Some(format!("{what} {table}: {n_rows} rows, {a_second:.0} a second"))
     }
 }
 
-fn show_table(moved: &Moved) {
-    let (Moved::Whole(compared) | Moved::Differs(compared)) = moved else {
+fn show_table(moved: &TransferResult) {
+    let (TransferResult::Whole(compared) | TransferResult::Differs(compared)) = moved else {
         println!(
             "this source was moved here before: nothing was done. What has changed in it since then is not there"
         );
@@ -158,7 +164,7 @@ fn show_table(moved: &Moved) {
     };
     println!("{:12}  {:>10}  SHA-256 OF ALL ROWS, ON BOTH SIDES", "TABLE", "ROWS");
     for it in compared {
-        let line = |held: &Contents, note: &str| {
+        let line = |held: &TableContents, note: &str| {
             let (table, n_rows, sum) = (it.table, held.n_rows, hex(&held.sha256));
             println!("{table:12}  {n_rows:>10}  {sum}{note}");
         };
@@ -171,14 +177,14 @@ fn show_table(moved: &Moved) {
     }
 }
 
-fn show_json(moved: &Moved) -> Result<(), String> {
+fn show_json(moved: &TransferResult) -> Result<(), String> {
     let (outcome, compared) = match moved {
-        Moved::Whole(compared) => ("moved", compared.as_slice()),
-        Moved::Differs(compared) => ("differs", compared.as_slice()),
-        Moved::Before => ("movedBefore", [].as_slice()),
+        TransferResult::Whole(compared) => ("moved", compared.as_slice()),
+        TransferResult::Differs(compared) => ("differs", compared.as_slice()),
+        TransferResult::AlreadyDone => ("movedBefore", [].as_slice()),
     };
-    let held = |it: &Contents| json!({"rows": it.n_rows, "sha256": hex(&it.sha256)});
-    let table = |it: &Compared| -> Value {
+    let held = |it: &TableContents| json!({"rows": it.n_rows, "sha256": hex(&it.sha256)});
+    let table = |it: &TableComparison| -> Value {
         let (source, target) = (held(&it.source), held(&it.target));
         json!({"table": it.table, "isEqual": it.is_equal(), "source": source, "target": target})
     };

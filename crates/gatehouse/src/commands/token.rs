@@ -112,7 +112,7 @@ impl Revoke {
         }
         let config = self.settings.load(&[])?;
         let app = open_store::open(&config, Intent::Look).await?;
-        let ended = app.store.end_token(&id).await;
+        let ended = app.store.revoke_token(&id).await;
         app.store.close().await;
         ended.map_err(|why| why.explained())?;
         println!("token {id} is refused from now on");

@@ -16,9 +16,9 @@ fn token(is_own: bool, issued: Option<i64>) -> TokenName {
     TokenName { is_own, id: Some("the-id".into()), issued: issued.map(at) }
 }
 
-fn ended(kind: EndedKind, name: &str) -> EndedTrust {
+fn ended(kind: RevocationKind, name: &str) -> EndedTrust {
     let trust = EndedTrust::default();
-    trust.add(Ended { kind, name: name.into(), at: at(1000) });
+    trust.add(Revocation { kind, name: name.into(), at: at(1000) });
     trust
 }
 
@@ -34,7 +34,7 @@ fn left(
 
 #[test]
 fn a_deleted_client_is_known_by_our_own_tokens_alone() {
-    let trust = ended(EndedKind::Client, "acme~one");
+    let trust = ended(RevocationKind::Client, "acme~one");
     let one = caller("acme~one", &["acme"]);
     assert_eq!(left(&trust, &one, &token(true, Some(5000))), Err(Unknown::Ended));
     assert_eq!(left(&trust, &one, &token(false, Some(5000))).unwrap(), ["acme"]);
@@ -43,7 +43,7 @@ fn a_deleted_client_is_known_by_our_own_tokens_alone() {
 
 #[test]
 fn a_revoked_token_is_refused() {
-    let trust = ended(EndedKind::Token, "the-id");
+    let trust = ended(RevocationKind::Token, "the-id");
     assert_eq!(left(&trust, &caller("a", &["*"]), &token(true, Some(5000))), Err(Unknown::Ended));
     let other = TokenName { id: None, ..token(true, None) };
     assert_eq!(left(&trust, &caller("a", &["*"]), &other).unwrap(), ["*"]);
@@ -51,7 +51,7 @@ fn a_revoked_token_is_refused() {
 
 #[test]
 fn a_tenant_that_was_made_anew_does_not_honour_what_was_issued_before() {
-    let trust = ended(EndedKind::Tenant, "acme");
+    let trust = ended(RevocationKind::Tenant, "acme");
     let both = caller("a", &["acme", "rival"]);
     for is_own in [true, false] {
         let (before, after) = (token(is_own, Some(1000)), token(is_own, Some(1001)));
@@ -65,8 +65,8 @@ fn a_tenant_that_was_made_anew_does_not_honour_what_was_issued_before() {
         assert_eq!(left(&trust, &caller("a", &["*"]), &before).unwrap(), ["*"]);
     }
     // Deleted once more, it is the later end that counts.
-    trust.add(Ended { kind: EndedKind::Tenant, name: "acme".into(), at: at(2000) });
-    trust.add(Ended { kind: EndedKind::Tenant, name: "acme".into(), at: at(1000) });
+    trust.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(2000) });
+    trust.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(1000) });
     assert_eq!(
         left(&trust, &caller("a", &["acme"]), &token(true, Some(1500))),
         Err(Unknown::Ended)

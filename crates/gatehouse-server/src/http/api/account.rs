@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatehouse_connectors::{Health, LiveAccount, Settings};
 use gatehouse_core::account::AddressedBy;
 use gatehouse_core::{Account, AccountName, Page, rights::Scope};
-use gatehouse_store::KeptAccount;
+use gatehouse_store::StoredAccount;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
@@ -114,7 +114,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let _place = call.site.slots.take_products(call.tenant().as_str())?;
     let page = find_page(&mut call).await?;
     let platforms = &call.app().platforms;
-    Ok(paging::reply(&call, &page, |KeptAccount { account, version, .. }| {
+    Ok(paging::reply(&call, &page, |StoredAccount { account, version, .. }| {
         let live = platforms.live(call.tenant(), &account.name, *version);
         let live = live.as_deref();
         SeenAccount {
@@ -141,7 +141,7 @@ async fn admin_read(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::json(StatusCode::OK, &shown(&found)?))
 }
 
-async fn find_page(call: &mut Call) -> Result<Page<KeptAccount>, Problem> {
+async fn find_page(call: &mut Call) -> Result<Page<StoredAccount>, Problem> {
     let request = paging::requested(call)?;
     let page = call.app().store.accounts_page(call.tenant(), request).await?;
     Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
@@ -234,7 +234,7 @@ impl AccountBody {
 }
 
 /// The account as the operator sees it.
-fn shown(kept: &KeptAccount) -> Result<AccountBody, Problem> {
+fn shown(kept: &StoredAccount) -> Result<AccountBody, Problem> {
     let settings = serde_json::from_str(&kept.settings);
     let settings =
         settings.map_err(|bad| gatehouse_store::StoreError::Unexpected(Box::new(bad)))?;

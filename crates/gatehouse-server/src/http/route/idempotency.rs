@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gatehouse_core::RequestKey;
 use gatehouse_core::ids::BadName;
-use gatehouse_store::Once;
+use gatehouse_store::IdempotentRequest;
 pub(in crate::http) use gatehouse_store::Operation;
 use http::HeaderMap;
 
@@ -26,7 +26,7 @@ pub(in crate::http) const KEY: &str = "Idempotency-Key";
 pub(in crate::http) async fn once(
     call: &Call,
     operation: Operation,
-) -> Result<Option<Once>, Problem> {
+) -> Result<Option<IdempotentRequest>, Problem> {
     let Some(key) = read_key(call.headers())? else { return Ok(None) };
     let (vault, tenant) = (Arc::clone(&call.app().vault), call.tenant().clone());
     let body = call.body.clone();
@@ -34,7 +34,7 @@ pub(in crate::http) async fn once(
     let mut digests = beside(call.body.len(), digests).await?;
     let former_digests = digests.split_off(1);
     let digest = digests.swap_remove(0);
-    Ok(Some(Once { operation, key, digest, former_digests, sealed: None }))
+    Ok(Some(IdempotentRequest { operation, key, digest, former_digests, sealed: None }))
 }
 
 /// The key that a request has, where it has one.
@@ -53,8 +53,11 @@ pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey
 }
 
 /// Begins with a request, unless the same is under way. It ends when what comes back is dropped.
-pub(in crate::http) fn begin(call: &Call, once: Option<&Once>) -> Result<Option<Turn>, Error> {
-    let Some(Once { operation, key, .. }) = once else { return Ok(None) };
+pub(in crate::http) fn begin(
+    call: &Call,
+    once: Option<&IdempotentRequest>,
+) -> Result<Option<Turn>, Error> {
+    let Some(IdempotentRequest { operation, key, .. }) = once else { return Ok(None) };
     let name = (call.tenant().clone(), *operation, key.clone());
     let turn = call.site.under_way.begin(name).ok_or_else(|| Error::UnderWay(key.clone()))?;
     Ok(Some(turn))

@@ -1,7 +1,7 @@
 //! `Idempotency-Key`: a request that is done once, however often it is sent.
 
 use futures_util::future::join_all;
-use gatehouse_store::{ANSWER_KEPT_MILLISECONDS, DueKind, Operation, SecretKind};
+use gatehouse_store::{Operation, RESPONSE_KEPT_MILLISECONDS, SecretKind, WorkKind};
 use insta::assert_snapshot;
 
 use super::*;
@@ -223,11 +223,11 @@ async fn after_a_day_the_key_is_free_and_the_password_gone() {
         let first = gate.post_once("/acme/access", "k", ONE).await;
         gate.post_once("/acme/access", "l", ONE).await;
         let begun = gate.clock.now();
-        gate.clock.set(begun.plus_milliseconds(ANSWER_KEPT_MILLISECONDS - 1));
+        gate.clock.set(begun.plus_milliseconds(RESPONSE_KEPT_MILLISECONDS - 1));
         gate.keep_up().await;
         assert_same(&first, &gate.post_once("/acme/access", "k", ONE).await, gate.kind);
 
-        gate.clock.set(begun.plus_milliseconds(ANSWER_KEPT_MILLISECONDS));
+        gate.clock.set(begun.plus_milliseconds(RESPONSE_KEPT_MILLISECONDS));
         let other = gate.post_once("/acme/access", "k", r#"{"contractId": "pre"}"#).await;
         assert_eq!(other.status, 201, "{}: {}", gate.kind, other.body);
         gate.keep_up().await;
@@ -235,10 +235,10 @@ async fn after_a_day_the_key_is_free_and_the_password_gone() {
         let again = gate.post_once("/acme/access", "k", r#"{"contractId": "pre"}"#).await;
         assert_same(&other, &again, gate.kind);
 
-        gate.clock.set(begun.plus_milliseconds(2 * ANSWER_KEPT_MILLISECONDS));
+        gate.clock.set(begun.plus_milliseconds(2 * RESPONSE_KEPT_MILLISECONDS));
         gate.keep_up().await;
         assert!(!gate.kept("k").await, "{}", gate.kind);
-        let left = gate.gate.site.app.store.next_due(&[DueKind::Answer]).await.unwrap();
+        let left = gate.gate.site.app.store.next_due(&[WorkKind::Answer]).await.unwrap();
         assert_eq!((left, gate.n_accesses().await.as_str()), (None, "3"), "{}", gate.kind);
     }
 }

@@ -72,7 +72,7 @@ async fn a_month_ends_in_berlin() {
         assert_eq!(terminate(&app, late).await.end, Some(at("2026-12-31T23:00:00Z")));
 
         let swept = app.sweep_one().await.unwrap();
-        assert_eq!(swept, Some(Swept { n: 1, more: false }), "{kind}");
+        assert_eq!(swept, Some(ExpiryResult { n: 1, more: false }), "{kind}");
         assert_eq!(app.sweep_one().await.unwrap(), None, "{kind}");
         assert_eq!(written(&app, planned).await, (Status::Terminated, end), "{kind}");
         assert_eq!(written(&app, kept).await, (Status::Active, None), "{kind}");
@@ -108,9 +108,11 @@ async fn what_a_step_leaves_the_next_one_takes() {
         };
         app.store.create_accesses(&acme(), (0..n).map(new).collect()).await.unwrap();
         app.clock.set(at(DECEMBER));
-        for expected in
-            [Some(Swept { n: SWEEP_MAX, more: true }), Some(Swept { n: 1, more: false }), None]
-        {
+        for expected in [
+            Some(ExpiryResult { n: SWEEP_MAX, more: true }),
+            Some(ExpiryResult { n: 1, more: false }),
+            None,
+        ] {
             assert_eq!(app.sweep_one().await.unwrap(), expected, "{kind}");
         }
         let audit = app.store.audit(&acme()).await.unwrap();

@@ -25,7 +25,7 @@ async fn a_server_takes_its_slice_and_gives_it_back() {
         let (version, host, listen) = ("1".to_owned(), "other".to_owned(), "x".to_owned());
         let key_name = app.vault.key_name().to_owned();
         let other = Replica { id: [u8::MAX; 16], version, host, listen, key_name };
-        app.store.beat(&other).await.unwrap();
+        app.store.heartbeat(&other).await.unwrap();
         presence.beat().await.unwrap();
         assert_eq!(app.slice.get(), Slice::new(0, 2).unwrap());
         assert_eq!(app.platforms.slice().get(), app.slice.get(), "its lines look at the same");

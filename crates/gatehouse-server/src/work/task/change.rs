@@ -6,14 +6,16 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle::{self, Target};
 use gatehouse_core::task::{ItemName, Task, Work};
 use gatehouse_core::{AccessId, Trouble};
-use gatehouse_store::{Change, ChangeRule, Items, Lease, Planned, Point, Stepped, Stretch};
+use gatehouse_store::{
+    Change, ChangeRule, Failpoint, ItemChunk, Lease, PlannedItem, PlannedItems, StepResult,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::creation::no_key;
 use super::{Stopped, TaskWorker, parts, span};
 use crate::app::access::change;
 use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
-use crate::work::pace::PATIENCE;
+use crate::work::pace::CHUNK_LIMITS;
 
 impl TaskWorker {
     /// Begins a change: hashes the one password that it sets, or rejects it where it names nothing.
@@ -22,17 +24,19 @@ impl TaskWorker {
         lease: &Lease,
         task: &Task,
         place: OwnedSemaphorePermit,
-    ) -> Result<Stepped, Stopped> {
+    ) -> Result<StepResult, Stopped> {
         // Others may work meanwhile: what takes long here is waiting for the hash.
         drop(place);
         let begin = match self.alive(lease, self.names_something(lease, task)).await?? {
             true => Ok(self.hash_password(lease, task).await?),
             false => Err(Trouble::no_access_at_all(task.n_items)),
         };
-        self.probe.pass(Point::Hashed)?;
+        self.failpoints.pass(Failpoint::Hashed)?;
         let _place = self.place(lease).await?;
         let store = &self.app.store;
-        Ok(store.start_change(lease, task.id, begin, self.terms, self.probe.clone()).await?)
+        Ok(store
+            .start_change(lease, task.id, begin, self.lifetimes, self.failpoints.clone())
+            .await?)
     }
 
     /// Changes the next accesses.
@@ -41,24 +45,24 @@ impl TaskWorker {
         lease: &Lease,
         task: &Task,
         password: Option<StoredHash>,
-    ) -> Result<Stepped, Stopped> {
+    ) -> Result<StepResult, Stopped> {
         let from = task.n_processed();
         let next = span(task, from, self.pace.n_items());
-        let mut items = Items::new();
+        let mut items = PlannedItems::new();
         for part in parts(&next) {
             let named = self.named(lease, task, part).await?.into_iter().zip(part * PART_ITEMS..);
             let wanted = named.filter(|(_, ordinal)| next.contains(ordinal));
             items.extend(wanted.map(|(named, _)| (named.index, plan(named))));
             tokio::task::yield_now().await;
         }
-        self.probe.pass(Point::Prepared)?;
-        let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
+        self.failpoints.pass(Failpoint::Prepared)?;
+        let chunk = ItemChunk { task: task.id, from, items, limits: CHUNK_LIMITS };
         let rule = rule(&task.work, password);
-        let (terms, probe) = (self.terms, self.probe.clone());
-        let stepped = self.app.store.run_change(lease, stretch, rule, terms, probe).await?;
-        let n_changed = stepped.task.n_processed() - from;
-        self.learn(n_changed, &stepped);
-        Ok(stepped)
+        let (lifetimes, failpoints) = (self.lifetimes, self.failpoints.clone());
+        let step = self.app.store.run_change(lease, chunk, rule, lifetimes, failpoints).await?;
+        let n_changed = step.task.n_processed() - from;
+        self.learn(n_changed, &step);
+        Ok(step)
     }
 
     /// Whether any access that the batch names is there.
@@ -103,12 +107,12 @@ impl TaskWorker {
     }
 }
 
-fn plan(named: NamedAccess) -> Planned<AccessId> {
+fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
     match named.id {
-        Ok(id) => Planned::Do(id),
+        Ok(id) => PlannedItem::Do(id),
         Err(text) => {
             let trouble = Trouble::no_access(&text);
-            Planned::Fail(ItemName { access_id: Some(text), ..ItemName::default() }, trouble)
+            PlannedItem::Fail(ItemName { access_id: Some(text), ..ItemName::default() }, trouble)
         }
     }
 }

@@ -8,7 +8,8 @@ use gatehouse_core::task::{ItemName, Task};
 use gatehouse_core::trouble::Field;
 use gatehouse_core::{ContractId, TaskId, Trouble};
 use gatehouse_store::{
-    Items, Lease, NewAccess, NotRun, Planned, Point, Stepped, StoreError, Stretch,
+    Failpoint, ItemChunk, Lease, NewAccess, PlannedItem, PlannedItems, StepResult, StoreError,
+    WorkError,
 };
 use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
@@ -16,9 +17,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{Stopped, TaskWorker, parts, span};
 use crate::app::batch::{FitItem, NewItem, PART_ITEMS, UnfitItem, read_creation};
 use crate::reader::Fault;
-use crate::work::pace::PATIENCE;
+use crate::work::pace::CHUNK_LIMITS;
 
-/// Slow hashes before a transaction: about as long as a stretch may take.
+/// Slow hashes before a transaction: about as long as a chunk may take.
 const HASHES_MAX: usize = 64;
 
 /// Items that are made ready in one go, on a thread that others wait for.
@@ -32,7 +33,7 @@ pub(super) struct Prepared {
     task: TaskId,
     key: TaskKey,
     from: u32,
-    items: Items<NewAccess>,
+    items: PlannedItems<NewAccess>,
 }
 
 impl TaskWorker {
@@ -44,7 +45,7 @@ impl TaskWorker {
         contract_id: &ContractId,
         is_explicit: bool,
         mut place: OwnedSemaphorePermit,
-    ) -> Result<Stepped, Stopped> {
+    ) -> Result<StepResult, Stopped> {
         let from = task.n_processed();
         let before = self.prepared.iter().position(|it| it.task == task.id);
         let before = before.map(|position| self.prepared.remove(position));
@@ -61,10 +62,11 @@ impl TaskWorker {
         };
         let Prepared { key, items, .. } = prepared;
         let until = from + u32::try_from(items.len()).unwrap_or(u32::MAX);
-        let stretch = Stretch { task: task.id, from, items, patience: PATIENCE };
+        let chunk = ItemChunk { task: task.id, from, items, limits: CHUNK_LIMITS };
         let made = async {
             let store = &self.app.store;
-            let made = store.run_creation(lease, stretch, self.terms, self.probe.clone()).await;
+            let made =
+                store.run_creation(lease, chunk, self.lifetimes, self.failpoints.clone()).await;
             drop(place);
             made
         };
@@ -75,30 +77,30 @@ impl TaskWorker {
                     let next = span(task, until, self.pace.n_items_ahead());
                     self.items(lease, task, contract_id, is_explicit, &key, next).await
                 }
-                false => Ok(Items::new()),
+                false => Ok(PlannedItems::new()),
             }
         };
         let (made, ahead) = tokio::join!(made, ahead);
-        if let Err(NotRun::Store(StoreError::Taken(cause))) = &made
+        if let Err(WorkError::Store(StoreError::Taken(cause))) = &made
             && self.doubtful != Some(task.id)
         {
             // The item fails by itself once usernames are looked up.
             tracing::warn!(task = %task.id, %cause, "a drawn username is taken");
             return Err(Stopped::Doubtful(task.id));
         }
-        let (stepped, mut items) = made?;
+        let (step, mut items) = made?;
         let mut ahead = match ahead {
             Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
             // What could not be made ready is tried again when its turn comes.
             other => other.unwrap_or_default(),
         };
-        let from = stepped.task.n_processed();
+        let from = step.task.n_processed();
         items.append(&mut ahead);
-        self.learn(from - task.n_processed(), &stepped);
-        if !stepped.task.state.is_terminal() {
+        self.learn(from - task.n_processed(), &step);
+        if !step.task.state.is_terminal() {
             self.keep(Prepared { task: task.id, key, from, items });
         }
-        Ok(stepped)
+        Ok(step)
     }
 
     /// Keeps what is ready for a Task's next turn. Of other Tasks, which take turns with it, what was hashed
@@ -128,7 +130,7 @@ impl TaskWorker {
         let from = task.n_processed();
         let next = span(task, from, self.pace.n_items());
         let items = self.items(lease, task, contract_id, is_explicit, &key, next).await?;
-        self.probe.pass(Point::Hashed)?;
+        self.failpoints.pass(Failpoint::Hashed)?;
         Ok(Prepared { task: task.id, key, from, items })
     }
 
@@ -141,13 +143,13 @@ impl TaskWorker {
         is_explicit: bool,
         key: &TaskKey,
         next: Range<u32>,
-    ) -> Result<Items<NewAccess>, Stopped> {
+    ) -> Result<PlannedItems<NewAccess>, Stopped> {
         let from = next.start;
         let wanted = match is_explicit {
             true => self.read_items(lease, task.id, key, &next).await?,
             false => generated_items(task.id, next).await,
         };
-        self.probe.pass(Point::Prepared)?;
+        self.failpoints.pass(Failpoint::Prepared)?;
         let is_doubtful = self.doubtful == Some(task.id);
         let draft = Draft { task: task.id, key, contract_id, is_doubtful };
         self.hash(lease, draft, from, wanted).await
@@ -188,7 +190,7 @@ impl TaskWorker {
         draft: Draft<'_>,
         from: u32,
         wanted: Vec<NewItem>,
-    ) -> Result<Items<NewAccess>, Stopped> {
+    ) -> Result<PlannedItems<NewAccess>, Stopped> {
         let chosen: Vec<(Password, Salt)> = wanted
             .iter()
             .zip(from..)
@@ -202,7 +204,7 @@ impl TaskWorker {
             false => self.alive(lease, self.app.vault.hash_quietly(chosen)).await?,
         };
         let mut hashes = hashes.into_iter();
-        let mut items = Items::with_capacity(wanted.len());
+        let mut items = PlannedItems::with_capacity(wanted.len());
         for (item, ordinal) in wanted.into_iter().zip(from..) {
             let planned = match item {
                 NewItem::Fit(item) => {
@@ -210,7 +212,7 @@ impl TaskWorker {
                     let hash = hash.unwrap_or_else(|| {
                         self.app.vault.hash_generated(&draft.key.password(ordinal))
                     });
-                    Planned::Do(draft.access(ordinal, item, hash))
+                    PlannedItem::Do(draft.access(ordinal, item, hash))
                 }
                 NewItem::Unfit(item) => fail(item),
             };
@@ -264,11 +266,11 @@ async fn give_way(ordinal: u32) {
     }
 }
 
-fn fail<T>(item: UnfitItem) -> Planned<T> {
+fn fail<T>(item: UnfitItem) -> PlannedItem<T> {
     let UnfitItem { username, device_name, faults } = item;
     let fields = faults.into_iter().map(|Fault { name, reason }| Field { name, reason });
     let name = ItemName { access_id: None, username, device_name };
-    Planned::Fail(name, Trouble::out_of_bounds(fields.collect()))
+    PlannedItem::Fail(name, Trouble::out_of_bounds(fields.collect()))
 }
 
 pub(super) fn no_key() -> StoreError {

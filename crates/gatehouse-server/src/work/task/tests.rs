@@ -12,7 +12,7 @@ use crate::app::batch::{
 };
 use crate::app::outcome::{Item, Outcome, Success, Which};
 use crate::work::tests::{acme, apps, asker, at};
-use gatehouse_store::MadeAccess;
+use gatehouse_store::CreatedAccess;
 use gatehouse_vault::Asker;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ async fn accept(app: &App, batch: NewBatch) -> TaskId {
 
 /// The accesses that a Task has made.
 async fn made(app: &App, job: TaskId) -> Vec<AccessId> {
-    let id = |made: MadeAccess<'_>| made.access.id;
+    let id = |made: CreatedAccess<'_>| made.access.id;
     app.store.accesses_of_task(&acme(), job, 0, u32::MAX, id).await.unwrap()
 }
 
@@ -389,7 +389,7 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
 #[tokio::test]
 async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
     for (kind, app, _dir) in apps("task_interrupted").await {
-        for (n, point) in Point::ALL.into_iter().enumerate() {
+        for (n, point) in Failpoint::ALL.into_iter().enumerate() {
             let items = (0..70).map(|i| match i % 3 {
                 0 => chosen(&format!("user-{n}-{i}"), "chosen"),
                 _ => FitItem::default(),
@@ -414,17 +414,17 @@ async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
 }
 
 /// Works everything off; at the point, every other time that it is passed, the worker dies.
-async fn work_with_interruptions(app: &App, at: Point) {
+async fn work_with_interruptions(app: &App, at: Failpoint) {
     let n_passed = Arc::new(Mutex::new(0));
     let mut n_deaths = 0;
     loop {
         let n_passed = Arc::clone(&n_passed);
-        let probe = Probe::new(move |point| {
+        let failpoints = Failpoints::new(move |point| {
             let mut n_passed = n_passed.lock().unwrap();
             *n_passed += usize::from(point == at);
             point == at && *n_passed % 2 == 1
         });
-        let mut worker = TaskWorker::with_probe(app.clone(), probe);
+        let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
         loop {
             match worker.run_one().await {
                 Ok(Did::Nothing) => {
@@ -525,12 +525,13 @@ async fn a_step_that_panics_has_failed_and_gives_its_turn_to_others() {
         let jobs = [accept(&app, count(3)).await, accept(&app, count(4)).await];
         let is_first = Arc::new(Mutex::new(true));
         let panics = Arc::clone(&is_first);
-        let probe = Probe::new(move |point| {
-            let is_first = point == Point::Hashed && std::mem::take(&mut *panics.lock().unwrap());
+        let failpoints = Failpoints::new(move |point| {
+            let is_first =
+                point == Failpoint::Hashed && std::mem::take(&mut *panics.lock().unwrap());
             assert!(!is_first, "a fault of ours");
             false
         });
-        let mut worker = TaskWorker::with_probe(app.clone(), probe);
+        let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
         let mut n_failed = 0;
         // Who fails is left alone for a second, and no longer.
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! Which index SQLite takes: it keeps no statistics, so the form of a statement alone decides.
+//! Indexes that SQLite chooses: it has no statistics, so the form of a statement alone decides.
 
 use super::*;
 use crate::Clock;
@@ -20,7 +20,7 @@ fn of_username(set: Set, device: Device) -> Located {
 
 async fn plan(store: &Store, sql: String, values: Vec<Value<'_>>) -> String {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
-    // Values don't matter to the plan, but they can't travel into the snapshot.
+    // Values don't matter to the plan, but they can't be moved into the snapshot.
     let n_values = values.len();
     let plan = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
         let values = vec![Value::from(1_i64); n_values];

@@ -1,4 +1,4 @@
-//! Where a PostgreSQL database is, as an operator writes it.
+//! The address of a PostgreSQL database, as an operator writes it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,23 +9,23 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-use super::encryption::{Encryption, Wanted};
+use super::encryption::{Encryption, TlsSettings};
 use crate::error::StoreError;
 
-/// How long one try to connect to one host may take, unless the address says otherwise.
+/// Default timeout for connecting to one host.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long what was sent may go without a sign of the other side, unless the address says otherwise.
+/// Default time that sent data may stay unacknowledged before the connection counts as lost.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(10);
 
-/// When a silent connection is asked whether it is still there, unless the address says otherwise.
+/// Default idle time after which TCP probes a connection.
 const SILENT_MAX: Duration = Duration::from_secs(15);
 
-/// How often it is asked in that case, and how long between.
+/// Default number of TCP probes, and the time between them.
 const SILENT_ASKED: u32 = 3;
 const SILENT_BETWEEN: Duration = Duration::from_secs(3);
 
-/// Where a PostgreSQL database is. Shows itself without its password.
+/// The address of a PostgreSQL database. `Display` and `Debug` hide its password.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     hosts: Arc<[Config]>,
@@ -34,17 +34,17 @@ pub struct DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// How to reach each host that it names, by itself.
+    /// A driver's configuration for each host.
     pub(super) fn hosts(&self) -> &[Config] {
         &self.hosts
     }
 
-    /// Whether a server must prove with a certificate who it is.
+    /// Whether a server must prove its identity with a certificate.
     pub fn checks_server(&self) -> bool {
         self.encryption.is_checked()
     }
 
-    /// How to talk to them so that nobody else hears it, where they can.
+    /// TLS settings for all hosts.
     pub(super) fn encryption(&self) -> &Encryption {
         &self.encryption
     }
@@ -58,10 +58,10 @@ impl FromStr for DatabaseUrl {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err(StoreError::Address(expected.into()));
         }
-        // Encoded ones are what they seem to be.
+        // Counts only the unencoded ones.
         let has_two_at = text.matches('@').count() > 1;
         let (text, ours) = Ours::split(text)?;
-        // The parser's own words may repeat the password.
+        // The parser's error may repeat the password.
         let mut config: Config =
             text.parse().map_err(|_| StoreError::Address(format!("unreadable: {expected}")))?;
         ours.apply(&mut config)?;
@@ -86,7 +86,7 @@ impl FromStr for DatabaseUrl {
             config.application_name("gatehouse");
         }
         let hosts: Arc<[Config]> = each_host(&config)?.into();
-        // What stands there may be the end of a password, and would be shown.
+        // The name may be the end of a password, and must not be shown.
         let name = config.get_dbname().unwrap_or_default();
         if has_two_at && (name.contains('@') || shown_hosts(&config).contains('@')) {
             return Err(unencoded());
@@ -99,7 +99,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// The parameters that the driver reads as libpq does.
+/// Parameters that the driver parses like libpq.
 const PASSED_ON: [&str; 14] = [
     "application_name",
     "channel_binding",
@@ -117,7 +117,7 @@ const PASSED_ON: [&str; 14] = [
     "user",
 ];
 
-/// The parameters that the driver doesn't know, not all words of, or by other units.
+/// Parameters that the driver doesn't know, parses only in part, or in other units.
 const OURS: [&str; 7] = [
     "keepalives_count",
     "sslcert",
@@ -128,24 +128,24 @@ const OURS: [&str; 7] = [
     "tcp_user_timeout",
 ];
 
-/// What an address says by those.
+/// The values of the parameters in [`OURS`].
 #[derive(Default)]
 struct Ours {
-    encryption: Wanted,
+    encryption: TlsSettings,
     target_session_attrs: Option<String>,
     keepalives_count: Option<String>,
     tcp_user_timeout: Option<String>,
 }
 
 impl Ours {
-    /// Takes them out of an address.
+    /// Takes these parameters out of an address.
     fn split(text: &str) -> Result<(String, Self), StoreError> {
-        // As the driver has it: a password ends with the first `@`, and may hold a `?`.
+        // Like the driver: a password ends with the first `@`, and may contain a `?`.
         let behind_password = text.find('@').unwrap_or_default();
         let Some(query) = text[behind_password..].find('?').map(|at| behind_password + at) else {
             return Ok((text.to_owned(), Self::default()));
         };
-        // Otherwise that may be the rest of a password that was not encoded.
+        // With several `@`, this part may be the rest of a password that was not encoded.
         let is_query = text.matches('@').count() <= 1;
         let (mut ours, mut others) = (Self::default(), Vec::new());
         for parameter in text[query + 1..].split('&').filter(|it| !it.is_empty()) {
@@ -164,7 +164,7 @@ impl Ours {
                     continue;
                 }
             };
-            // What is behind `?` may be the end of a password, and a file that can't be read is named.
+            // This part may be the end of a password, and an error names a file that can't be read.
             if !is_query && value.contains('@') {
                 return Err(unencoded());
             }
@@ -193,8 +193,7 @@ impl Ours {
         Ok(())
     }
 
-    /// Which of several hosts will do. One that takes no writes is of no use, so whoever says nothing means one
-    /// that does; the driver's own default is another.
+    /// Required kind of host. The default is one that takes writes, unlike the driver's, because no other is of use.
     fn target_session_attrs(&self) -> Result<TargetSessionAttrs, StoreError> {
         match self.target_session_attrs.as_deref() {
             None | Some("read-write" | "primary") => Ok(TargetSessionAttrs::ReadWrite),
@@ -207,13 +206,13 @@ impl Ours {
     }
 }
 
-/// An `@` too many: nobody can say where the password ends.
+/// Error of an address with several `@`, in which the end of the password is ambiguous.
 fn unencoded() -> StoreError {
     let why = "an `@` in a database URL, but for the one before its hosts, is written `%40`";
     StoreError::Address(why.into())
 }
 
-/// Names a parameter, unless it could be anything else.
+/// Error of an unknown parameter. Names it only where it can't be a part of a password.
 fn unknown(name: &str) -> StoreError {
     let is_name = name.len() <= 40 && name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
     let shown = if is_name { format!("`{name}`") } else { "something".to_owned() };
@@ -225,7 +224,7 @@ fn unknown(name: &str) -> StoreError {
     ))
 }
 
-/// The same address for each of its hosts alone, so that they can be tried side by side.
+/// Splits an address into one configuration per host, so that hosts can be tried concurrently.
 fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
     let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
     let ports = config.get_ports();
@@ -238,7 +237,7 @@ fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
         let why = "the database URL needs as many ports (and hostaddr) as hosts, or one for all";
         return Err(StoreError::Address(why.into()));
     }
-    // What stands there may be the end of a password, and is not repeated.
+    // The name may be the end of a password, and must not be shown.
     if hosts.iter().any(|it| matches!(it, Host::Tcp(name) if name.contains('@'))) {
         return Err(unencoded());
     }
@@ -246,7 +245,7 @@ fn each_host(config: &Config) -> Result<Vec<Config>, StoreError> {
         let mut one = without_hosts(config);
         match hosts.get(n) {
             Some(Host::Tcp(name)) => drop(one.host(name)),
-            // Nobody else can listen there, and nobody encrypts.
+            // A Unix socket needs no encryption.
             Some(Host::Unix(path)) => drop(one.host_path(path).ssl_mode(SslMode::Disable)),
             None => {}
         }
@@ -302,13 +301,13 @@ fn without_hosts(config: &Config) -> Config {
     one
 }
 
-/// Hosts, ports and database: whatever else an address holds may be a secret, or a piece of one.
+/// Hosts, ports and database name. Any other part of an address may be secret.
 fn without_secrets(config: &Config) -> String {
     let hosts = shown_hosts(config);
     format!("postgres://***@{hosts}/{}", config.get_dbname().unwrap_or_default())
 }
 
-/// Hosts and ports.
+/// Hosts and ports, for messages.
 pub(super) fn shown_hosts(config: &Config) -> String {
     let hosts = config.get_hosts().iter().enumerate().map(|(n, host)| {
         let host = match host {
@@ -397,7 +396,7 @@ mod tests {
         assert_eq!(mode(socket), (SslMode::Disable, "/run/pg:5433".into()));
         let address = "postgres:///fleet?hostaddr=127.0.0.1&port=5433";
         assert_eq!(mode(address), (SslMode::Prefer, "127.0.0.1:5433".into()));
-        // The rest of a password that is taken for a host, or for a host and a database.
+        // The rest of a password, taken for a host, or for a host and a database.
         for bad in [
             "postgres://ann:s3@cret@db/fleet",
             "postgres://ann:s3@x/cret@db/fleet",

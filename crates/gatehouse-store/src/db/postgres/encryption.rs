@@ -1,4 +1,4 @@
-//! Encrypted connections to PostgreSQL: what an address asks for, in libpq's words, and how rustls meets it.
+//! TLS connections to PostgreSQL: libpq's settings in an address, implemented with rustls.
 
 mod end_point;
 mod verifier;
@@ -23,36 +23,36 @@ use self::end_point::end_point;
 use self::verifier::{Trust, Verifier};
 use crate::error::StoreError;
 
-/// What an address says about encryption.
+/// TLS settings of an address.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct TlsSettings {
     pub(super) mode: Option<String>,
     pub(super) root: Option<String>,
     pub(super) certificate: Option<String>,
     pub(super) key: Option<String>,
 }
 
-/// By what we prove to be who we are, where that is asked for.
-struct Own {
+/// Certificate and key that this program authenticates with.
+struct ClientIdentity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-/// How connections are encrypted.
+/// TLS configuration of connections.
 #[derive(Clone)]
 pub(super) struct Encryption {
     config: Arc<ClientConfig>,
     is_checked: bool,
 }
 
-impl Wanted {
-    /// What it comes to, and whether a server may go without.
+impl TlsSettings {
+    /// Builds the TLS configuration, and says whether encryption is required, preferred or off.
     pub(super) fn read(&self) -> Result<(Encryption, SslMode), StoreError> {
         let mode = self.mode.as_deref().unwrap_or("prefer");
         let (ssl_mode, is_checked, by_name) = match mode {
             "disable" => (SslMode::Disable, false, false),
             "allow" | "prefer" => (SslMode::Prefer, false, false),
-            // libpq's rule: who names an authority wants it to be asked.
+            // Like libpq: an address with a root certificate wants it to be checked.
             "require" => (SslMode::Require, self.root.is_some(), false),
             "verify-ca" => (SslMode::Require, true, false),
             "verify-full" => (SslMode::Require, true, true),
@@ -71,7 +71,7 @@ impl Wanted {
             return Err(bad("sslcert does nothing with sslmode `disable`"));
         }
         let trust = if is_checked { self.trust(by_name)? } else { Trust::Anyone };
-        Ok((Encryption::new(trust, self.own()?)?, ssl_mode))
+        Ok((Encryption::new(trust, self.client_identity()?)?, ssl_mode))
     }
 
     fn trust(&self, by_name: bool) -> Result<Trust, StoreError> {
@@ -79,12 +79,12 @@ impl Wanted {
         let given = match self.root.as_deref() {
             Some(path) if path != "system" => {
                 let given = certificates("sslrootcert", path)?;
-                // One that can't be an authority may still be the server's own.
+                // A certificate that can't be an authority may still be the server's own.
                 roots.add_parsable_certificates(given.iter().cloned());
                 given
             }
             _ if !by_name => {
-                // Anybody can have a certificate of the authorities that machines trust.
+                // Anyone can get a certificate of a public authority.
                 return Err(bad(
                     "the machine's authorities prove nothing without a name: use sslmode `verify-full`, or name a \
                      file of your own authority by sslrootcert",
@@ -103,7 +103,7 @@ impl Wanted {
         Ok(Trust::Known { roots, given, by_name })
     }
 
-    fn own(&self) -> Result<Option<Own>, StoreError> {
+    fn client_identity(&self) -> Result<Option<ClientIdentity>, StoreError> {
         let (certificate, key) = match (&self.certificate, &self.key) {
             (None, None) => return Ok(None),
             (Some(certificate), Some(key)) => (certificate, key),
@@ -114,24 +114,24 @@ impl Wanted {
         };
         let key = PrivateKeyDer::from_pem_file(key)
             .map_err(|why| bad(format!("sslkey {}: {why}", Path::new(key).display())))?;
-        Ok(Some(Own { chain: certificates("sslcert", certificate)?, key }))
+        Ok(Some(ClientIdentity { chain: certificates("sslcert", certificate)?, key }))
     }
 }
 
 impl Encryption {
-    fn new(trust: Trust, own: Option<Own>) -> Result<Self, StoreError> {
+    fn new(trust: Trust, identity: Option<ClientIdentity>) -> Result<Self, StoreError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let is_checked = matches!(trust, Trust::Known { .. });
         let verifier = Verifier { trust, provider: Arc::clone(&provider) };
         let unusable =
-            |why: TlsError| bad(format!("sslcert and sslkey can't be used: {}", told(&why)));
+            |why: TlsError| bad(format!("sslcert and sslkey can't be used: {}", explain(&why)));
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(unusable)?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        let mut config = match own {
-            Some(Own { chain, key }) => {
+        let mut config = match identity {
+            Some(ClientIdentity { chain, key }) => {
                 builder.with_client_auth_cert(chain, key).map_err(unusable)?
             }
             None => builder.with_no_client_auth(),
@@ -140,7 +140,7 @@ impl Encryption {
         Ok(Self { config: Arc::new(config), is_checked })
     }
 
-    /// Whether the other side must prove who it is.
+    /// Whether the server must prove its identity.
     pub(super) fn is_checked(&self) -> bool {
         self.is_checked
     }
@@ -150,8 +150,8 @@ fn bad(why: impl Into<String>) -> StoreError {
     StoreError::Address(why.into())
 }
 
-/// What went wrong, and what to do where that is known.
-fn told(error: &TlsError) -> String {
+/// The error's text, with advice where there is some.
+fn explain(error: &TlsError) -> String {
     let is_other = |name: &str| match error {
         TlsError::InvalidCertificate(CertificateError::Other(other)) => {
             format!("{other:?}").contains(name)
@@ -177,16 +177,16 @@ fn told(error: &TlsError) -> String {
     format!("{error}: {what_to_do}")
 }
 
-/// Why both sides didn't agree on how to encrypt.
+/// A TLS handshake failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", match .0.get_ref().and_then(|why| why.downcast_ref()) {
-    Some(why) => told(why),
+    Some(why) => explain(why),
     None => .0.to_string(),
 })]
-pub(super) struct NoAgreement(io::Error);
+pub(super) struct HandshakeFailed(io::Error);
 
-impl NoAgreement {
-    /// Whether that is why a connection didn't come about.
+impl HandshakeFailed {
+    /// Whether a failed handshake is the reason why a connection failed.
     pub(super) fn is_in(error: &tokio_postgres::Error) -> bool {
         std::error::Error::source(error).is_some_and(|source| source.is::<Self>())
     }
@@ -209,14 +209,14 @@ where
 {
     type Stream = Encrypted<S>;
     type TlsConnect = Handshake;
-    type Error = NoAgreement;
+    type Error = HandshakeFailed;
 
-    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, NoAgreement> {
+    fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, HandshakeFailed> {
         Ok(Handshake { connector: Arc::clone(&self.config).into(), host: host.to_owned() })
     }
 }
 
-/// An agreement that is to come about. A socket of the machine is asked for one too, and never makes it.
+/// A handshake to be made. The driver also asks for one on a Unix socket, and never uses it.
 pub(super) struct Handshake {
     connector: TlsConnector,
     host: String,
@@ -227,19 +227,19 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     type Stream = Encrypted<S>;
-    type Error = NoAgreement;
-    type Future = Pin<Box<dyn Future<Output = Result<Encrypted<S>, NoAgreement>> + Send>>;
+    type Error = HandshakeFailed;
+    type Future = Pin<Box<dyn Future<Output = Result<Encrypted<S>, HandshakeFailed>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
-            let no_name = |why| NoAgreement(io::Error::other(why));
+            let no_name = |why| HandshakeFailed(io::Error::other(why));
             let name = ServerName::try_from(self.host).map_err(no_name)?;
-            Ok(Encrypted(self.connector.connect(name, stream).await.map_err(NoAgreement)?))
+            Ok(Encrypted(self.connector.connect(name, stream).await.map_err(HandshakeFailed)?))
         })
     }
 }
 
-/// A connection that nobody reads on the way.
+/// An encrypted connection.
 pub(super) struct Encrypted<S>(TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Encrypted<S> {

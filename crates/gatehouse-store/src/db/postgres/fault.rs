@@ -1,4 +1,4 @@
-//! What PostgreSQL and its driver say when something goes wrong, in the store's own words.
+//! Errors of PostgreSQL and its driver, as [`StoreError`]s.
 
 use tokio_postgres::error::SqlState;
 
@@ -9,12 +9,12 @@ impl From<tokio_postgres::Error> for StoreError {
         if cause.code() == Some(&SqlState::QUERY_CANCELED) {
             return Self::TooSlow;
         }
-        let passing = cause.code().is_none_or(is_passing);
-        // Two servers that make the same table at once clash in one of these ways; which one depends on their timing.
+        let is_transient = cause.code().is_none_or(is_transient);
+        // Two servers that create the same table at once get one of these errors, depending on their timing.
         let clashes =
             [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_OBJECT, SqlState::DUPLICATE_TABLE];
         let is_taken = cause.code().is_some_and(|code| clashes.contains(code));
-        // The driver's own text is only "db error": what the server said is its source.
+        // The driver's own text is only "db error"; the server's message is its source.
         let text = match cause.as_db_error() {
             Some(said) => format!("{}: {}", said.code().code(), said.message()),
             None => chain(&cause),
@@ -22,7 +22,7 @@ impl From<tokio_postgres::Error> for StoreError {
         if cause.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
             return Self::Locked(text.into());
         }
-        match passing {
+        match is_transient {
             true => Self::Unavailable(text.into()),
             false if is_taken => Self::Taken(text.into()),
             false => Self::Unexpected(text.into()),
@@ -30,15 +30,15 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// Whether another connection would do better: the server takes no writes any more, or doesn't know what was prepared.
+/// Whether another connection may succeed: this server is read-only by now, or has lost the prepared statements.
 pub(super) fn is_of_connection(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INVALID_SQL_STATEMENT_NAME].contains(code)
 }
 
-/// Whether a COMMIT that ended like this has surely undone everything.
+/// Whether a COMMIT that ended with this error was surely rolled back.
 ///
-/// Few of its ends are so clear. A server that is told to stop while it waits for its standbys says that it was told
-/// to stop, and what it was to commit is committed.
+/// Few errors are that clear. A server that is shut down while it waits for its standbys reports the shutdown, though
+/// the transaction is committed.
 pub(super) fn is_undone(cause: &tokio_postgres::Error) -> bool {
     let lost_race = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     let of_constraint = |code: &SqlState| code.code().starts_with("23");
@@ -50,9 +50,9 @@ fn chain(cause: &dyn std::error::Error) -> String {
     format!("{cause}{source}")
 }
 
-/// Whether the same may work later: connection, resources, operator's intervention, lost races, and statements that a
-/// connection doesn't know any more.
-fn is_passing(code: &SqlState) -> bool {
+/// Whether a retry may work: errors of connections and resources, interventions of operators, lost races, and prepared
+/// statements that a connection has lost.
+fn is_transient(code: &SqlState) -> bool {
     ["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         || is_of_connection(code)

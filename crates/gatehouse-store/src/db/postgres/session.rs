@@ -1,8 +1,7 @@
 //! One connection to PostgreSQL.
 //!
-//! Statements are prepared on it once and kept. Behind a pooler that gives each transaction another
-//! connection of the server's, nothing can be kept: there every statement goes with its text and the types
-//! of its values, unnamed, in one journey.
+//! Each statement is prepared once. Behind a pooler that gives each transaction another server connection, nothing can
+//! be prepared: every statement is sent unnamed, with its text and the types of its values, in one round trip.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -17,32 +16,32 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row as PostgresRow, Statement};
 
-use super::carrier::Carrier;
+use super::connect::Opened;
+use super::connection_task::ConnectionTask;
 use super::encryption::Encryption;
 use super::warnings::Warnings;
-use super::way::Opened;
 use super::{NOW, fault};
-use crate::db::row::{Cell, Row, Sent, Value};
+use crate::db::row::{Cell, Row, TypedValue, Value};
 use crate::db::work::ReadRow;
 use crate::error::StoreError;
-use crate::meter::{Held, StoreMeter};
+use crate::meter::{GaugeGuard, StoreMeter};
 
-/// How long it is tried to have a server stop what it is at.
+/// Time limit of a request to cancel a statement.
 const CANCEL_MAX: Duration = Duration::from_secs(5);
 
-/// One connection, with the statements that were prepared on it.
+/// A connection, with its prepared statements.
 pub(crate) struct Session {
     client: Client,
     encryption: Encryption,
-    carrier: Carrier,
+    task: ConnectionTask,
     warnings: Warnings,
-    /// `None` where nothing can be kept.
+    /// `None` behind a pooler.
     prepared: Option<Prepared>,
-    /// When it came about.
+    /// When the connection was made.
     made: Instant,
-    /// Whether somebody has waited in vain for an answer.
+    /// Whether this program has closed the connection.
     is_given_up: AtomicBool,
-    _counted: Held,
+    _counted: GaugeGuard,
 }
 
 #[derive(Default)]
@@ -59,9 +58,9 @@ enum Locking {
 }
 
 impl Session {
-    /// A connection that has come about, and what carries its bytes. Behind a pooler nothing is prepared on it.
+    /// Wraps a new connection. Behind a pooler nothing is prepared.
     pub(super) fn new(
-        Opened { client, carrier, warnings }: Opened,
+        Opened { client, task, warnings }: Opened,
         encryption: Encryption,
         is_pooled: bool,
         meter: &StoreMeter,
@@ -69,50 +68,51 @@ impl Session {
         Self {
             client,
             encryption,
-            carrier,
+            task,
             warnings,
             prepared: (!is_pooled).then(Prepared::default),
             made: Instant::now(),
             is_given_up: AtomicBool::new(false),
-            _counted: Held::new(&meter.connections),
+            _counted: GaugeGuard::new(&meter.connections),
         }
     }
 
-    /// Lets many ask on it at the same time.
+    /// Prepares the connection for several callers at the same time.
     pub(super) fn share(&self) {
-        self.carrier.share();
+        self.task.share();
     }
 
-    /// Whether nothing can be asked of it any more.
+    /// Whether the connection can't be used any more.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_given_up()
     }
 
-    /// Whether it was closed from this side, because it was of no use.
+    /// Whether this program has closed the connection, because it hung or was of no use.
     pub(super) fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
     }
 
-    /// When it came about.
+    /// When the connection was made.
     pub(super) fn made(&self) -> Instant {
         self.made
     }
 
-    /// Closes it at once, and has the server stop what it is at: left alone, it would wait for its locks for as long as
-    /// they are held, with nobody there to answer. Who else waits for an answer on it is told that it is gone.
+    /// Closes the connection at once and cancels its statement: otherwise the server might wait for a lock, and hold
+    /// its own, for a client that is gone. Other callers on the connection get an error.
     pub(super) fn give_up(&self) {
         if self.is_given_up.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.carrier.abort();
+        self.task.abort();
         let cancel = self.cancel();
         tokio::spawn(async move {
             let _ = timeout(CANCEL_MAX, cancel).await;
         });
     }
 
-    /// Has the server stop what it is at. Not behind a pooler, which would have to find out whose statement that is
-    /// by now, and PgBouncer 1.18 was seen to end in a test that did so: it ends what it carries for whoever is gone.
+    /// Cancels the statement that the server is running. Not behind a pooler: the statement may be another client's by
+    /// now, PgBouncer 1.18 crashed in a test that cancelled, and a pooler itself ends the statements of clients that
+    /// are gone.
     pub(super) fn cancel(&self) -> impl Future<Output = ()> + Send + 'static {
         let token = self.client.cancel_token();
         let encryption = self.encryption.clone();
@@ -124,21 +124,20 @@ impl Session {
         }
     }
 
-    /// What went wrong, in the store's words. A connection that leads to a server which takes no writes any more, or
-    /// that knows its statements no more, is of no use for longer.
-    fn told(&self, cause: tokio_postgres::Error) -> StoreError {
+    /// Converts an error. Closes a connection whose server is read-only by now, or has lost the prepared statements.
+    fn store_error(&self, cause: tokio_postgres::Error) -> StoreError {
         if cause.code().is_some_and(fault::is_of_connection) {
             self.give_up();
         }
         cause.into()
     }
 
-    /// Whether a pooler gives the server's connection to others in between.
+    /// Whether a pooler may give each transaction another server connection.
     pub(super) fn is_pooled(&self) -> bool {
         self.prepared.is_none()
     }
 
-    /// Whether rows can be copied in: a copy must be prepared.
+    /// Whether rows can be sent with COPY, which must be prepared.
     pub(crate) fn copies(&self) -> bool {
         self.prepared.is_some()
     }
@@ -150,7 +149,7 @@ impl Session {
         each: &'a mut ReadRow<'_>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            // All rows come before `each` sees the first one, so a read that is tried again shows no row twice.
+            // All rows arrive before `each` sees the first one, so a retried read shows no row twice.
             let rows = self.query(sql, Locking::No, &sent(values)).await?;
             rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
         })
@@ -177,7 +176,7 @@ impl Session {
         Box::pin(async move {
             let rows =
                 self.client.query_typed(&text(sql, Locking::No), &typed(&sent(values))).await;
-            let rows = rows.map_err(|cause| self.told(cause))?;
+            let rows = rows.map_err(|cause| self.store_error(cause))?;
             rows.iter().try_for_each(|row| each(&Row::Postgres(row)))
         })
     }
@@ -186,7 +185,7 @@ impl Session {
     pub(crate) fn bulk<'a>(
         &'a self,
         sql: &'static str,
-        columns: &'a [&'a dyn Sent],
+        columns: &'a [&'a dyn TypedValue],
     ) -> BoxFuture<'a, Result<Vec<PostgresRow>, StoreError>> {
         Box::pin(async move { self.query(sql, Locking::No, columns).await })
     }
@@ -195,7 +194,7 @@ impl Session {
         &self,
         sql: &'static str,
         locking: Locking,
-        values: &[&dyn Sent],
+        values: &[&dyn TypedValue],
     ) -> Result<Vec<PostgresRow>, StoreError> {
         let found = match &self.prepared {
             Some(prepared) => {
@@ -204,7 +203,7 @@ impl Session {
             }
             None => self.client.query_typed(&text(sql, locking), &typed(values)).await,
         };
-        found.map_err(|cause| self.told(cause))
+        found.map_err(|cause| self.store_error(cause))
     }
 
     pub(crate) fn execute<'a>(
@@ -221,11 +220,11 @@ impl Session {
                 }
                 None => self.client.execute_typed(&text(sql, Locking::No), &typed(&values)).await,
             };
-            done.map_err(|cause| self.told(cause))
+            done.map_err(|cause| self.store_error(cause))
         })
     }
 
-    /// Copies rows into a table, in the binary format; `sql` says into which columns, which are of `types`.
+    /// Copies rows into a table in the binary format. `sql` names the columns, which have these `types`.
     pub(crate) async fn copy<const N: usize>(
         &self,
         sql: &'static str,
@@ -245,8 +244,8 @@ impl Session {
         Ok(())
     }
 
-    /// Copies rows as they were read elsewhere, in the binary format; `sql` says into which columns, which
-    /// are of `types`.
+    /// Copies rows that were read from another database, in the binary format. `sql` names the columns, which have
+    /// these `types`.
     pub(crate) fn copy_cells<'a>(
         &'a self,
         sql: &'a str,
@@ -268,7 +267,7 @@ impl Session {
         })
     }
 
-    /// Whether somebody waits for a row that this transaction has locked.
+    /// Whether another transaction waits for a row that this one has locked.
     pub(crate) fn others_wait(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
             let sql = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'transactionid' \
@@ -280,13 +279,13 @@ impl Session {
     }
 
     pub(crate) fn script<'a>(&'a self, sql: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(
-            async move { self.client.batch_execute(sql).await.map_err(|cause| self.told(cause)) },
-        )
+        Box::pin(async move {
+            self.client.batch_execute(sql).await.map_err(|cause| self.store_error(cause))
+        })
     }
 
-    /// Commits the transaction; returns the warning that came with the response, if there was one. The error is the
-    /// driver's own, because its meaning is for the caller to judge.
+    /// Commits the transaction; returns a warning that came with the response. The error is the driver's, because the
+    /// caller must judge whether the transaction was rolled back.
     pub(super) async fn commit(&self) -> Result<Option<String>, tokio_postgres::Error> {
         // A warning of an earlier statement says nothing about the commit.
         self.warnings.take();
@@ -316,26 +315,26 @@ impl Session {
             return Ok(statement.clone());
         }
         let statement = self.client.prepare(&text(sql, locking)).await;
-        let statement = statement.map_err(|cause| self.told(cause))?;
+        let statement = statement.map_err(|cause| self.store_error(cause))?;
         prepared.lock().insert(sql, statement.clone());
         Ok(statement)
     }
 }
 
-/// A statement as PostgreSQL writes it.
+/// A statement in PostgreSQL's syntax.
 fn text(sql: &str, locking: Locking) -> String {
     let suffix = if locking == Locking::Yes { " FOR UPDATE" } else { "" };
     sql.replace('?', "$") + suffix
 }
 
-fn sent<'a>(values: &'a [Value<'a>]) -> Vec<&'a dyn Sent> {
-    values.iter().map(|value| value as &dyn Sent).collect()
+fn sent<'a>(values: &'a [Value<'a>]) -> Vec<&'a dyn TypedValue> {
+    values.iter().map(|value| value as &dyn TypedValue).collect()
 }
 
-fn plain<'a>(values: &[&'a dyn Sent]) -> Vec<&'a (dyn ToSql + Sync)> {
+fn plain<'a>(values: &[&'a dyn TypedValue]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| *value as &(dyn ToSql + Sync)).collect()
 }
 
-fn typed<'a>(values: &[&'a dyn Sent]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
-    values.iter().map(|value| (*value as &(dyn ToSql + Sync), value.sent_as())).collect()
+fn typed<'a>(values: &[&'a dyn TypedValue]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (*value as &(dyn ToSql + Sync), value.pg_type())).collect()
 }

@@ -1,6 +1,6 @@
-//! The files of SQLite's database, seen from outside: before it is opened, and without its help.
+//! SQLite's files, handled without SQLite, before the database is opened.
 //!
-//! Nothing here may open a file of a database that this process uses: to close it again would let go of every lock that
+//! Nothing here may open a file of a database that this process uses: closing the file would release every lock that
 //! SQLite holds on it.
 
 use std::fs::{self, File, OpenOptions};
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, fadvise};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 
-/// The byte of the log's index that everyone locks who uses the database.
+/// Byte of the `-shm` file that every process locks while it uses the database.
 const IN_USE_BYTE: u64 = 128;
 
-/// A file whose name begins with that of the database.
-pub(super) fn beside(database: &Path, ending: &str) -> PathBuf {
+/// Path of a file whose name is the database's and an ending.
+pub(super) fn sibling(database: &Path, ending: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// The log of a database.
+/// Path of a database's log.
 pub(super) fn log_of(database: &Path) -> PathBuf {
-    beside(database, "-wal")
+    sibling(database, "-wal")
 }
 
-/// How large a file is; nothing where it is missing.
+/// Size of a file; 0 where it doesn't exist.
 pub(super) fn size(file: &Path) -> io::Result<u64> {
     match fs::metadata(file) {
         Ok(found) => Ok(found.len()),
@@ -35,8 +35,8 @@ pub(super) fn size(file: &Path) -> io::Result<u64> {
     }
 }
 
-/// Makes the database's file, for its owner alone whatever the directory allows, or finds it. SQLite gives its other
-/// files the same rights.
+/// Creates the database's file unless it exists, accessible only for its owner. SQLite gives its other files the same
+/// permissions.
 pub(super) fn make(database: &Path) -> io::Result<()> {
     let mut owners_own = OpenOptions::new();
     owners_own.write(true).create_new(true).mode(0o600);
@@ -47,14 +47,14 @@ pub(super) fn make(database: &Path) -> io::Result<()> {
     }
 }
 
-/// Has the directory itself remember which files are in it.
+/// Makes new, renamed and removed names in the file's directory durable.
 pub(super) fn sync_directory_of(file: &Path) -> io::Result<()> {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new("."))).and_then(|directory| directory.sync_all())
 }
 
-/// Drops the cached pages of the database and its log, so that the next read comes from the disk: after a failed write they
-/// may differ. An error is a write-back error that no process has been told of.
+/// Drops the cached pages of the database and its log, so that the next read comes from the disk: after a failed write
+/// both may differ. An error is a write-back error that no process has seen yet.
 pub(super) fn forget_cached(database: &Path) -> io::Result<()> {
     let mut told = Ok(());
     for file in [database.to_owned(), log_of(database)] {
@@ -72,13 +72,13 @@ pub(super) fn forget_cached(database: &Path) -> io::Result<()> {
 /// Another process that uses the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct User {
-    /// Its number; `None` where it isn't one of ours to know, because it is in another container.
+    /// Process number; `None` for a process in another container.
     pub(super) process: Option<u32>,
 }
 
-/// Another process that uses the database, if there is one.
+/// Finds another process that uses the database.
 pub(super) fn used_by(database: &Path) -> io::Result<Option<User>> {
-    let index = match OpenOptions::new().read(true).write(true).open(beside(database, "-shm")) {
+    let index = match OpenOptions::new().read(true).write(true).open(sibling(database, "-shm")) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };

@@ -1,10 +1,10 @@
 //! Reads the new part of a file back from the device.
 //!
-//! A device may have less room than it says: an image on a full disk, a thin volume in a full pool. Then it fails where a
-//! file grows, and some of them (Linux's loop devices are) take a part of a write for all of it and tell nobody.
-//! What was there before is written in its place and is safe. So the part that is new is read once from the device
-//! itself, past the system's memory, and compared with what that holds. A process that takes over a log does not know which
-//! of its pages are in a new part, and compares all of them.
+//! A device may have less room than it says: an image on a full disk, a thin volume in a full pool. Then a write to a
+//! new part of a file fails, and some devices (Linux's loop devices) report a partial write as complete. Existing parts
+//! are overwritten in place and are safe. So each new part is read once from the device, past the page cache, and
+//! compared with the page cache. A process that takes over a log doesn't know which of its pages are in new parts, and
+//! compares all of them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,13 +15,13 @@ use std::slice;
 
 use rustix::fs::OFlags;
 
-/// Reads past the system's memory begin and end at multiples of this, in memory and in the file.
+/// Alignment of direct reads, in memory and in the file.
 const ALIGNED: usize = 4096;
 
-/// How often what differs is looked at before it is lost.
+/// Comparisons before differing bytes count as lost.
 const LOOKS: usize = 5;
 
-/// As much as is compared at a time.
+/// Bytes compared at a time.
 const CHUNK: usize = 256 * 1024;
 
 /// The device that the database's file is on.
@@ -29,26 +29,27 @@ pub(super) trait Device: Send {
     /// Flushes the file's data.
     fn flush(&self) -> io::Result<()>;
 
-    /// Whether all that the file has grown by since this was asked last is on the device. It must have been flushed, and
-    /// nothing may be writing it.
+    /// Whether everything that the file has grown by since the last call is on the device. It must have been flushed,
+    /// and nothing may be writing it.
     fn is_on_device(&mut self) -> io::Result<bool>;
 
-    /// Whether these parts of the file are on the device, as far as the file has them.
+    /// Whether these parts of the file are on the device. Parts beyond the end of the file are ignored.
     fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool>;
 }
 
-/// A file that grows.
+/// A file, and how much of it has been read back.
 pub(super) struct Growth {
-    /// The file through the page cache. Kept open: to close a database's file would let go of every lock that SQLite has on it.
+    /// The file through the page cache. Kept open: closing a database's file would release every lock that SQLite has
+    /// on it.
     seen: File,
-    /// The file past the page cache; `None` where the file system has no such reads.
+    /// The file past the page cache; `None` where the file system has no direct reads.
     on_device: Option<File>,
     /// Length that has been read back.
     n_bytes: u64,
 }
 
 impl Growth {
-    /// Takes a file as it is now to be on the device.
+    /// Assumes that the present content of the file is on the device.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let seen = File::open(path)?;
         let n_bytes = seen.metadata()?.len();
@@ -57,16 +58,16 @@ impl Growth {
         Ok(Self { seen, on_device, n_bytes })
     }
 
-    /// Takes nothing of a file to be on the device.
+    /// Assumes that nothing of the file is on the device.
     pub(super) fn from_nothing(path: &Path) -> io::Result<Self> {
         Ok(Self { n_bytes: 0, ..Self::of(path)? })
     }
 
-    /// Whether the new part up to this length is on the device: another process may be writing behind it.
+    /// Whether the new part up to this length is on the device. Another process may be writing behind it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
         let there = self.seen.metadata()?.len();
         if there < self.n_bytes {
-            // Another process has cut it off, and all of it is new.
+            // Another process has truncated the file, so all of it is new.
             self.n_bytes = 0;
         }
         let n_bytes = n_bytes.min(there);
@@ -80,14 +81,14 @@ impl Growth {
         Ok(is_there)
     }
 
-    /// Whether the device and the page cache agree about these parts, or the file system can't tell.
+    /// Whether device and page cache agree in these parts, or the file system can't tell.
     fn compare(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
         let Some(on_device) = &self.on_device else { return Ok(true) };
-        // Others may move the log, too, and write in between.
+        // Another process may checkpoint, and write in between.
         let is_same = || same(&self.seen, on_device, parts);
         match (0..LOOKS).find_map(|_| Some(is_same()).filter(|it| !matches!(it, Ok(false)))) {
             None => Ok(false),
-            // This file system has no such reads, or other rules for them.
+            // The file system has no direct reads, or another alignment.
             Some(Err(cause)) if cause.kind() == io::ErrorKind::InvalidInput => {
                 self.on_device = None;
                 Ok(true)
@@ -137,7 +138,7 @@ fn same(seen: &File, on_device: &File, parts: &[Range<u64>]) -> io::Result<bool>
     Ok(true)
 }
 
-/// Reads until there is no room or no more.
+/// Reads until the buffer is full or the file ends.
 fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     let mut n_read = 0;
     while n_read < into.len() {
@@ -145,7 +146,7 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
             Ok(0) => break,
             Ok(n) => n_read += n,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            // At the file's end, where reads past the system's memory no longer begin where they must.
+            // At the end of the file, where the next read would not be aligned.
             Err(_) if n_read % ALIGNED != 0 => break,
             Err(cause) => return Err(cause),
         }
@@ -168,7 +169,7 @@ mod tests {
             File::open(&path).unwrap().sync_all().unwrap();
             assert!(growth.is_on_device().unwrap());
         }
-        // What the device has is another file, from here on.
+        // From here on, the device holds another file.
         let other = dir.path().join("other");
         std::fs::write(&other, vec![0; 800_000]).unwrap();
         growth.on_device = Some(File::open(&other).unwrap());
@@ -177,7 +178,7 @@ mod tests {
         assert!(growth.is_on_device_up_to(700_000).unwrap());
         assert!(!growth.is_on_device_up_to(700_001).unwrap());
         assert!(!growth.is_on_device().unwrap());
-        // Another process cuts the file off, and writes it anew.
+        // Another process truncates the file and writes it again.
         std::fs::write(&path, vec![7; 5000]).unwrap();
         assert!(!growth.is_on_device().unwrap());
     }

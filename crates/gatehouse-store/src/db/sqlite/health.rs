@@ -1,8 +1,8 @@
-//! How the disk under SQLite's database is, as far as reads and writes have told.
+//! Health of the disk under SQLite's database, as reads and writes have shown it.
 //!
-//! A full disk heals: whatever did not fit was undone whole. An error does not. After one nobody knows which of the
-//! pages that the system keeps in memory are on the disk, and asking it again to write them proves nothing: it reports
-//! such an error once. So the first one that a write meets ends all writing, for good.
+//! A full disk recovers: SQLite rolls back what didn't fit. An I/O error doesn't. After one, nothing tells which pages
+//! of the page cache are on the disk, and a second flush proves nothing, because the system reports such an error once.
+//! So the first I/O error of a write ends all writing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,33 +12,33 @@ use tokio::sync::watch;
 
 use crate::error::DiskTrouble;
 
-/// How long after a write nobody needs to try whether another one would go through.
+/// Time after a write during which a health check needs no write of its own.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// A look at every page that has to be made up for.
+/// A full check of the database that has to be made up for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Debt {
-    /// None.
+pub(crate) enum PendingCheck {
+    /// No check is needed.
     #[default]
     None,
-    /// After an end that was not clean.
-    Check,
-    /// Before anything is answered: a page could not be read, or is damaged.
-    CheckFirst,
+    /// A check during operation, after an unclean shutdown.
+    AfterStart,
+    /// A check before the next start: a page could not be read, or is damaged.
+    BeforeStart,
 }
 
 #[derive(Default)]
 struct Condition {
-    /// Why all writing ended.
+    /// Why all writing has ended.
     stopped: Option<Arc<str>>,
     is_unreadable: bool,
-    debt: Debt,
+    pending_check: PendingCheck,
     is_full: bool,
-    /// There is no room to move the log into the database.
-    is_log_stuck: bool,
+    /// There is no room to checkpoint the log.
+    is_checkpoint_stuck: bool,
 }
 
-/// The condition of one database's disk, shared by all who read and write it.
+/// Health of one database's disk, shared by its readers and its writer.
 pub(crate) struct Health {
     condition: watch::Sender<Condition>,
     /// When a write was last made durable.
@@ -51,18 +51,18 @@ impl Health {
         Self { condition, last_write: Mutex::default() }
     }
 
-    /// What is wrong, the worst of it.
+    /// The worst trouble; `None` for a healthy disk.
     pub(crate) fn trouble(&self) -> Option<DiskTrouble> {
         let now = self.condition.borrow();
         let all = [
             (now.stopped.is_some(), DiskTrouble::Stopped),
             (now.is_unreadable, DiskTrouble::Unreadable),
-            (now.is_full || now.is_log_stuck, DiskTrouble::Full),
+            (now.is_full || now.is_checkpoint_stuck, DiskTrouble::Full),
         ];
         all.into_iter().find(|(is_so, _)| *is_so).map(|(_, trouble)| trouble)
     }
 
-    /// Ends all writing. Only the first reason counts: what follows is its consequence.
+    /// Ends all writing. Only the first reason is kept, because the later ones are its consequences.
     pub(super) fn stop(&self, why: &str) {
         let is_first = self.condition.send_if_modified(|now| {
             let is_first = now.stopped.is_none();
@@ -80,12 +80,12 @@ impl Health {
         }
     }
 
-    /// Why all writing ended, if it did.
+    /// Why all writing has ended; `None` while it goes on.
     pub(crate) fn stopped(&self) -> Option<Arc<str>> {
         self.condition.borrow().stopped.clone()
     }
 
-    /// Comes when all writing has ended, with the reason.
+    /// Waits until all writing has ended, and returns the reason.
     pub(crate) async fn until_stopped(&self) -> Arc<str> {
         let mut condition = self.condition.subscribe();
         let stopped = condition.wait_for(|now| now.stopped.is_some()).await;
@@ -93,19 +93,19 @@ impl Health {
         stopped.unwrap_or_else(|| "the store was let go of".into())
     }
 
-    /// Every page has to be looked at, at the next start if not before.
-    pub(crate) fn owe(&self, debt: Debt) {
-        self.condition.send_modify(|now| now.debt = now.debt.max(debt));
+    /// Records that a full check is needed, at the next start if not before.
+    pub(crate) fn require_check(&self, pending_check: PendingCheck) {
+        self.condition.send_modify(|now| now.pending_check = now.pending_check.max(pending_check));
     }
 
-    /// What has not been looked at yet.
-    pub(super) fn debt(&self) -> Debt {
-        self.condition.borrow().debt
+    /// The full check that is still needed.
+    pub(super) fn pending_check(&self) -> PendingCheck {
+        self.condition.borrow().pending_check
     }
 
-    /// A read failed.
+    /// Records a failed read.
     pub(crate) fn unreadable(&self, why: &str) {
-        self.owe(Debt::CheckFirst);
+        self.require_check(PendingCheck::BeforeStart);
         let is_new =
             self.condition.send_if_modified(|now| !std::mem::replace(&mut now.is_unreadable, true));
         if is_new {
@@ -116,14 +116,14 @@ impl Health {
         }
     }
 
-    /// Comes when a read has failed, and no check has found since that all can be read.
+    /// Waits until a read has failed and no full check has passed since.
     pub(crate) async fn until_unreadable(&self) {
         let mut condition = self.condition.subscribe();
-        // The sender is `self`: it is not dropped meanwhile.
+        // `self` holds the sender, so the channel stays open.
         let _ = condition.wait_for(|now| now.is_unreadable).await;
     }
 
-    /// There was no room for something.
+    /// Records that a write found the disk full.
     pub(super) fn full(&self, why: &str) {
         let is_new =
             self.condition.send_if_modified(|now| !std::mem::replace(&mut now.is_full, true));
@@ -132,21 +132,22 @@ impl Health {
         }
     }
 
-    /// There was no room to move the log, which has everything all the same.
-    pub(super) fn log_stuck(&self, why: &str) {
-        let is_new =
-            self.condition.send_if_modified(|now| !std::mem::replace(&mut now.is_log_stuck, true));
+    /// Records that a checkpoint found the disk full. The log still has everything.
+    pub(super) fn checkpoint_stuck(&self, why: &str) {
+        let is_new = self
+            .condition
+            .send_if_modified(|now| !std::mem::replace(&mut now.is_checkpoint_stuck, true));
         if is_new {
             tracing::error!(%why, "the disk is full: the log can't be moved into the database, and grows until there is room");
         }
     }
 
-    /// The log was moved.
-    pub(super) fn log_moved(&self) {
-        self.condition.send_if_modified(|now| std::mem::take(&mut now.is_log_stuck));
+    /// Records a checkpoint that succeeded.
+    pub(super) fn checkpoint_done(&self) {
+        self.condition.send_if_modified(|now| std::mem::take(&mut now.is_checkpoint_stuck));
     }
 
-    /// Something was written and is durable.
+    /// Records a durable write.
     pub(super) fn wrote(&self) {
         *self.last_write.lock() = Some(Instant::now());
         let was_full = self.condition.send_if_modified(|now| std::mem::take(&mut now.is_full));
@@ -155,16 +156,16 @@ impl Health {
         }
     }
 
-    /// Whether a write went through just now, so that nobody needs to try.
+    /// Whether a write succeeded a short time ago.
     pub(super) fn wrote_lately(&self) -> bool {
         self.last_write.lock().is_some_and(|at| at.elapsed() < FRESH)
     }
 
-    /// Every page has been looked at, and is as it should be.
-    pub(crate) fn found_sound(&self) {
+    /// Records that a full check has passed.
+    pub(crate) fn record_clean_check(&self) {
         self.condition.send_modify(|now| {
             now.is_unreadable = false;
-            now.debt = Debt::None;
+            now.pending_check = PendingCheck::None;
         });
     }
 }
@@ -194,9 +195,9 @@ mod tests {
         let health = Health::new();
         health.unreadable("EIO");
         assert_eq!(health.trouble(), Some(DiskTrouble::Unreadable));
-        assert_eq!(health.debt(), Debt::CheckFirst);
-        health.found_sound();
-        assert_eq!(health.debt(), Debt::None);
+        assert_eq!(health.pending_check(), PendingCheck::BeforeStart);
+        health.record_clean_check();
+        assert_eq!(health.pending_check(), PendingCheck::None);
         assert_eq!(health.trouble(), None);
     }
 }

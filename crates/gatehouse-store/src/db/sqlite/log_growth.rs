@@ -1,7 +1,7 @@
-//! The log's new parts, read back from the device with the commit that wrote them.
+//! New parts of the log, read back from the device with the commit that wrote them.
 //!
-//! A file that grows can be lost on a device that is full (`growth`). Growing the log in larger steps, ahead of
-//! the commits, made creations a sixth slower.
+//! A device that is full can lose the new part of a file (`growth`). Growing the log ahead of the commits, in larger
+//! steps, made creations a sixth slower.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::log_pages::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 pub(super) struct LogGrowth {
     log: PathBuf,
     page_bytes: u64,
-    /// `None` before the first commit, and after the log was cut off.
+    /// `None` before the first commit, and after the log was truncated.
     growth: Option<Growth>,
 }
 
@@ -37,7 +37,7 @@ impl LogGrowth {
         growth.is_on_device_up_to(n_bytes)
     }
 
-    /// Forgets the log, which was cut off.
+    /// Resets the length after the log was truncated.
     pub(super) fn on_truncate(&mut self) {
         self.growth = None;
     }

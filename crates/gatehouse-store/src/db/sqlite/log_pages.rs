@@ -1,4 +1,4 @@
-//! Pages of the database that a write-ahead log holds, by the headers of its frames.
+//! The database's pages in a write-ahead log, found by the headers of its frames.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,7 +13,7 @@ pub(super) const LOG_HEADER_BYTES: u64 = 32;
 /// Length of the header before each page in the log.
 pub(super) const FRAME_HEADER_BYTES: u64 = 24;
 
-/// Parts of the database's file, in order, that pages in this log belong to.
+/// Ranges of the database's file, in order, whose pages are in this log.
 pub(super) fn parts_in_log(log: &Path) -> io::Result<Vec<Range<u64>>> {
     let log = match File::open(log) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -26,7 +26,7 @@ pub(super) fn parts_in_log(log: &Path) -> io::Result<Vec<Range<u64>>> {
     let page_bytes = u64::from(number_at(&header, 8));
     let (mut numbers, mut at) = (BTreeSet::new(), LOG_HEADER_BYTES);
     let mut frame = [0; FRAME_HEADER_BYTES as usize];
-    // Frames of an earlier log, behind the last one, have another salt.
+    // Frames behind the last one belong to the log before its restart, and have another salt.
     while read_exactly(&log, &mut frame, at)? && frame[8..16] == header[16..24] {
         numbers.insert(u64::from(number_at(&frame, 0)));
         at += FRAME_HEADER_BYTES + page_bytes;

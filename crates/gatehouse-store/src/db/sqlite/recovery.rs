@@ -1,25 +1,25 @@
-//! Checks before a database is opened: how its last use ended, and whether SQLite may open it.
+//! Inspection of a database before it is opened: its last shutdown, and whether SQLite may open it.
 //!
 //! SQLite takes an empty file for a new database, and deletes the log beside it. So these checks come first.
 
 use std::io;
 use std::path::Path;
 
-use super::Opener;
+use super::OpenMode;
 use super::files;
-use super::mark::Mark;
-use crate::error::{Refused, StoreError};
+use super::shutdown_mark::ShutdownMark;
+use crate::error::{OpenRefused, StoreError};
 
-/// How the last use of an embedded store ended.
+/// How an embedded store was last shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LastEnd {
+pub enum LastShutdown {
     /// The server stopped in order.
     Clean,
-    /// The store is new, or its first start was cut off.
-    Beginning,
+    /// The store is new, or its first start was interrupted.
+    NewStore,
     /// The process was killed, or the machine lost power.
-    CutOff,
-    /// The disk failed: the database must be checked whole before anything is read.
+    Unclean,
+    /// The disk failed: the database needs a full check before anything is read.
     DiskFailed(String),
 }
 
@@ -27,61 +27,64 @@ pub enum LastEnd {
 pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
     let size = |file: &Path| files::size(file).map_err(|cause| unreadable(file, &cause));
     if size(database)? == 0 && size(&files::log_of(database))? > 0 {
-        return Err(Refused::OnlyLog(database.to_owned()).into());
+        return Err(OpenRefused::OnlyLog(database.to_owned()).into());
     }
     Ok(())
 }
 
-/// Checks the files, creates the database's file where that is allowed, and writes the mark of its next use.
-pub(crate) fn look(database: &Path, opener: Opener) -> Result<LastEnd, StoreError> {
+/// Checks the files, creates the database's file where that is allowed, and writes the shutdown mark of the coming use.
+pub(crate) fn inspect(database: &Path, opener: OpenMode) -> Result<LastShutdown, StoreError> {
     refuse_lone_log(database)?;
     let failed = |cause: io::Error| unreadable(database, &cause);
-    let mark = Mark::read(database).map_err(failed)?;
-    if opener == Opener::Command {
+    let mark = ShutdownMark::read(database).map_err(failed)?;
+    if opener == OpenMode::Command {
         return match mark {
-            Some(Mark::Failed(why)) => Err(Refused::DiskFailed(why).into()),
-            _ => Ok(LastEnd::Clean),
+            Some(ShutdownMark::DiskFailed(why)) => Err(OpenRefused::DiskFailed(why).into()),
+            _ => Ok(LastShutdown::Clean),
         };
     }
     let is_new = files::size(database).map_err(failed)? == 0;
     let may_be_new = match (opener, &mark) {
-        (Opener::Anew, _) | (_, Some(Mark::Beginning)) => true,
-        (Opener::Returning, _) | (_, Some(Mark::Open | Mark::Failed(_))) => false,
-        (Opener::Server | Opener::Command, None) => true,
+        (OpenMode::StartEmpty, _) | (_, Some(ShutdownMark::NewStore)) => true,
+        (OpenMode::MustExist, _) | (_, Some(ShutdownMark::InUse | ShutdownMark::DiskFailed(_))) => {
+            false
+        }
+        (OpenMode::CreateIfNew | OpenMode::Command, None) => true,
     };
     if is_new && !may_be_new {
         let path = database.to_owned();
-        let refused = if database.exists() { Refused::Empty(path) } else { Refused::Missing(path) };
+        let refused =
+            if database.exists() { OpenRefused::Empty(path) } else { OpenRefused::Missing(path) };
         return Err(refused.into());
     }
-    let last_end = match &mark {
-        _ if is_new => LastEnd::Beginning,
-        Some(Mark::Beginning) => LastEnd::Beginning,
-        None => LastEnd::Clean,
-        Some(Mark::Failed(why)) => LastEnd::DiskFailed(why.clone()),
-        Some(Mark::Open) => LastEnd::CutOff,
+    let last_shutdown = match &mark {
+        _ if is_new => LastShutdown::NewStore,
+        Some(ShutdownMark::NewStore) => LastShutdown::NewStore,
+        None => LastShutdown::Clean,
+        Some(ShutdownMark::DiskFailed(why)) => LastShutdown::DiskFailed(why.clone()),
+        Some(ShutdownMark::InUse) => LastShutdown::Unclean,
     };
-    let last_end = match last_end {
-        LastEnd::Clean | LastEnd::Beginning => last_end,
-        // A killed server may not have come to mark that the disk failed.
+    let last_shutdown = match last_shutdown {
+        LastShutdown::Clean | LastShutdown::NewStore => last_shutdown,
+        // A killed server may not have written the mark of a failed disk.
         unclean => match files::forget_cached(database) {
             Ok(()) => unclean,
-            Err(cause) => LastEnd::DiskFailed(cause.to_string()),
+            Err(cause) => LastShutdown::DiskFailed(cause.to_string()),
         },
     };
-    if let LastEnd::DiskFailed(why) = &last_end {
-        // Until all of it has been looked at.
-        Mark::Failed(why.clone()).write(database).map_err(failed)?;
+    if let LastShutdown::DiskFailed(why) = &last_shutdown {
+        // Until a full check has passed.
+        ShutdownMark::DiskFailed(why.clone()).write(database).map_err(failed)?;
         if let Some(user) = files::used_by(database).map_err(failed)? {
-            return Err(Refused::InUse(user.process).into());
+            return Err(OpenRefused::InUse(user.process).into());
         }
     } else {
-        let is_beginning = last_end == LastEnd::Beginning;
-        let next = if is_beginning { Mark::Beginning } else { Mark::Open };
+        let is_beginning = last_shutdown == LastShutdown::NewStore;
+        let next = if is_beginning { ShutdownMark::NewStore } else { ShutdownMark::InUse };
         next.write(database).map_err(failed)?;
     }
     files::make(database).map_err(failed)?;
-    Ok(last_end)
+    Ok(last_shutdown)
 }
 
 fn unreadable(file: &Path, cause: &io::Error) -> StoreError {

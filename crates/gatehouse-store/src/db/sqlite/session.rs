@@ -1,4 +1,4 @@
-//! One connection to SQLite's database: its statements, and what their errors say about the disk.
+//! One connection to SQLite: runs statements, and derives the disk's health from their errors.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::db::row::{Row, Value};
 use crate::db::work::ReadRow;
 use crate::error::StoreError;
 
-/// Statements that each connection keeps ready.
+/// Prepared statements that each connection caches.
 const STATEMENTS_MAX: usize = 128;
 
-/// What a connection is for.
+/// Use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The one that writes: an error of the disk ends all writing.
+    /// The writer's connections: an I/O error ends all writing.
     Writer,
-    /// One of those that read: such an error is its own.
+    /// A reader's connection: an I/O error fails only the read.
     Reader,
 }
 
-/// A connection.
+/// A connection to SQLite.
 pub(crate) struct Session {
     connection: Connection,
     role: Role,
@@ -31,8 +31,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Statements are planned once. Without this SQLite would look at the values of every range and plan
-    /// each statement anew for them, which costs more than most statements do.
+    /// Wraps a connection. Statements are planned once: otherwise SQLite would plan each statement again for the values
+    /// of its ranges, which costs more than running most statements.
     pub(super) fn new(
         connection: Connection,
         role: Role,
@@ -43,18 +43,18 @@ impl Session {
         Ok(Self { connection, role, health })
     }
 
-    /// One to a database in memory, which no disk can fail under.
+    /// Opens a database in memory.
     pub(in crate::db) fn in_memory() -> Result<Self, StoreError> {
         Self::new(Connection::open_in_memory()?, Role::Writer, Arc::new(Health::new()))
     }
 
-    /// The connection as the driver has it. What it says must come back through [`Session::heard`].
+    /// The driver's connection. Its errors must go through [`Session::record_error`].
     pub(in crate::db) fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Asks `stop` after each so many steps of a statement whether to end it.
-    pub(super) fn look_up(
+    /// Calls `stop` after every `n_steps` steps of a statement, and interrupts the statement when it returns true.
+    pub(super) fn set_interrupt(
         &mut self,
         n_steps: i32,
         stop: Option<impl FnMut() -> bool + Send + 'static>,
@@ -66,15 +66,15 @@ impl Session {
         &self.health
     }
 
-    /// Has the disk's condition follow from an error.
-    pub(super) fn heard(&self, cause: rusqlite::Error) -> StoreError {
+    /// Converts a driver's error, and updates the disk's health.
+    pub(super) fn record_error(&self, cause: rusqlite::Error) -> StoreError {
         let told = fault(&cause);
         let error = StoreError::from(cause);
         match (told, self.role) {
             (Some(Fault::Full), Role::Writer) => self.health.full(&error.explained()),
             (Some(Fault::Broken), Role::Writer) => self.health.stop(&error.explained()),
             (Some(Fault::Broken), Role::Reader) => self.health.unreadable(&error.explained()),
-            // What a read writes, when it sorts a lot, lies elsewhere.
+            // A large sort of a read writes to another disk.
             (Some(Fault::Full), Role::Reader) | (None, _) => {}
         }
         error
@@ -87,10 +87,10 @@ impl Session {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         let statement = self.connection.prepare_cached(sql);
-        self.read_all(&mut *statement.map_err(|cause| self.heard(cause))?, values, each)
+        self.read_all(&mut *statement.map_err(|cause| self.record_error(cause))?, values, each)
     }
 
-    /// The rows that a statement finds which is made for this one time.
+    /// Runs a query whose text was built for this call, without caching the prepared statement.
     pub(crate) fn rows_once(
         &self,
         sql: &str,
@@ -98,7 +98,7 @@ impl Session {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         let statement = self.connection.prepare(sql);
-        self.read_all(&mut statement.map_err(|cause| self.heard(cause))?, values, each)
+        self.read_all(&mut statement.map_err(|cause| self.record_error(cause))?, values, each)
     }
 
     fn read_all(
@@ -108,8 +108,8 @@ impl Session {
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
         let found = statement.query(rusqlite::params_from_iter(values));
-        let mut found = found.map_err(|cause| self.heard(cause))?;
-        while let Some(row) = found.next().map_err(|cause| self.heard(cause))? {
+        let mut found = found.map_err(|cause| self.record_error(cause))?;
+        while let Some(row) = found.next().map_err(|cause| self.record_error(cause))? {
             each(&Row::Sqlite(row))?;
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Session {
     ) -> Result<u64, StoreError> {
         let statement = self.connection.prepare_cached(sql);
         let done = statement.and_then(|mut it| it.execute(rusqlite::params_from_iter(values)));
-        Ok(done.map_err(|cause| self.heard(cause))? as u64)
+        Ok(done.map_err(|cause| self.record_error(cause))? as u64)
     }
 
     pub(crate) fn execute_each<const N: usize>(
@@ -131,29 +131,29 @@ impl Session {
         rows: &[[Value<'_>; N]],
     ) -> Result<(), StoreError> {
         let statement = self.connection.prepare_cached(sql);
-        let mut statement = statement.map_err(|cause| self.heard(cause))?;
+        let mut statement = statement.map_err(|cause| self.record_error(cause))?;
         for row in rows {
             let done = statement.execute(rusqlite::params_from_iter(row));
-            done.map_err(|cause| self.heard(cause))?;
+            done.map_err(|cause| self.record_error(cause))?;
         }
         Ok(())
     }
 
     pub(crate) fn script(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(|cause| self.heard(cause))
+        self.connection.execute_batch(sql).map_err(|cause| self.record_error(cause))
     }
 }
 
-/// What an error says about the disk.
+/// Fault of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// There is no room; SQLite has undone what it could not finish.
+    /// The disk is full; SQLite has rolled back.
     Full,
-    /// It fails, or what is on it is not what was written.
+    /// An I/O error, or a damaged page.
     Broken,
 }
 
-/// What an error says about the disk, if anything.
+/// The fault of the disk that an error reports; `None` for other errors.
 pub(super) fn fault(cause: &rusqlite::Error) -> Option<Fault> {
     match cause.sqlite_error_code()? {
         ErrorCode::DiskFull => Some(Fault::Full),

@@ -1,12 +1,11 @@
-//! SQLite's one writer: a thread that gathers.
+//! SQLite's writer: one thread that commits waiting writes in groups.
 //!
-//! A commit costs one flush however many requests it carries. So the writer takes everything that
-//! waits, runs it in one transaction with a savepoint for each write behind the first (one failure stays
-//! its own), flushes once, and only then answers all of them. While it flushes, the next ones gather. Creations of one
-//! tenant come as one write already (`gather.rs`).
+//! A commit costs one flush however many writes it holds. So the writer takes all waiting writes, runs them in one
+//! transaction, with a savepoint for each but the first so that one can fail alone, flushes once, and only then sends
+//! the responses. Creations of one tenant already arrive as one write (`gather.rs`).
 //!
-//! When the disk fails, everyone is answered who has written or waits, and nothing is touched any more: neither is the
-//! log moved, nor the database closed. What the next start finds is what the disk had at that moment.
+//! When the disk fails, every caller gets an error, and nothing more is touched: no checkpoint is made, and the
+//! database isn't closed. The next start finds the disk as it was at that moment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,106 +14,104 @@ use std::sync::mpsc::SyncSender;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use super::health::{Debt, Health};
+use super::checkpointer::Checkpointer;
+use super::health::{Health, PendingCheck};
 use super::log::LOST;
 use super::log_growth::LogGrowth;
 use super::log_length::LogLength;
-use super::mark::Mark;
-use super::mover::Mover;
 use super::session::{Fault, Session, fault};
-use crate::db::Length;
+use super::shutdown_mark::ShutdownMark;
 use crate::db::work::TxFailed;
 use crate::error::StoreError;
 use crate::meter::StoreMeter;
 
-/// Writes in one transaction: more would make the first of them wait too long for its answer. The creations of a tenant
-/// that wait together are one of them.
+/// Most writes in one transaction: with more, the first would wait too long for its response. A group of one tenant's
+/// creations counts as one.
 const GATHER_MAX: usize = 512;
 
 pub(super) type Link = Arc<Mutex<Session>>;
 
-/// Runs a write, or hears why there is no transaction to run it in. What it returns is called with the fate
-/// of the commit.
+/// Runs a write, or gets the error that left it without a transaction. The returned function gets the result of the
+/// commit and responds to the caller.
 pub(super) type Job = Box<dyn FnOnce(Result<Transaction<'_>, &StoreError>) -> Answer + Send>;
 pub(super) type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 /// Transaction that a write runs in.
 #[derive(Clone, Copy)]
 pub(super) enum Transaction<'a> {
-    /// A transaction without other writes. When the write fails, the transaction is begun anew. A savepoint
-    /// would have SQLite copy every page before it changes, which costs a large write dearly.
+    /// A transaction without other writes. When the write fails, the transaction is begun again. A savepoint would make
+    /// SQLite copy every page before it changes, which is expensive for a large write.
     Fresh(&'a Link),
     /// A savepoint behind other writes.
     Shared(&'a Link),
 }
 
 /// Requests to the writer.
-pub(super) enum Order {
-    /// A write, together with others; a long one only before others.
-    Write(Length, Job),
-    /// To move the log into the database.
-    MoveLog(oneshot::Sender<Result<(), StoreError>>),
-    /// To move the log into the database and to cut it off: whether that went well.
+pub(super) enum Request {
+    /// Run a write together with others. A long one must be the first of its transaction.
+    Write { is_long: bool, job: Job },
+    /// Checkpoint the log.
+    Checkpoint(oneshot::Sender<Result<(), StoreError>>),
+    /// Checkpoint the log and truncate it; false where a reader prevents that.
     TruncateLog(oneshot::Sender<Result<bool, StoreError>>),
-    /// To move the log, and to let go of the pages that were read and written: there was much to do, and now there
-    /// isn't.
-    Rest,
+    /// Checkpoint the log and free the page cache: nothing has been written for a while.
+    Idle,
 }
 
-/// Whether a process moves the log and writes the mark.
+/// Role of a process, which decides whether it makes checkpoints and writes the shutdown mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Duty {
-    /// The server, which has the database for itself.
-    Keeper,
-    /// A command beside it that writes a little, and leaves the log to the server.
-    Guest,
+pub(crate) enum ProcessRole {
+    /// The only server on this database.
+    Server,
+    /// A command that may run beside the server, writes little, and leaves checkpoints to the server.
+    Command,
 }
 
 pub(super) struct Writer {
     pub(super) link: Link,
     pub(super) health: Arc<Health>,
-    pub(super) duty: Duty,
+    pub(super) role: ProcessRole,
     pub(super) log_length: Arc<LogLength>,
-    pub(super) mover: Mover,
+    pub(super) checkpointer: Checkpointer,
     /// New parts of a server's log; `None` for a command, and on a test's disk.
     pub(super) log_growth: Option<LogGrowth>,
     pub(super) database: PathBuf,
     pub(super) meter: Arc<StoreMeter>,
-    /// Notified of writes.
-    pub(super) rest: SyncSender<()>,
+    /// Notifies the idle timer of writes.
+    pub(super) idle_timer: SyncSender<()>,
 }
 
 impl Writer {
-    /// Writes what is asked for until nobody can ask any more, or the disk fails.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Order>) {
-        let mut put_off = None;
-        while let Some(order) = put_off.take().or_else(|| queue.blocking_recv()) {
+    /// Runs until the queue is closed or the disk fails.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Request>) {
+        let mut postponed = None;
+        while let Some(request) = postponed.take().or_else(|| queue.blocking_recv()) {
             if let Some(why) = self.health.stopped() {
-                return self.leave_as_it_is(&why, Some(order), queue);
+                return self.abandon(&why, Some(request), queue);
             }
-            match order {
-                Order::Write(_, first) => put_off = self.write(first, &mut queue),
-                Order::MoveLog(answer) => {
-                    let _ = answer.send(self.mover.move_at_rest());
+            match request {
+                Request::Write { job, .. } => postponed = self.write(job, &mut queue),
+                Request::Checkpoint(answer) => {
+                    let _ = answer.send(self.checkpointer.checkpoint_when_idle());
                 }
-                Order::TruncateLog(answer) => {
+                Request::TruncateLog(answer) => {
                     let _ = answer.send(self.truncate_log());
                 }
-                // Somebody wants something after all.
-                Order::Rest if !queue.is_empty() => {}
-                Order::Rest => self.rest(),
+                // A request has arrived meanwhile.
+                Request::Idle if !queue.is_empty() => {}
+                Request::Idle => self.on_idle(),
             }
             if let Some(why) = self.health.stopped() {
-                return self.leave_as_it_is(&why, put_off, queue);
+                return self.abandon(&why, postponed, queue);
             }
         }
         self.finish();
     }
 
-    /// Runs this write and others that wait, makes them durable and answers them. Returns what was taken out of the queue
-    /// and has to wait.
-    fn write(&mut self, first: Job, queue: &mut mpsc::Receiver<Order>) -> Option<Order> {
-        let (link, mut put_off) = (Arc::clone(&self.link), None);
+    /// Runs this write and those that wait, commits, and responds. Returns a request that was taken out of the queue
+    /// and must run afterwards.
+    fn write(&mut self, first: Job, queue: &mut mpsc::Receiver<Request>) -> Option<Request> {
+        let (link, mut postponed) = (Arc::clone(&self.link), None);
         let n_commits = self.log_length.n_commits();
         let begun = begin(&link);
         let place = begun.as_ref().map(|()| &link);
@@ -125,12 +122,12 @@ impl Writer {
             && let Ok(next) = queue.try_recv()
         {
             match next {
-                Order::Write(Length::Short, job) => {
-                    answers.push(job(place.map(Transaction::Shared)))
+                Request::Write { is_long: false, job } => {
+                    answers.push(job(place.map(Transaction::Shared)));
                 }
-                Order::Rest => {}
+                Request::Idle => {}
                 other => {
-                    put_off = Some(other);
+                    postponed = Some(other);
                     break;
                 }
             }
@@ -142,17 +139,17 @@ impl Writer {
         }
         if self.log_length.n_commits() != n_commits {
             self.health.wrote();
-            // Full: it has been told already.
-            let _ = self.rest.try_send(());
+            // Full: a notification is pending already.
+            let _ = self.idle_timer.try_send(());
         }
-        if self.duty == Duty::Keeper && committed.is_ok() {
-            // What is wrong with the disk, its health knows.
-            let _ = self.mover.tend();
+        if self.role == ProcessRole::Server && committed.is_ok() {
+            // The disk's health has recorded the error.
+            let _ = self.checkpointer.after_commit();
         }
-        put_off
+        postponed
     }
 
-    /// Makes the transaction durable, and looks where the device could have lost it.
+    /// Commits the transaction, and reads back where the device could have lost it.
     fn commit(&mut self) -> Result<(), StoreError> {
         commit(&self.link)?;
         let Some(log) = &mut self.log_growth else { return Ok(()) };
@@ -165,23 +162,23 @@ impl Writer {
         Err(StoreError::Unsure(why.into()))
     }
 
-    /// Moves the log and cuts it off; false where a reader stands in the way.
+    /// Checkpoints the log and truncates it; false where a reader prevents that.
     fn truncate_log(&mut self) -> Result<bool, StoreError> {
-        let is_cut_off = self.mover.truncate()?;
+        let is_cut_off = self.checkpointer.truncate()?;
         if is_cut_off && let Some(log) = &mut self.log_growth {
             log.on_truncate();
         }
         Ok(is_cut_off)
     }
 
-    fn rest(&mut self) {
+    fn on_idle(&mut self) {
         let session = self.link.lock();
-        if self.duty == Duty::Keeper {
-            // What is wrong with the disk, its health knows.
-            let _ = self.mover.move_at_rest();
+        if self.role == ProcessRole::Server {
+            // The disk's health has recorded the error.
+            let _ = self.checkpointer.checkpoint_when_idle();
             if session.health().trouble().is_some() {
-                // Once more, after a while.
-                let _ = self.rest.try_send(());
+                // Retry after the next idle time.
+                let _ = self.idle_timer.try_send(());
             }
         }
         if let Err(cause) = session.script("PRAGMA shrink_memory") {
@@ -189,52 +186,53 @@ impl Writer {
         }
     }
 
-    /// Answers all who wait, and touches nothing of the database any more.
-    fn leave_as_it_is(self, why: &str, put_off: Option<Order>, mut queue: mpsc::Receiver<Order>) {
+    /// Sends an error to every waiting caller, and leaves the database's files untouched.
+    fn abandon(self, why: &str, postponed: Option<Request>, mut queue: mpsc::Receiver<Request>) {
         let error = StoreError::Disk(why.into());
         queue.close();
-        for order in put_off.into_iter().chain(std::iter::from_fn(|| queue.blocking_recv())) {
-            match order {
-                Order::Write(_, job) => job(Err(&error))(Ok(())),
-                Order::MoveLog(answer) => drop(answer.send(Err(error.repeated()))),
-                Order::TruncateLog(answer) => drop(answer.send(Err(error.repeated()))),
-                Order::Rest => {}
+        for request in postponed.into_iter().chain(std::iter::from_fn(|| queue.blocking_recv())) {
+            match request {
+                Request::Write { job, .. } => job(Err(&error))(Ok(())),
+                Request::Checkpoint(answer) => drop(answer.send(Err(error.repeated()))),
+                Request::TruncateLog(answer) => drop(answer.send(Err(error.repeated()))),
+                Request::Idle => {}
             }
         }
-        // To close it would write to it, and to unlock it would let others do so.
-        std::mem::forget((self.link, self.mover));
-        // Last, because nobody knows how long a disk takes that has failed.
-        if self.duty == Duty::Keeper
-            && let Err(cause) = Mark::Failed(why.to_owned()).write(&self.database)
+        // Closing the database would write to it, and releasing its locks would let other processes do so.
+        std::mem::forget((self.link, self.checkpointer));
+        // Last, because a failed disk may block for any time.
+        if self.role == ProcessRole::Server
+            && let Err(cause) = ShutdownMark::DiskFailed(why.to_owned()).write(&self.database)
         {
             tracing::error!(%cause, "that the disk failed could not be written down beside the database");
         }
     }
 
-    /// Moves the log back into the database, and has the next start know how this one ended.
+    /// Checkpoints and truncates the log, and writes or removes the shutdown mark.
     fn finish(mut self) {
-        if self.duty == Duty::Guest {
+        if self.role == ProcessRole::Command {
             return;
         }
-        self.mover.end();
+        self.checkpointer.end();
         let truncated = self.truncate_log();
         if let Some(why) = self.health.stopped() {
             let (_, nobody) = mpsc::channel(1);
-            return self.leave_as_it_is(&why, None, nobody);
+            return self.abandon(&why, None, nobody);
         }
         match truncated {
-            // Readers in the way are no harm: the log is whole, and is moved at the next start.
+            // With readers in the way, the next start makes the checkpoint.
             Ok(_) => {}
             Err(cause) => {
                 tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
             }
         }
-        let marked = match self.health.debt() {
-            Debt::None => Mark::remove(&self.database),
-            // The next start looks at every page after all.
-            Debt::Check => Mark::Open.write(&self.database),
-            Debt::CheckFirst => {
-                Mark::Failed("a page could not be read, or is damaged".into()).write(&self.database)
+        let marked = match self.health.pending_check() {
+            PendingCheck::None => ShutdownMark::remove(&self.database),
+            // The next start makes the full check.
+            PendingCheck::AfterStart => ShutdownMark::InUse.write(&self.database),
+            PendingCheck::BeforeStart => {
+                ShutdownMark::DiskFailed("a page could not be read, or is damaged".into())
+                    .write(&self.database)
             }
         };
         if let Err(cause) = marked {
@@ -247,26 +245,26 @@ fn begin(link: &Link) -> Result<(), StoreError> {
     link.lock().script("BEGIN IMMEDIATE")
 }
 
-/// Whether the transaction is still there: a full disk or an I/O error ends it without our doing.
+/// Whether the transaction is open: a full disk or an I/O error ends it.
 fn is_open(link: &Link) -> bool {
     !link.lock().connection().is_autocommit()
 }
 
-/// Makes the transaction durable. Where that fails for want of room, SQLite has undone it whole. Where it fails otherwise,
-/// all of it may be in the log, on the disk or not: the next start tells.
+/// Commits the transaction. On a full disk SQLite rolls it back. After another error all of it may be in the log or
+/// not: the next start tells.
 fn commit(link: &Link) -> Result<(), StoreError> {
     let session = link.lock();
     if let Some(why) = session.health().stopped() {
         return Err(StoreError::Disk(why.as_ref().into()));
     }
     if session.connection().is_autocommit() {
-        // Whatever was in it is gone, also what seemed to go well.
+        // All of its writes are lost, the successful ones too.
         return Err(StoreError::Unavailable("the disk is full or fails".into()));
     }
     session.connection().execute_batch("COMMIT").map_err(|cause| {
         if fault(&cause) == Some(Fault::Full) {
-            let error = session.heard(cause);
-            // It may have ended by itself just now; either way none is left open.
+            let error = session.record_error(cause);
+            // SQLite may have rolled back already; either way no transaction is left open.
             let _ = session.connection().execute_batch("ROLLBACK");
             return error;
         }
@@ -275,21 +273,21 @@ fn commit(link: &Link) -> Result<(), StoreError> {
     })
 }
 
-/// Runs a write that is alone in its transaction so far.
+/// Runs the first write of a transaction.
 pub(super) fn in_transaction(
     link: &Link,
     work: impl FnOnce() -> Result<(), TxFailed>,
 ) -> Result<(), TxFailed> {
     let result = work();
     if result.is_err() && link.lock().health().stopped().is_none() {
-        // It may have ended by itself already. Should there be no new one, the commit will say so.
+        // SQLite may have rolled back already. If no transaction can be begun, the commit reports that.
         let _ = link.lock().connection().execute_batch("ROLLBACK");
         let _ = begin(link);
     }
     result
 }
 
-/// Runs a write behind others.
+/// Runs a write behind others in a savepoint.
 pub(super) fn in_savepoint(
     link: &Link,
     work: impl FnOnce() -> Result<(), TxFailed>,
@@ -299,12 +297,12 @@ pub(super) fn in_savepoint(
     let end = if result.is_ok() {
         "RELEASE request"
     } else {
-        // Both: rolling back alone would leave the savepoint open.
+        // Rolling back alone would leave the savepoint open.
         "ROLLBACK TO request; RELEASE request"
     };
     let ended = link.lock().script(end);
     if ended.is_err() {
-        // Half of this request might be left inside: nothing of the transaction may be kept.
+        // A part of this write may be left in the transaction, so all of it is rolled back.
         let _ = link.lock().connection().execute_batch("ROLLBACK");
     }
     match (result, ended) {

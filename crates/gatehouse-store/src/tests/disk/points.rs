@@ -6,7 +6,7 @@
 use std::env;
 use std::process::Command;
 
-use super::work::Ended;
+use super::work::Revocation;
 
 /// Points that one process tries: each leaves about seven open files, and many systems allow 1,024.
 const N_PER_PROCESS: usize = 60;
@@ -32,7 +32,7 @@ pub(super) struct Tally {
 pub(super) async fn try_each(
     test: &str,
     points: &[usize],
-    try_one: impl AsyncFn(usize) -> Option<Ended>,
+    try_one: impl AsyncFn(usize) -> Option<Revocation>,
 ) -> Option<Tally> {
     if let Ok(mine) = env::var(VARIABLE) {
         let parent = env::var(PARENT).ok().and_then(|id| id.parse().ok());
@@ -41,7 +41,7 @@ pub(super) async fn try_each(
         for point in mine.split(',') {
             let ended = try_one(point.parse().unwrap()).await;
             tally.n_tried += usize::from(ended.is_some());
-            tally.n_stopped += usize::from(ended == Some(Ended::Stopped));
+            tally.n_stopped += usize::from(ended == Some(Revocation::Stopped));
         }
         println!("\n{COUNTED} {} {}", tally.n_tried, tally.n_stopped);
         return None;

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::super::*;
 use super::after;
 use crate::StoreError;
-use crate::db::{Location, Opener, Pace};
+use crate::db::{CheckpointLengths, Location, OpenMode};
 
 /// Creations, one after the other.
 pub(super) const N_WRITES: usize = 14;
@@ -26,7 +26,7 @@ pub(super) enum Told {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum Revocation {
     Orderly,
     /// The disk failed, and the store stopped.
     Stopped,
@@ -40,7 +40,7 @@ pub(super) struct Run {
     /// Where its files are, as long as it runs.
     _dir: tempfile::TempDir,
     pub(super) told: Vec<(String, Told)>,
-    pub(super) ended: Ended,
+    pub(super) ended: Revocation,
     store: Option<Store>,
 }
 
@@ -71,7 +71,7 @@ impl Run {
         let disk = Disk::new(seed);
         disk.follow(plan);
         let store = open(disk, database).await.ok();
-        let ended = if store.is_some() { Ended::Orderly } else { Ended::NotOpened };
+        let ended = if store.is_some() { Revocation::Orderly } else { Revocation::NotOpened };
         let mut run = Self { disk, _dir: dir, told: Vec::new(), ended, store };
         run.work("first").await;
         run
@@ -129,7 +129,7 @@ impl Run {
             store.close().await;
         }
         if store.db.health().unwrap().stopped().is_some() {
-            self.ended = Ended::Stopped;
+            self.ended = Revocation::Stopped;
             let n_calls = self.disk.calls().len();
             store.close().await;
             drop(store);
@@ -154,11 +154,11 @@ impl Run {
         after::must_hold(anew.path(), &self.told, &format!("{place}, read anew")).await;
 
         // The system's memory was kept, and lies: what a failed flush has lost is still seen.
-        if self.ended == Ended::Stopped {
+        if self.ended == Revocation::Stopped {
             let mut again = self.again(place).await;
             again.work("again").await;
             let again = again.end().await;
-            assert_eq!(again.ended, Ended::Orderly, "{place}");
+            assert_eq!(again.ended, Revocation::Orderly, "{place}");
             let cut = tempfile::tempdir().unwrap();
             again.disk.after_power_cut(cut.path()).unwrap();
             let place = format!("{place}, then again, then a power cut");
@@ -174,12 +174,12 @@ impl Run {
         self.disk.forget();
         let store = open(disk, dir.path().join("test.db")).await;
         let store = store.unwrap_or_else(|why| panic!("{place}, then again: {why:?}"));
-        Self { disk, _dir: dir, told: self.told, ended: Ended::Orderly, store: Some(store) }
+        Self { disk, _dir: dir, told: self.told, ended: Revocation::Orderly, store: Some(store) }
     }
 }
 
 async fn open(disk: &'static Disk, path: PathBuf) -> Result<Store, StoreError> {
-    let place = Location { path, vfs: Some(disk.name()), pace: Pace::FOR_TESTS };
+    let place = Location { path, vfs: Some(disk.name()), lengths: CheckpointLengths::FOR_TESTS };
     let clock = Clock::by_hand(day(0));
-    Store::open_place(place, Opener::Server, clock).await
+    Store::open_place(place, OpenMode::CreateIfNew, clock).await
 }

@@ -1,9 +1,10 @@
-//! Channel binding: a password is proven to the server whose certificate was shown, and to no one between.
+//! Channel binding: ties the proof of a password to the certificate of the server, so that an intermediary can't use
+//! it.
 
 use aws_lc_rs::digest;
 
-/// A server's certificate as both sides name it when a password is proven (RFC 5929): hashed by the function of its
-/// signature, or by SHA-256 where that is a weaker one.
+/// The channel binding data of a server's certificate (RFC 5929): its hash by the hash function of its signature, or by
+/// SHA-256 where that is weaker.
 pub(super) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
     const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
@@ -20,7 +21,7 @@ pub(super) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     Some(digest::digest(hash, certificate).as_ref().to_vec())
 }
 
-/// What the first element of a piece of DER holds, and what is behind it.
+/// Splits DER bytes into the content of the first element and the rest.
 fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&[_tag, first], rest) = der.split_first_chunk()?;
     let (n_bytes, rest) = match first {

@@ -1,4 +1,4 @@
-//! Whether a server is who it should be.
+//! Verification of a server's certificate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use tokio_rustls::rustls::{
     DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
 };
 
-/// Whom the other side must prove to be.
+/// Required identity of the server.
 pub(super) enum Trust {
-    /// Nobody: what is sent can't be read on the way, and may be sent to anyone. Nothing of the certificate is looked
-    /// at, since one that is odd is as good as any other.
+    /// Any server: the connection is encrypted, but its other end is unknown. The certificate is not even parsed,
+    /// because an odd one is as good as any other.
     Anyone,
-    /// Somebody with a certificate of these authorities.
+    /// A server with a certificate of these authorities.
     Known {
         roots: RootCertStore,
-        /// The certificates themselves: one may be the server's own, without an authority.
+        /// The given certificates: one may be the server's own, without an authority.
         given: Vec<CertificateDer<'static>>,
         /// Whether the certificate must be for the host of the address.
         by_name: bool,
     },
 }
 
-/// Looks at a server's certificate.
+/// Verifies a server's certificate.
 pub(super) struct Verifier {
     pub(super) trust: Trust,
     pub(super) provider: Arc<CryptoProvider>,

@@ -1,55 +1,55 @@
-//! A file beside the database that says how its last use ended, so that the next start knows what to look at.
+//! A file beside the database that tells the next start how the last use ended.
 //!
-//! It is made durable before the database is touched, and removed when all of the log is in the database. Where it is
-//! missing, the last end was clean.
+//! The mark is made durable before the database is touched, and removed when the whole log is checkpointed. No mark
+//! means a clean shutdown.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::files::{beside, sync_directory_of};
+use super::files::{sibling, sync_directory_of};
 
 /// State of the store's last use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// The first start was cut off: keys may be there, and nothing else.
-    Beginning,
+pub(crate) enum ShutdownMark {
+    /// A first start: keys may exist, and nothing else.
+    NewStore,
     /// A server uses the database, or was killed.
-    Open,
+    InUse,
     /// The disk failed.
-    Failed(String),
+    DiskFailed(String),
 }
 
-impl Mark {
-    /// The mark beside a database; `None` after a clean end.
+impl ShutdownMark {
+    /// The mark beside a database; `None` after a clean shutdown.
     pub(crate) fn read(database: &Path) -> io::Result<Option<Self>> {
         let text = match fs::read_to_string(file(database)) {
             Ok(text) => text,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            // Written half: as bad as a failure that it may have been about to tell of.
+            // A damaged mark counts as a failed disk.
             Err(cause) if cause.kind() == io::ErrorKind::InvalidData => String::new(),
             Err(cause) => return Err(cause),
         };
         let text = text.trim_end();
         Ok(Some(match text {
-            "beginning" => Self::Beginning,
-            "open" => Self::Open,
-            _ => Self::Failed(text.strip_prefix("failed: ").unwrap_or("unknown").to_owned()),
+            "beginning" => Self::NewStore,
+            "open" => Self::InUse,
+            _ => Self::DiskFailed(text.strip_prefix("failed: ").unwrap_or("unknown").to_owned()),
         }))
     }
 
-    /// Writes the mark durably. An equal mark is left as it is, because a full disk has no room for another.
+    /// Writes the mark durably. An equal mark stays, because a full disk may have no room for another.
     pub(crate) fn write(&self, database: &Path) -> io::Result<()> {
         if Self::read(database).is_ok_and(|found| found.as_ref() == Some(self)) {
             return Ok(());
         }
         let text = match self {
-            Self::Beginning => "beginning\n".to_owned(),
-            Self::Open => "open\n".to_owned(),
-            Self::Failed(why) => format!("failed: {}\n", why.replace('\n', " ")),
+            Self::NewStore => "beginning\n".to_owned(),
+            Self::InUse => "open\n".to_owned(),
+            Self::DiskFailed(why) => format!("failed: {}\n", why.replace('\n', " ")),
         };
-        let (whole, part) = (file(database), beside(database, "-mark-new"));
+        let (whole, part) = (file(database), sibling(database, "-mark-new"));
         // A crash leaves the old mark or the new one.
         let mut owners_own = OpenOptions::new();
         owners_own.write(true).create(true).truncate(true).mode(0o600);
@@ -60,7 +60,7 @@ impl Mark {
         sync_directory_of(database)
     }
 
-    /// Removes the mark after a clean end.
+    /// Removes the mark after a clean shutdown.
     pub(crate) fn remove(database: &Path) -> io::Result<()> {
         match fs::remove_file(file(database)) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
@@ -70,7 +70,7 @@ impl Mark {
 }
 
 fn file(database: &Path) -> PathBuf {
-    beside(database, "-mark")
+    sibling(database, "-mark")
 }
 
 #[cfg(test)]
@@ -81,18 +81,22 @@ mod tests {
     fn a_mark_is_read_as_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("test.db");
-        assert_eq!(Mark::read(&database).unwrap(), None);
-        for mark in [Mark::Beginning, Mark::Open, Mark::Failed("EIO on a flush".into())] {
+        assert_eq!(ShutdownMark::read(&database).unwrap(), None);
+        for mark in [
+            ShutdownMark::NewStore,
+            ShutdownMark::InUse,
+            ShutdownMark::DiskFailed("EIO on a flush".into()),
+        ] {
             mark.write(&database).unwrap();
-            assert_eq!(Mark::read(&database).unwrap(), Some(mark));
+            assert_eq!(ShutdownMark::read(&database).unwrap(), Some(mark));
         }
         for text in [&b"ope"[..], b"", b"\xff\xff"] {
             fs::write(file(&database), text).unwrap();
-            let found = Mark::read(&database).unwrap();
-            assert!(matches!(found, Some(Mark::Failed(_))), "{text:?}: {found:?}");
+            let found = ShutdownMark::read(&database).unwrap();
+            assert!(matches!(found, Some(ShutdownMark::DiskFailed(_))), "{text:?}: {found:?}");
         }
-        Mark::remove(&database).unwrap();
-        Mark::remove(&database).unwrap();
-        assert_eq!(Mark::read(&database).unwrap(), None);
+        ShutdownMark::remove(&database).unwrap();
+        ShutdownMark::remove(&database).unwrap();
+        assert_eq!(ShutdownMark::read(&database).unwrap(), None);
     }
 }

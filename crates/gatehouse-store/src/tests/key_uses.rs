@@ -9,8 +9,8 @@ use gatehouse_core::{Client, ClientId, Status, TaskId};
 use super::account::{account, put};
 use super::*;
 use crate::{
-    Change, FormerSeal, KeyedKind, NewTask, Once, Operation, Repeated, SealOwner, SecretKind,
-    StoreError,
+    Change, FormerSeal, IdempotentRequest, KeyUseKind, NewTask, Operation, Repeated, SealOwner,
+    SecretKind, StoreError,
 };
 
 /// A seal as the vault makes them: the name of its key, and something.
@@ -26,10 +26,10 @@ fn job(n: u8) -> TaskId {
     TaskId::new(1, &[n; 10])
 }
 
-fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> Once {
+fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> IdempotentRequest {
     let former_digests = former.iter().map(|it| [*it; 32]).collect();
     let (operation, key) = (Operation::Create, key.parse().unwrap());
-    Once { operation, key, digest: [digest; 32], former_digests, sealed }
+    IdempotentRequest { operation, key, digest: [digest; 32], former_digests, sealed }
 }
 
 /// An access, a client, an account, a Task and an answer, all made with this key.
@@ -64,9 +64,9 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
 }
 
 /// How many of each kind begin with the name of which key.
-async fn counted(store: &Store) -> BTreeMap<(String, KeyedKind), u64> {
-    let found = store.keyed(&acme(), 3, 3).await.unwrap();
-    let named = |it: crate::Keyed| ((String::from_utf8(it.beginning).unwrap(), it.kind), it.n);
+async fn counted(store: &Store) -> BTreeMap<(String, KeyUseKind), u64> {
+    let found = store.key_uses(&acme(), 3, 3).await.unwrap();
+    let named = |it: crate::KeyUse| ((String::from_utf8(it.prefix).unwrap(), it.kind), it.n);
     found.into_iter().map(named).collect()
 }
 
@@ -89,11 +89,11 @@ async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
         make(&store, "new", 2).await;
         make(&store, "new", 3).await;
         let all = [
-            KeyedKind::Access,
-            KeyedKind::Client,
-            KeyedKind::Account,
-            KeyedKind::Task,
-            KeyedKind::Answer,
+            KeyUseKind::Access,
+            KeyUseKind::Client,
+            KeyUseKind::Account,
+            KeyUseKind::Task,
+            KeyUseKind::Answer,
         ];
         let mut expected = BTreeMap::new();
         for of in all {
@@ -102,7 +102,7 @@ async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
         }
         assert_eq!(counted(&store).await, expected, "{kind}");
 
-        let end = |stored: &crate::Stored, _: &Contract| {
+        let end = |stored: &crate::StoredAccess, _: &Contract| {
             let access = gatehouse_core::Access {
                 status: Status::Terminated,
                 end: Some(day(0)),
@@ -112,7 +112,7 @@ async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
             Ok::<_, StoreError>(Change { access, password: None })
         };
         store.change_access(&acme(), old, end).await.unwrap();
-        expected.remove(&("old".to_owned(), KeyedKind::Access));
+        expected.remove(&("old".to_owned(), KeyUseKind::Access));
         assert_eq!(counted(&store).await, expected, "{kind}: nobody checks it any more");
     }
 }

@@ -1,13 +1,13 @@
-//! Usernames: which access has one, and when it may be given again.
+//! Reuse of usernames: from when on a TERMINATED access's username may be given to another access.
 //!
-//! A username belongs to one access at a time: to the one that isn't TERMINATED. Two indexes without a common row keep it
-//! so. One has the accesses that aren't TERMINATED, each username once; the other has the TERMINATED ones.
+//! A username belongs to one access at a time: the one that isn't TERMINATED. Two indexes without a common row ensure
+//! that. One has the accesses that aren't TERMINATED, each username once; the other has the TERMINATED ones.
 //!
-//! Programs before schema version 10 keep one index of all accesses, each username once for ever, and can't read a
-//! username with a `:`. On PostgreSQL their servers may work beside this one while servers are replaced. So this program
-//! builds its indexes while all servers go on. When no older server has been heard of for a while, older programs are
-//! refused from then on; and when none has been heard of for a while after that, the former index is dropped. Until then
-//! a username is given once, and without a `:`. Nothing of this blocks readers or writers.
+//! Programs before schema version 10 have one index of all accesses, which allows each username once for ever, and
+//! can't parse a username with a `:`. On PostgreSQL such servers may run beside this one during an upgrade. So this
+//! program builds its indexes while all servers go on. When no older server has sent a heartbeat for a while, older
+//! programs are refused. When none has for another while after that, the old index is dropped. Until then each username
+//! is used once, and has no `:`. No step blocks readers or writers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,27 +17,27 @@ use parking_lot::Mutex;
 
 use crate::Store;
 use crate::access::taken_usernames::{self, Taken};
-use crate::db::{Db, Dialect, Tx};
+use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::migrate::schema_lock;
 
-/// The first schema version whose programs know that usernames are given again.
-const KNOWN_SINCE: i64 = 10;
+/// The first schema version whose programs reuse usernames.
+const REUSE_SINCE: i64 = 10;
 
-/// How long an older server must have been silent, before older programs are refused and again after that: a server that
-/// was about to start is heard of in between.
+/// Time without a heartbeat of an older server before older programs are refused, and again before the old index is
+/// dropped: a server that was just starting sends one in between.
 const SILENT_MILLISECONDS: i64 = 60_000;
 
-/// The index of older programs.
-pub(crate) const FORMER: &str = "access_username";
+/// Index of programs before version 10: each username once.
+pub(crate) const OLD_INDEX: &str = "access_username";
 
-/// An index of usernames: its name, and how PostgreSQL builds it while others write.
+/// An index of usernames: its name, and the statement that builds it while other transactions write.
 struct Index {
     name: &'static str,
     concurrently: &'static str,
 }
 
-// The number stands behind the usernames that any number of accesses may have: the last one is found by it.
+// TERMINATED accesses may share a username, so their index also has the number, by which the last one is found.
 const INDEXES: [Index; 2] = [
     Index {
         name: "access_username_live",
@@ -51,35 +51,35 @@ const INDEXES: [Index; 2] = [
     },
 ];
 
-/// The names of the indexes that take the place of the former one.
+/// Names of the indexes that replace the old one.
 pub(crate) fn index_names() -> impl Iterator<Item = &'static str> {
     INDEXES.iter().map(|index| index.name)
 }
 
-/// Whether usernames are given again.
+/// Whether usernames of TERMINATED accesses are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reuse {
-    /// Usernames are given again.
-    Free,
-    /// Not yet: the indexes for it are being built, or have to be.
-    Building,
-    /// Not yet: a server of an older version is there, or was a short while ago.
+pub enum UsernameReuse {
+    /// Usernames are reused.
+    Allowed,
+    /// Not yet: the indexes are being built, or have to be.
+    BuildingIndexes,
+    /// Not yet: a server of an older version runs, or did a short while ago.
     OlderServer,
 }
 
-/// Whether usernames are given again, as far as this program knows. Once they are, they stay so.
+/// Decides which usernames are taken. Remembers whether usernames are reused, which never ends again.
 #[derive(Clone, Default)]
 pub(crate) struct Usernames(Arc<Known>);
 
 #[derive(Default)]
 struct Known {
-    are_free: AtomicBool,
+    is_allowed: AtomicBool,
     /// When this program first saw that older ones are refused.
     refused_since: Mutex<Option<Timestamp>>,
 }
 
 impl Usernames {
-    /// Reads from the schema whether usernames are given again.
+    /// Reads from the schema whether usernames are reused.
     pub(crate) async fn read(db: &Db) -> Result<Self, StoreError> {
         let usernames = Self::default();
         usernames.learn(db).await?;
@@ -87,32 +87,33 @@ impl Usernames {
     }
 
     async fn learn(&self, db: &Db) -> Result<bool, StoreError> {
-        let is_free = find(db, FORMER).await?.is_none() && are_built(db).await?;
-        self.0.are_free.fetch_or(is_free, Ordering::Relaxed);
-        Ok(is_free)
+        let is_allowed = find(db, OLD_INDEX).await?.is_none() && are_built(db).await?;
+        self.0.is_allowed.fetch_or(is_allowed, Ordering::Relaxed);
+        Ok(is_allowed)
     }
 
-    pub(crate) fn are_free(&self) -> bool {
-        self.0.are_free.load(Ordering::Relaxed)
+    pub(crate) fn is_allowed(&self) -> bool {
+        self.0.is_allowed.load(Ordering::Relaxed)
     }
 
-    /// Refuses for now a username that an older server could not read.
+    /// Refuses a username that an older server could not parse, while one may run.
     pub(crate) fn refuse_unreadable(&self, username: &str) -> Result<(), StoreError> {
-        if self.are_free() || !username.contains(':') {
+        if self.is_allowed() || !username.contains(':') {
             return Ok(());
         }
         let why = "a username with a `:` waits until no server of an older version is there";
         Err(StoreError::Unavailable(why.into()))
     }
 
-    /// Which of these usernames an access has, or ever had, as long as each is given once.
+    /// The usernames among these that are taken: by a present access, or by any access ever while usernames aren't
+    /// reused.
     pub(crate) async fn taken(
         &self,
         tx: &Tx,
         tenant: &TenantName,
         usernames: &[&str],
     ) -> Result<Taken, StoreError> {
-        if self.are_free() {
+        if self.is_allowed() {
             return taken_usernames::in_use(tx, tenant, usernames).await;
         }
         usernames.iter().try_for_each(|username| self.refuse_unreadable(username))?;
@@ -120,17 +121,17 @@ impl Usernames {
         Ok(Taken { usernames, ending: Vec::new() })
     }
 
-    /// How long older programs have been refused, in milliseconds, as far as this program has seen.
+    /// Time in milliseconds for which this program has seen older programs refused.
     fn refused_for(&self, now: Timestamp) -> i64 {
         let since = *self.0.refused_since.lock().get_or_insert(now);
         now.as_millisecond() - since.as_millisecond()
     }
 }
 
-/// Makes usernames free at once where no client has to wait for it: in an embedded store, which one server has for itself,
-/// and in a database without accesses.
-pub(crate) async fn free_at_once(db: &Db) -> Result<(), StoreError> {
-    if find(db, FORMER).await?.is_none() {
+/// Allows reuse at once where no client has to wait for it: in an embedded store, which has one server, and in a
+/// database without accesses.
+pub(crate) async fn allow_at_once(db: &Db) -> Result<(), StoreError> {
+    if find(db, OLD_INDEX).await?.is_none() {
         return Ok(());
     }
     if db.dialect() == Dialect::Postgres {
@@ -139,116 +140,126 @@ pub(crate) async fn free_at_once(db: &Db) -> Result<(), StoreError> {
             return Ok(());
         }
     }
-    let freed = db.write_unlimited(async move |tx| {
+    let freed = db.write(WriteKind::Schema, async move |tx| {
         schema_lock::take(&tx).await?;
-        if is_older_beside(&tx).await? {
+        if has_older_server(&tx).await? {
             return Ok(());
         }
         for index in INDEXES {
             tx.script(&index.concurrently.replace(" CONCURRENTLY", "")).await?;
         }
-        tx.script(&format!("DROP INDEX IF EXISTS {FORMER}")).await?;
+        tx.script(&format!("DROP INDEX IF EXISTS {OLD_INDEX}")).await?;
         refuse_older(&tx).await
     });
     match freed.await {
-        // The server goes on with it once it runs.
+        // The running server continues with it.
         Err(StoreError::Locked(_)) => Ok(()),
         freed => freed,
     }
 }
 
 impl Store {
-    /// Whether this server gives usernames again whose accesses are TERMINATED.
-    pub fn usernames_are_free(&self) -> bool {
-        self.usernames.are_free()
+    /// Whether this server reuses the usernames of TERMINATED accesses.
+    pub fn reuses_usernames(&self) -> bool {
+        self.usernames.is_allowed()
     }
 
-    /// Takes a step towards it. Building the indexes takes long where there are many accesses; no client waits for it.
-    pub async fn free_usernames(&self) -> Result<Reuse, StoreError> {
+    /// Takes the next step towards username reuse. Building the indexes takes long where there are many accesses; no
+    /// client waits for it.
+    pub async fn advance_username_reuse(&self) -> Result<UsernameReuse, StoreError> {
         let db = &self.db;
         if self.usernames.learn(db).await? {
-            return Ok(Reuse::Free);
+            return Ok(UsernameReuse::Allowed);
         }
         for index in INDEXES {
             if !build(db, &index).await? {
-                return Ok(Reuse::Building);
+                return Ok(UsernameReuse::BuildingIndexes);
             }
         }
-        let is_refused = db.write_unlimited(async move |tx| {
-            // A program that starts looks at the versions under this lock.
+        let is_refused = db.write(WriteKind::Schema, async move |tx| {
+            // A program that starts compares schema versions under this lock.
             schema_lock::take(&tx).await?;
-            let is_older_beside = is_older_beside(&tx).await?;
-            if !is_older_beside {
+            let has_older_server = has_older_server(&tx).await?;
+            if !has_older_server {
                 refuse_older(&tx).await?;
             }
-            Ok::<_, StoreError>(!is_older_beside)
+            Ok::<_, StoreError>(!has_older_server)
         });
         let is_refused = is_refused.await?;
         if !is_refused || self.usernames.refused_for(self.now().await?) < SILENT_MILLISECONDS {
-            return Ok(Reuse::OlderServer);
+            return Ok(UsernameReuse::OlderServer);
         }
-        if let Some(former) = find(db, FORMER).await? {
-            db.run_alone(&format!("DROP INDEX CONCURRENTLY IF EXISTS {}", former.name)).await?;
+        if let Some(former) = find(db, OLD_INDEX).await? {
+            db.run_outside_transaction(&format!(
+                "DROP INDEX CONCURRENTLY IF EXISTS {}",
+                former.name
+            ))
+            .await?;
         }
-        let is_free = self.usernames.learn(db).await?;
-        Ok(if is_free { Reuse::Free } else { Reuse::Building })
+        let is_allowed = self.usernames.learn(db).await?;
+        Ok(if is_allowed { UsernameReuse::Allowed } else { UsernameReuse::BuildingIndexes })
     }
 
-    /// How far it is, for an operator.
-    pub async fn reuse(&self) -> Result<Reuse, StoreError> {
+    /// State of username reuse, for operators.
+    pub async fn username_reuse(&self) -> Result<UsernameReuse, StoreError> {
         Ok(if self.usernames.learn(&self.db).await? {
-            Reuse::Free
+            UsernameReuse::Allowed
         } else if are_built(&self.db).await? {
-            Reuse::OlderServer
+            UsernameReuse::OlderServer
         } else {
-            Reuse::Building
+            UsernameReuse::BuildingIndexes
         })
     }
 }
 
-/// Builds an index on PostgreSQL; false where it isn't there yet, because another server is at it.
+/// Builds an index on PostgreSQL; false while another server is building it.
 async fn build(db: &Db, index: &Index) -> Result<bool, StoreError> {
     match find(db, index.name).await? {
         Some(Found { is_valid: true, .. }) => return Ok(true),
         _ if is_building(db).await? => return Ok(false),
-        // The server that built it has not come to the end.
+        // The server that built it was interrupted.
         Some(broken) => {
-            db.run_alone(&format!("DROP INDEX CONCURRENTLY IF EXISTS {}", broken.name)).await?;
+            db.run_outside_transaction(&format!(
+                "DROP INDEX CONCURRENTLY IF EXISTS {}",
+                broken.name
+            ))
+            .await?;
         }
         None => {}
     }
-    db.run_alone(index.concurrently).await?;
-    // Where another server began at the same moment, the statement waited for that one, whatever came of it.
+    db.run_outside_transaction(index.concurrently).await?;
+    // Where another server began at the same moment, the statement waited for that one, which may have failed.
     Ok(find(db, index.name).await?.is_some_and(|found| found.is_valid))
 }
 
-/// Has programs refused that don't know of this.
+/// Makes the database refuse programs that don't reuse usernames.
 async fn refuse_older(tx: &Tx) -> Result<(), StoreError> {
     let sql = "UPDATE schema_version SET needs = ?1 WHERE version = ?1 AND needs < ?1";
-    tx.execute(sql, &[KNOWN_SINCE.into()]).await.map(drop)
+    tx.execute(sql, &[REUSE_SINCE.into()]).await.map(drop)
 }
 
-/// Whether a server has been heard of lately that doesn't know of this.
-async fn is_older_beside(tx: &Tx) -> Result<bool, StoreError> {
+/// Whether a server that doesn't reuse usernames has sent a heartbeat lately.
+async fn has_older_server(tx: &Tx) -> Result<bool, StoreError> {
     let now = tx.now().await?;
-    // What was heard in the future was heard before the clock was set back.
+    // A heartbeat from the future came before the clock was set back.
     let sql = "SELECT 1 FROM replica WHERE seen_at > ?1 AND seen_at < ?2 \
                AND COALESCE(knows, 0) < ?3 LIMIT 1";
     let (from, to) =
         (now.plus_milliseconds(-SILENT_MILLISECONDS), now.plus_milliseconds(SILENT_MILLISECONDS));
-    let older = tx.row(sql, &[from.into(), to.into(), KNOWN_SINCE.into()], |_| Ok(())).await?;
+    let older = tx.row(sql, &[from.into(), to.into(), REUSE_SINCE.into()], |_| Ok(())).await?;
     Ok(older.is_some())
 }
 
-/// An index that there is.
+/// An index that exists.
 struct Found {
-    /// With its schema: another gatehouse may have one of the same name in the next schema of the search path.
+    /// Qualified with its schema: the next schema of the search path may belong to another gatehouse and have an index
+    /// of the same name.
     name: String,
-    /// Whether it was built to its end.
+    /// Whether it was built completely.
     is_valid: bool,
 }
 
-/// An index of the accesses.
+/// Finds an index of the accesses.
 async fn find(db: &Db, index: &str) -> Result<Option<Found>, StoreError> {
     let sql = match db.dialect() {
         Dialect::Sqlite => "SELECT name, 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1",
@@ -266,7 +277,7 @@ async fn find(db: &Db, index: &str) -> Result<Option<Found>, StoreError> {
     db.row(sql, &[index.into()], read).await
 }
 
-/// Whether both indexes are there, and built to their end.
+/// Whether both indexes are built completely.
 async fn are_built(db: &Db) -> Result<bool, StoreError> {
     for index in INDEXES {
         if find(db, index.name).await?.is_none_or(|found| !found.is_valid) {

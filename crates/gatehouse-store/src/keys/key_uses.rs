@@ -1,17 +1,17 @@
-//! What was made with a master key: how much of it begins in which way, and making seals anew.
+//! Uses of master keys: counting hashes and seals by key, and replacing the seals of former keys.
 //!
-//! Every hash and every seal begins with the name of its key. What such a name means only the vault knows; here
-//! they are beginnings, so many characters or bytes long as it says.
+//! Every hash and every seal begins with the name of its key. Only the vault interprets such a name; here it is a
+//! prefix of given length.
 
 use gatehouse_core::{AccountName, TaskId, TenantName};
 
 use crate::Store;
 use crate::counts::counter;
-use crate::db::{Line, Row, SnapshotFor, Tx};
+use crate::db::{Row, SnapshotFor, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::keys::secret::{self, SecretKind};
 
-/// So much of a column, from there on. Our numbers have 64 bits, and PostgreSQL's function wants 32.
+/// A part of a column, from `$first`. Numbers have 64 bits here, and PostgreSQL's function takes 32.
 macro_rules! piece {
     ($column:literal, $first:literal, $length:literal) => {
         concat!(
@@ -26,55 +26,55 @@ macro_rules! piece {
     };
 }
 
-/// What is made with a master key.
+/// Use of a master key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KeyedKind {
-    /// The hash of an access's password. Those that are TERMINATED need it no more.
+pub enum KeyUseKind {
+    /// Hash of an access's password. TERMINATED accesses don't need theirs.
     Access,
-    /// The hash of a client's secret.
+    /// Hash of a client's secret.
     Client,
-    /// The hash of a password that a batch is about to set.
+    /// Hash of the password that an unfinished batch sets.
     Change,
-    /// The credentials of an account, sealed.
+    /// Sealed credentials of an account.
     Account,
-    /// The key of a Task, sealed.
+    /// Sealed key of a Task.
     Task,
-    /// The answer to a request that may come again, sealed.
+    /// Sealed response of an idempotent request.
     Answer,
 }
 
-/// Hashes or seals of a tenant that begin in the same way.
+/// Number of a tenant's hashes or seals with the same prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keyed {
-    /// What they are.
-    pub kind: KeyedKind,
-    /// How they begin.
-    pub beginning: Vec<u8>,
-    /// How many there are.
+pub struct KeyUse {
+    /// The kind of use.
+    pub kind: KeyUseKind,
+    /// The first characters or bytes, which name the key.
+    pub prefix: Vec<u8>,
+    /// Number of hashes or seals.
     pub n: u64,
 }
 
-/// What a seal belongs to.
+/// Owner of a seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SealOwner {
-    /// An account: its credentials.
+    /// Credentials of this account.
     Account(AccountName),
-    /// A Task: its key.
+    /// Key of this Task.
     Task(TaskId),
-    /// The answer to a request that may come again, by its name.
+    /// Response of an idempotent request, by its secret's name.
     Answer(String),
 }
 
-/// Something that is sealed with another key than the one that seals now.
+/// Sealed bytes of a former master key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FormerSeal {
-    /// What it belongs to.
+    /// The owner.
     pub owner: SealOwner,
     /// The sealed bytes.
     pub sealed: Vec<u8>,
 }
 
-/// Shows whose it is, not what is sealed.
+/// Shows the owner, not the sealed bytes.
 impl std::fmt::Debug for FormerSeal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("FormerSeal").field("owner", &self.owner).finish_non_exhaustive()
@@ -82,13 +82,13 @@ impl std::fmt::Debug for FormerSeal {
 }
 
 impl Store {
-    /// Counts a tenant's hashes and seals by how they begin. That looks at every access.
-    pub async fn keyed(
+    /// Counts a tenant's hashes and seals by their prefixes. Reads every access.
+    pub async fn key_uses(
         &self,
         tenant: &TenantName,
         hash_chars: usize,
         seal_bytes: usize,
-    ) -> Result<Vec<Keyed>, StoreError> {
+    ) -> Result<Vec<KeyUse>, StoreError> {
         let tenant = tenant.clone();
         self.db
             .snapshot(SnapshotFor::Server(None), async move |tx| {
@@ -96,20 +96,20 @@ impl Store {
                 for (kind, sql) in HASHES {
                     let values = [tenant.as_str().into(), (hash_chars as u64).into()];
                     let read = |row: &Row<'_>| {
-                        let beginning = row.text(0)?.into_bytes();
-                        Ok(Keyed { kind: *kind, beginning, n: row.count(1)? })
+                        let prefix = row.text(0)?.into_bytes();
+                        Ok(KeyUse { kind: *kind, prefix, n: row.count(1)? })
                     };
                     found.extend(tx.rows(sql, &values, read).await?);
                 }
                 for (kind, sql) in SEALS {
                     let first_byte = match kind {
-                        KeyedKind::Account => 1,
+                        KeyUseKind::Account => 1,
                         _ => secret::first_byte(tx.dialect()),
                     };
                     let values =
                         [tenant.as_str().into(), first_byte.into(), (seal_bytes as u64).into()];
                     let read = |row: &Row<'_>| {
-                        Ok(Keyed { kind: *kind, beginning: row.bytes(0)?, n: row.count(1)? })
+                        Ok(KeyUse { kind: *kind, prefix: row.bytes(0)?, n: row.count(1)? })
                     };
                     found.extend(tx.rows(sql, &values, read).await?);
                 }
@@ -118,13 +118,13 @@ impl Store {
             .await
     }
 
-    /// Seals of a tenant's accounts that begin otherwise. They are few.
+    /// Seals of a tenant's accounts that don't have this prefix. They are few.
     pub async fn former_seals_of_accounts(
         &self,
         tenant: &TenantName,
-        beginning: &[u8],
+        prefix: &[u8],
     ) -> Result<Vec<FormerSeal>, StoreError> {
-        let (tenant, beginning) = (tenant.clone(), beginning.to_owned());
+        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
         self.db
             .snapshot(SnapshotFor::Server(None), async move |tx| {
                 let sql = concat!(
@@ -132,8 +132,8 @@ impl Store {
                     piece!("credentials", "1", "?2"),
                     " <> ?3 ORDER BY name"
                 );
-                let n_bytes = (beginning.len() as u64).into();
-                let values = [tenant.as_str().into(), n_bytes, beginning.as_slice().into()];
+                let n_bytes = (prefix.len() as u64).into();
+                let values = [tenant.as_str().into(), n_bytes, prefix.as_slice().into()];
                 let read = |row: &Row<'_>| {
                     let owner = SealOwner::Account(row.parsed(0)?);
                     Ok(FormerSeal { owner, sealed: row.bytes(1)? })
@@ -143,16 +143,17 @@ impl Store {
             .await
     }
 
-    /// Seals of a tenant's Tasks, or of answers, that begin otherwise: so many behind the one of this name.
+    /// Seals of a tenant's Tasks or responses that don't have this prefix: at most `n_max`, after the one with this
+    /// name.
     pub async fn former_secrets(
         &self,
         tenant: &TenantName,
         kind: SecretKind,
-        beginning: &[u8],
+        prefix: &[u8],
         behind: &str,
         n_max: u32,
     ) -> Result<Vec<FormerSeal>, StoreError> {
-        let (tenant, beginning) = (tenant.clone(), beginning.to_owned());
+        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
         let behind = behind.to_owned();
         self.db
             .snapshot(SnapshotFor::Server(None), async move |tx| {
@@ -167,8 +168,8 @@ impl Store {
                     kind.as_str().into(),
                     behind.as_str().into(),
                     secret::first_byte(dialect).into(),
-                    (beginning.len() as u64).into(),
-                    beginning.as_slice().into(),
+                    (prefix.len() as u64).into(),
+                    prefix.as_slice().into(),
                     u64::from(n_max).into(),
                 ];
                 let read = |row: &Row<'_>| {
@@ -183,8 +184,8 @@ impl Store {
             .await
     }
 
-    /// Keeps another seal of the same, unless it was changed or let go of meanwhile. Nobody who has opened it
-    /// needs to look again.
+    /// Replaces a seal by another of the same content; false if it was changed or deleted meanwhile. Servers that have
+    /// opened it needn't read it again.
     pub async fn replace_seal(
         &self,
         tenant: &TenantName,
@@ -193,7 +194,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let (tenant, before, after) = (tenant.clone(), before.clone(), after.to_owned());
         self.db
-            .write(Line::Of(tenant.clone()), async move |tx| {
+            .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 replace_in(&tx, &tenant, &before, &after).await
             })
             .await
@@ -208,7 +209,7 @@ async fn replace_in(
 ) -> Result<bool, StoreError> {
     let (kind, name) = match &before.owner {
         SealOwner::Account(name) => {
-            // Who puts an account without credentials writes those again that it has read.
+            // A PUT of an account without credentials reads the present ones and writes them again under this lock.
             if counter::lock_tenant(tx, tenant).await?.is_none() {
                 return Ok(false);
             }
@@ -238,9 +239,9 @@ async fn replace_in(
     Ok(tx.execute(sql, &values).await? == 1)
 }
 
-const HASHES: &[(KeyedKind, &str)] = &[
+const HASHES: &[(KeyUseKind, &str)] = &[
     (
-        KeyedKind::Access,
+        KeyUseKind::Access,
         concat!(
             "SELECT ",
             piece!("password_hash", "1", "?2"),
@@ -248,7 +249,7 @@ const HASHES: &[(KeyedKind, &str)] = &[
         ),
     ),
     (
-        KeyedKind::Client,
+        KeyUseKind::Client,
         concat!(
             "SELECT ",
             piece!("secret_hash", "1", "?2"),
@@ -256,7 +257,7 @@ const HASHES: &[(KeyedKind, &str)] = &[
         ),
     ),
     (
-        KeyedKind::Change,
+        KeyUseKind::Change,
         concat!(
             "SELECT ",
             piece!("password_hash", "1", "?2"),
@@ -266,9 +267,9 @@ const HASHES: &[(KeyedKind, &str)] = &[
     ),
 ];
 
-const SEALS: &[(KeyedKind, &str)] = &[
+const SEALS: &[(KeyUseKind, &str)] = &[
     (
-        KeyedKind::Account,
+        KeyUseKind::Account,
         concat!(
             "SELECT ",
             piece!("credentials", "?2", "?3"),
@@ -276,7 +277,7 @@ const SEALS: &[(KeyedKind, &str)] = &[
         ),
     ),
     (
-        KeyedKind::Task,
+        KeyUseKind::Task,
         concat!(
             "SELECT ",
             piece!("body", "?2", "?3"),
@@ -284,7 +285,7 @@ const SEALS: &[(KeyedKind, &str)] = &[
         ),
     ),
     (
-        KeyedKind::Answer,
+        KeyUseKind::Answer,
         concat!(
             "SELECT ",
             piece!("body", "?2", "?3"),

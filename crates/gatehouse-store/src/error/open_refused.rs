@@ -3,27 +3,27 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Reason not to open a database, with a way out for the operator.
+/// Why an embedded database is not opened. Each text tells the operator what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// Keys or a mark are there, and the database is missing.
+pub enum OpenRefused {
+    /// The database is missing, though keys or a shutdown mark exist.
     Missing(PathBuf),
-    /// Keys or a mark are there, and the database is empty.
+    /// The database is empty, though keys or a shutdown mark exist.
     Empty(PathBuf),
-    /// A log with answered writes is there, and no database.
+    /// The database is missing or empty, and its log holds committed writes.
     OnlyLog(PathBuf),
-    /// The disk failed, and only a server checks the whole store before it writes.
+    /// The disk failed. A server checks the whole store before it writes; a command doesn't.
     DiskFailed(String),
-    /// The disk failed, and another process still remembers what of the log was moved.
+    /// The disk failed, and another process still keeps the number of checkpointed pages in shared memory.
     InUse(Option<u32>),
     /// A check found damage.
     Damaged(String),
 }
 
-/// What to do about a store that is lost.
+/// Advice for an operator whose database is lost.
 const RESTORE: &str = "bring it back, or restore a backup with `gatehouse restore --from BACKUP`";
 
-impl fmt::Display for Refused {
+impl fmt::Display for OpenRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing(path) => write!(

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::access::{columns, read};
-use crate::db::Duty;
-use crate::db::{Db, Line};
+use crate::db::ProcessRole;
+use crate::db::{Db, WriteKind};
 use crate::migrate::{self, STEPS};
-use crate::{Change, CreateRefused, Replica, Reuse, StoreError};
+use crate::{Change, CreateRefused, Replica, StoreError, UsernameReuse};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
 use gatehouse_core::lifecycle::{self, Target};
@@ -50,7 +50,7 @@ async fn assert_sound(store: &Store, kind: &str) {
 #[tokio::test]
 async fn a_username_is_free_again_once_its_access_is_terminated() {
     for Case { kind, store, .. } in stores("username_free_again").await {
-        assert!(store.usernames_are_free(), "{kind}: an empty store has nothing to wait for");
+        assert!(store.reuses_usernames(), "{kind}: an empty store has nothing to wait for");
         set_up(&store).await;
         let address = "00:1b:44:11:3a:b7";
         let mut held = Vec::new();
@@ -183,7 +183,7 @@ async fn a_username_that_very_many_have_had_is_listed_whole() {
 
 /// A server of an older program says that it is there: it knows nothing of the column that newer ones fill.
 async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
-    let written = store.db.write(Line::Own, async move |tx| {
+    let written = store.db.write(WriteKind::Server, async move |tx| {
         let sql = "INSERT INTO replica (id, joined_at, seen_at, version, host, listen, key_name) \
                    VALUES (?1, ?2, ?2, 'older', 'host', 'listen', 'key') \
                    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
@@ -227,9 +227,9 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
         listen: "listen".into(),
         key_name: "key".into(),
     };
-    store.beat(&own).await.unwrap();
-    assert!(!store.usernames_are_free());
-    assert_eq!(store.reuse().await.unwrap(), Reuse::Building);
+    store.heartbeat(&own).await.unwrap();
+    assert!(!store.reuses_usernames());
+    assert_eq!(store.username_reuse().await.unwrap(), UsernameReuse::BuildingIndexes);
     assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     // What the older server could not read isn't written.
     let colon = store.create_access(&acme(), new("c1", "a:b")).await;
@@ -241,33 +241,33 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     // One that was begun and never finished is built anew.
     let broken = "CREATE UNIQUE INDEX access_username_live ON access (tenant, username) \
                   WHERE status <> 'TERMINATED'";
-    db.run_alone(broken).await.unwrap();
+    db.run_outside_transaction(broken).await.unwrap();
     let sql = "UPDATE pg_index SET indisvalid = false \
                WHERE indexrelid = to_regclass('access_username_live')";
-    db.run_alone(sql).await.unwrap();
-    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
-    assert_eq!(store.reuse().await.unwrap(), Reuse::OlderServer);
+    db.run_outside_transaction(sql).await.unwrap();
+    assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
+    assert_eq!(store.username_reuse().await.unwrap(), UsernameReuse::OlderServer);
     assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     create(&before, "c1", "bob").await.unwrap();
 
     // The older server is silent, but not yet for long.
     clock.set(clock.now().plus_milliseconds(59_000));
-    store.beat(&own).await.unwrap();
-    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    store.heartbeat(&own).await.unwrap();
+    assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
     assert!(migrate::take(&db, &STEPS[..9]).await.is_ok(), "it may be started again");
     clock.set(clock.now().plus_milliseconds(2_000));
     // From now on older programs are refused; but one may have been about to start.
-    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
     let older = migrate::take(&db, &STEPS[..9]).await.unwrap_err();
     assert!(matches!(older, StoreError::NewerSchema { .. }), "{older}");
     clock.set(clock.now().plus_milliseconds(30_000));
     beat_of_an_older_server(&store, clock.now()).await;
     clock.set(clock.now().plus_milliseconds(59_000));
-    assert_eq!(store.free_usernames().await.unwrap(), Reuse::OlderServer);
+    assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
     assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     clock.set(clock.now().plus_milliseconds(2_000));
-    assert_eq!(store.free_usernames().await.unwrap(), Reuse::Free);
-    assert!(store.usernames_are_free());
+    assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::Allowed);
+    assert!(store.reuses_usernames());
     let again = create(&store, "c1", "ann").await.unwrap();
     assert_eq!(create(&store, "c1", "bob").await, Err(CreateRefused::UsernameTaken));
     create(&store, "c1", "a:b").await.unwrap();
@@ -275,9 +275,9 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     assert_sound(&store, "PostgreSQL").await;
 
     // Another server that has worked all the time learns of it, and an older program is refused.
-    assert!(!before.usernames_are_free());
-    assert_eq!(before.free_usernames().await.unwrap(), Reuse::Free);
-    assert!(before.usernames_are_free());
+    assert!(!before.reuses_usernames());
+    assert_eq!(before.advance_username_reuse().await.unwrap(), UsernameReuse::Allowed);
+    assert!(before.reuses_usernames());
 }
 
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
@@ -285,11 +285,12 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 /// Takes steps until usernames are free, as a server does, in a time that passes quickly.
 async fn free(store: Store, clock: Clock) {
     loop {
-        match store.free_usernames().await {
-            Ok(Reuse::Free) => return,
-            Ok(Reuse::OlderServer) => clock.set(clock.now().plus_milliseconds(10_000)),
+        match store.advance_username_reuse().await {
+            Ok(UsernameReuse::Allowed) => return,
+            Ok(UsernameReuse::OlderServer) => clock.set(clock.now().plus_milliseconds(10_000)),
             // Another server was quicker, or PostgreSQL ended one of two that waited for each other.
-            Ok(Reuse::Building) | Err(StoreError::Unavailable(_) | StoreError::Locked(_)) => {}
+            Ok(UsernameReuse::BuildingIndexes)
+            | Err(StoreError::Unavailable(_) | StoreError::Locked(_)) => {}
             Err(error) => panic!("{error:?}"),
         }
         tokio::time::sleep(PAUSE).await;
@@ -327,13 +328,16 @@ async fn usernames_become_free_while_all_work() {
     let reader = tokio::spawn({
         let store = before.clone();
         async move {
-            let looked = store.db.write_unlimited(async move |tx| {
-                tx.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
-                tx.rows("SELECT COUNT(*) FROM access", &[], |row| row.count(0)).await?;
-                let _ = read.send(());
-                let _ = ended.await;
-                Ok::<_, StoreError>(())
-            });
+            let looked = store.db.write(
+                WriteKind::Schema,
+                once(async move |tx| {
+                    tx.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+                    tx.rows("SELECT COUNT(*) FROM access", &[], |row| row.count(0)).await?;
+                    let _ = read.send(());
+                    let _ = ended.await;
+                    Ok::<_, StoreError>(())
+                }),
+            );
             looked.await
         }
     });
@@ -346,7 +350,7 @@ async fn usernames_become_free_while_all_work() {
     while n_made().await < so_far + 30 {
         tokio::time::sleep(PAUSE).await;
     }
-    assert!(!servers.iter().any(Store::usernames_are_free));
+    assert!(!servers.iter().any(Store::reuses_usernames));
     end.send(()).unwrap();
     reader.await.unwrap().unwrap();
     for one in freeing {
@@ -366,7 +370,7 @@ async fn an_embedded_store_frees_usernames_when_it_is_opened() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let clock = Clock::by_hand(day(0));
-    let db = Db::open_sqlite(path.as_path(), Duty::Keeper, clock.clone()).unwrap();
+    let db = Db::open_sqlite(path.as_path(), ProcessRole::Server, clock.clone()).unwrap();
     migrate::take(&db, &STEPS[..9]).await.unwrap();
     let before = Store::join_sqlite(&path, clock.clone()).await.unwrap().unwrap();
     set_up(&before).await;
@@ -377,7 +381,7 @@ async fn an_embedded_store_frees_usernames_when_it_is_opened() {
     db.close().await;
 
     let store = Store::open_sqlite(&path, clock.clone()).await.unwrap();
-    assert!(store.usernames_are_free());
+    assert!(store.reuses_usernames());
     let again = create(&store, "c1", "ann").await.unwrap();
     assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id, again.id]);
     assert_sound(&store, "SQLite").await;

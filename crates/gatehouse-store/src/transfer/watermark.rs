@@ -1,33 +1,33 @@
-//! The mark of a migration that is under way: whose it is, and how far it has come.
+//! The watermark of an unfinished transfer: its source, and how far it has come.
 //!
-//! It lies among the server's keys, which are no tenant's. While it is there no server starts. Each chunk of
-//! rows moves it on in its own transaction, from exactly where it was: so rows and mark can't part, and of two
-//! who migrate at the same time one finds that it was overtaken.
+//! The watermark is stored among the server's keys, which belong to no tenant. While it exists, no server starts. Each
+//! chunk of rows advances it in the same transaction, from exactly its last position. So rows and watermark always
+//! agree, and of two concurrent transfers one gets an error.
 
 use super::encoding;
-use crate::db::{Cell, Db, Line, Tx};
+use crate::db::{Cell, Db, Tx, WriteKind};
 use crate::error::StoreError;
 
-/// The table that it lies in.
+/// The watermark's table.
 pub(super) const TABLE: &str = "server_key";
 
-/// Its name there.
+/// The watermark's name in this table.
 pub(super) const NAME: &str = "transfer";
 
-/// How far a migration has come.
+/// Progress of a transfer, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    /// The version of the schema on both sides.
+pub(super) struct Watermark {
+    /// Schema version of both databases.
     pub(super) schema: i64,
-    /// What the source is known by.
+    /// Identifies the source.
     pub(super) source: Vec<u8>,
-    /// The table whose rows were copied last. Those before it are complete.
+    /// The table whose rows were copied last. All tables before it are complete.
     pub(super) table: String,
-    /// The key of the last row that was copied.
+    /// Key of the last row that was copied.
     pub(super) after: Vec<Cell>,
 }
 
-impl Mark {
+impl Watermark {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let (source, table) = (self.source.clone(), self.table.clone());
         let mut cells = vec![Cell::Integer(self.schema), Cell::Bytes(source), Cell::Text(table)];
@@ -50,20 +50,20 @@ impl Mark {
 
 const FIND: &str = "SELECT value FROM server_key WHERE name = ?1";
 
-/// The mark that is there. Whoever was about to move it on, and may be gone by now, is waited for.
-pub(super) async fn find(db: &Db) -> Result<Option<Mark>, StoreError> {
+/// The stored watermark. Waits for a transaction that is advancing it.
+pub(super) async fn find(db: &Db) -> Result<Option<Watermark>, StoreError> {
     let find = async |tx: Tx| tx.lock_row(FIND, &[NAME.into()], |row| row.bytes(0)).await;
     let unreadable = || StoreError::corrupt("the mark of a migration means nothing");
-    let read = |bytes: Vec<u8>| Mark::from_bytes(&bytes).ok_or_else(unreadable);
-    db.write(Line::Own, find).await?.map(read).transpose()
+    let read = |bytes: Vec<u8>| Watermark::from_bytes(&bytes).ok_or_else(unreadable);
+    db.write(WriteKind::Server, find).await?.map(read).transpose()
 }
 
-/// Fails while a migration into this database is unfinished.
+/// Fails while a transfer into this database is unfinished.
 pub(crate) async fn refuse_unfinished_in(db: &Db) -> Result<(), StoreError> {
     refuse(db.row(FIND, &[NAME.into()], |_| Ok(())).await?)
 }
 
-/// The same in a transaction.
+/// Fails in a transaction while a transfer into its database is unfinished.
 pub(crate) async fn refuse_unfinished(tx: &Tx) -> Result<(), StoreError> {
     refuse(tx.row(FIND, &[NAME.into()], |_| Ok(())).await?)
 }

@@ -1,8 +1,8 @@
-//! The way to PostgreSQL: connections come about here, also when the server has moved to another host.
+//! Connecting to PostgreSQL, also after the primary has moved to another host.
 //!
-//! The hosts of an address are tried side by side, the one that was reached last with a head start. When
-//! none of them can be reached, everyone who needs a connection waits for the next try, and the pauses
-//! between tries grow a little: a database that comes back must not be run over.
+//! The hosts of an address are tried concurrently, and the one that was reached last gets a head start. When none can
+//! be reached, all callers wait for the next try, and the pauses between tries grow, so that a database that comes back
+//! isn't flooded.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,76 +19,76 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 
 use super::address::{DatabaseUrl, shown_hosts as shown};
-use super::carrier::Carrier;
-use super::encryption::{Encryption, NoAgreement};
+use super::connection_task::ConnectionTask;
+use super::encryption::{Encryption, HandshakeFailed};
 use super::session::Session;
 use super::warnings::{Warned, Warnings};
 use crate::error::StoreError;
 use crate::meter::StoreMeter;
 
-/// Connections that come about at the same time.
+/// Connection attempts at the same time.
 const TRIES_AT_ONCE: usize = 4;
 
-/// How much later each further host is tried.
+/// Delay before each further host is tried.
 const HEAD_START: Duration = Duration::from_millis(150);
 
-/// The pause after a try that failed; it doubles with each further one.
+/// Pause after the first failed attempt; doubles with each further one.
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
 
-/// The longest pause: a database that is back should be noticed at once.
+/// Longest pause: a database that is back should be noticed soon.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
-/// How long a server may keep a transaction open for a client that says nothing: one that was frozen, or cut off.
-/// What it has locked is everyone else's again after that.
+/// Time after which a server ends the transaction of a silent client, which was suspended or cut off. Its locks are
+/// free after that.
 const IDLE_IN_TRANSACTION_SECONDS_MAX: u64 = 10;
 
-/// How long a server may work, or wait for a lock, for a client that is gone.
+/// Time after which a server notices that a client is gone, and stops its statement.
 const GONE_SECONDS_MAX: u64 = 2;
 
-/// How many causes of one outage are told.
-const TOLD_MAX: usize = 8;
+/// Most different causes that are logged in one outage.
+const LOGGED_MAX: usize = 8;
 
-/// The setting by which a connection is recognised as one's own.
+/// Setting that tells a direct connection from one through a pooler.
 const MARK: &str = "gatehouse.session";
 
-pub(super) struct Way {
-    hosts: Vec<Place>,
-    /// Which of them was reached last.
+pub(super) struct Connector {
+    hosts: Vec<DatabaseHost>,
+    /// Index of the host that was reached last.
     best: AtomicUsize,
     tries: Semaphore,
-    trouble: Mutex<Trouble>,
+    outage: Mutex<Outage>,
 }
 
-/// One host.
-struct Place {
+/// One host of the address.
+struct DatabaseHost {
     config: Config,
     encryption: Encryption,
-    /// Its name and port.
+    /// Name and port, for messages.
     shown: String,
-    /// Whether it wouldn't have a connection with settings of its own.
+    /// Whether the host refuses connections with settings, as a pooler does.
     refuses_settings: AtomicBool,
 }
 
-/// A connection, what carries its bytes, and its warnings.
+/// A new connection: the driver's client, the task that drives it, and its warnings.
 pub(super) struct Opened {
     pub(super) client: Client,
-    pub(super) carrier: Carrier,
+    pub(super) task: ConnectionTask,
     pub(super) warnings: Warnings,
 }
 
-/// What the last tries have shown.
-struct Trouble {
+/// The failed attempts since the last connection.
+struct Outage {
     n_failures: u32,
-    /// Nobody tries before that.
-    quiet_until: Instant,
+    /// No attempt is made before this time.
+    retry_at: Instant,
     why: String,
-    /// What was told of it, to tell nothing twice.
-    told: Vec<String>,
+    /// Causes that were logged, so that none is logged twice.
+    logged: Vec<String>,
 }
 
-impl Way {
+impl Connector {
     pub(super) fn to(url: &DatabaseUrl) -> Self {
-        let place = |config: &Config| Place {
+        let place = |config: &Config| DatabaseHost {
             config: config.clone(),
             encryption: url.encryption().clone(),
             shown: shown(config),
@@ -98,11 +98,11 @@ impl Way {
             hosts: url.hosts().iter().map(place).collect(),
             best: AtomicUsize::new(0),
             tries: Semaphore::new(TRIES_AT_ONCE),
-            trouble: Mutex::new(Trouble::none()),
+            outage: Mutex::new(Outage::none()),
         }
     }
 
-    /// A new connection, or why there is none until then. What will be no better soon is told at once.
+    /// Makes a new connection, with retries until `until`. An error that a retry won't fix is returned at once.
     pub(super) async fn connect(
         &self,
         until: Instant,
@@ -111,16 +111,16 @@ impl Way {
         let trying = async {
             loop {
                 let _turn = self.tries.acquire().await.map_err(|_| StoreError::gone())?;
-                // Somebody else may have failed meanwhile.
-                while let Some(quiet_until) = self.quiet_until() {
-                    sleep_until(quiet_until).await;
+                // Another caller may have failed meanwhile.
+                while let Some(retry_at) = self.retry_at() {
+                    sleep_until(retry_at).await;
                 }
                 match self.try_once(meter).await {
-                    Err(StoreError::Unavailable(why)) => self.trouble.lock().add(why.to_string()),
-                    // An operator's to mend: who waits would wait in vain.
+                    Err(StoreError::Unavailable(why)) => self.outage.lock().add(why.to_string()),
+                    // Only an operator can fix this, so waiting is pointless.
                     Err(StoreError::Unexpected(why)) => return Err(StoreError::Unavailable(why)),
                     other => {
-                        let before = std::mem::replace(&mut *self.trouble.lock(), Trouble::none());
+                        let before = std::mem::replace(&mut *self.outage.lock(), Outage::none());
                         if before.n_failures > 0 && other.is_ok() {
                             tracing::info!("the database is reached again");
                         }
@@ -131,21 +131,21 @@ impl Way {
         };
         match timeout_at(until, trying).await {
             Ok(result) => result,
-            Err(_) => Err(self.trouble()),
+            Err(_) => Err(self.outage()),
         }
     }
 
-    /// Why there is no connection, as far as is known.
-    pub(super) fn trouble(&self) -> StoreError {
-        StoreError::Unavailable(self.trouble.lock().why.clone().into())
+    /// The last attempt's error.
+    pub(super) fn outage(&self) -> StoreError {
+        StoreError::Unavailable(self.outage.lock().why.clone().into())
     }
 
-    fn quiet_until(&self) -> Option<Instant> {
-        let quiet_until = self.trouble.lock().quiet_until;
-        (quiet_until > Instant::now()).then_some(quiet_until)
+    fn retry_at(&self) -> Option<Instant> {
+        let retry_at = self.outage.lock().retry_at;
+        (retry_at > Instant::now()).then_some(retry_at)
     }
 
-    /// Tries all hosts; the first one that can be used is taken.
+    /// Tries all hosts, and takes the first that can be used.
     async fn try_once(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
         let (n_hosts, best) = (self.hosts.len(), self.best.load(Ordering::Relaxed));
         let mut racing: FuturesUnordered<_> = (0..n_hosts)
@@ -162,7 +162,7 @@ impl Way {
                     self.best.store(host, Ordering::Relaxed);
                     return Ok(session);
                 }
-                // One that may be there soon is more hope than one that says no.
+                // A host that can't be reached now may be back soon, unlike one that refuses.
                 Err(error) if matches!(failure, StoreError::Unavailable(_)) => failure = error,
                 Err(error @ StoreError::Unavailable(_)) => failure = error,
                 Err(_) => {}
@@ -172,36 +172,36 @@ impl Way {
     }
 }
 
-impl Trouble {
+impl Outage {
     fn none() -> Self {
         let why = "no connection has come about in time".into();
-        Self { n_failures: 0, quiet_until: Instant::now(), why, told: Vec::new() }
+        Self { n_failures: 0, retry_at: Instant::now(), why, logged: Vec::new() }
     }
 
     fn add(&mut self, why: String) {
-        if self.told.len() < TOLD_MAX && !self.told.contains(&why) {
+        if self.logged.len() < LOGGED_MAX && !self.logged.contains(&why) {
             tracing::warn!(cause = why, "the database can't be reached; it is tried again");
-            self.told.push(why.clone());
+            self.logged.push(why.clone());
         }
         let longest = PAUSE_FIRST.saturating_mul(2u32.saturating_pow(self.n_failures));
-        // Anything from half of it, so that servers which lost it together don't come back together.
+        // Random, at least half, so that servers which lost the database together don't reconnect together.
         let fraction = RandomState::new().hash_one(self.n_failures) as f64 / u64::MAX as f64;
         let pause = longest.min(PAUSE_MAX).mul_f64(0.5 + fraction / 2.0);
-        self.quiet_until = Instant::now() + pause;
+        self.retry_at = Instant::now() + pause;
         self.n_failures = self.n_failures.saturating_add(1);
         self.why = why;
     }
 }
 
-impl Place {
+impl DatabaseHost {
     async fn reach(&self, meter: &StoreMeter) -> Result<Session, StoreError> {
-        // The driver's own limit ends with the socket; a server that is frozen takes that and then says nothing.
+        // The driver's timeout ends with the TCP connection; a suspended server accepts that and then says nothing.
         let limit = self.config.get_connect_timeout().copied().unwrap_or(Duration::MAX);
         let reached = match timeout(limit, self.connect(meter)).await {
             Ok(reached) => reached,
             Err(_) => Err(StoreError::Unavailable("it does not answer".into())),
         };
-        // Of several hosts, which one it was.
+        // The message names the host.
         reached.map_err(|error| match error {
             StoreError::Unavailable(why) => {
                 StoreError::Unavailable(format!("{}: {why}", self.shown).into())
@@ -217,8 +217,8 @@ impl Place {
         if self.refuses_settings.load(Ordering::Relaxed) {
             return Ok(self.session(self.open(&self.config).await?, true, meter));
         }
-        // A mark goes with the request for a connection. Where the server has it afterwards, the connection is one
-        // to that server and stays it. A pooler refuses it, or drops it.
+        // The connection request carries a random setting. If the server has the setting afterwards, the connection
+        // leads directly to it. A pooler refuses the setting or drops it.
         let mark = format!("{:016x}", RandomState::new().hash_one(0));
         let mut marked = self.config.clone();
         let given = self.config.get_options().unwrap_or_default();
@@ -242,28 +242,28 @@ impl Place {
         }
     }
 
-    /// Encrypted where that is wanted; where it is only preferred, also without.
+    /// Opens a connection, encrypted if the settings allow that; with `prefer`, falls back to a plain one.
     async fn open(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
-        match self.open_as_told(config).await {
+        match self.open_with(config).await {
             Err(cause) if config.get_ssl_mode() == SslMode::Prefer && is_for_encryption(&cause) => {
                 let plain = config.clone().ssl_mode(SslMode::Disable).clone();
-                self.open_as_told(&plain).await.map_err(|_| cause)
+                self.open_with(&plain).await.map_err(|_| cause)
             }
             opened => opened,
         }
     }
 
-    async fn open_as_told(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
+    async fn open_with(&self, config: &Config) -> Result<Opened, tokio_postgres::Error> {
         let (client, connection) = config.connect(self.encryption.clone()).await?;
         let (connection, warnings) = Warned::new(connection);
-        // Ends by itself when the client is dropped, and nothing is under way any more.
-        let carrier = Carrier::start(connection, |ended| {
+        // Ends when the client is dropped and no request is in flight.
+        let task = ConnectionTask::start(connection, |ended| {
             if let Err(cause) = ended {
                 let cause = StoreError::from(cause).explained();
                 tracing::warn!(cause, "a database connection was lost");
             }
         });
-        Ok(Opened { client, carrier, warnings })
+        Ok(Opened { client, task, warnings })
     }
 
     fn session(&self, opened: Opened, is_pooled: bool, meter: &StoreMeter) -> Session {
@@ -271,15 +271,15 @@ impl Place {
     }
 }
 
-/// Whether a request for a connection was refused for what it asks for: each pooler has its own word for that.
+/// Whether a connection was refused because of its settings: each pooler has its own code for that.
 fn refuses_settings(code: &SqlState) -> bool {
     *code == SqlState::PROTOCOL_VIOLATION
         || ["0A", "22", "42"].iter().any(|class| code.code().starts_with(class))
 }
 
-/// Whether a connection might come about without encryption: a server may refuse either.
+/// Whether a connection without encryption might succeed: a server may refuse either.
 fn is_for_encryption(cause: &tokio_postgres::Error) -> bool {
-    NoAgreement::is_in(cause)
+    HandshakeFailed::is_in(cause)
         || cause.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
 }
 

@@ -1,8 +1,7 @@
-//! What carries the bytes of a connection.
+//! The task that drives a connection.
 //!
-//! Whoever asks for something wakes it, and the runtime would have it go on at once: each statement would be a
-//! packet of its own. On a connection that many share it lets the others have their turn first, so that what they
-//! ask for goes out together.
+//! Every request wakes the task, and the runtime would poll it at once: each statement would be a packet of its own. On
+//! a shared connection the task yields first, so that the statements of several requests go out in one packet.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,14 +11,14 @@ use std::task::Poll;
 
 use tokio::task::{AbortHandle, yield_now};
 
-/// The hold on what carries a connection's bytes.
-pub(super) struct Carrier {
+/// Handle of the task that drives a connection.
+pub(super) struct ConnectionTask {
     is_shared: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
-impl Carrier {
-    /// Has a task carry a connection to its end, and hear how that went.
+impl ConnectionTask {
+    /// Spawns a task that drives a connection to its end, and passes the result to `ended`.
     pub(super) fn start<C>(connection: C, ended: impl FnOnce(C::Output) + Send + 'static) -> Self
     where
         C: Future<Output: Send> + Unpin + Send + 'static,
@@ -30,12 +29,12 @@ impl Carrier {
         Self { is_shared, task: task.abort_handle() }
     }
 
-    /// From now on many share the connection.
+    /// Makes the task yield before each write, because several callers share the connection.
     pub(super) fn share(&self) {
         self.is_shared.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the connection end at once.
+    /// Closes the connection at once.
     pub(super) fn abort(&self) {
         self.task.abort();
     }
@@ -54,7 +53,7 @@ async fn carry<C: Future + Unpin>(mut connection: C, is_shared: &AtomicBool) -> 
     }
 }
 
-/// Waits for whatever was asked to wake this task.
+/// Waits until the connection wakes this task.
 async fn until_woken() {
     let mut has_waited = false;
     poll_fn(
@@ -69,7 +68,7 @@ mod tests {
 
     use tokio::sync::mpsc;
 
-    /// A connection that takes all that is asked for when it has its turn.
+    /// Runs a connection that takes all pending requests at each poll; returns how many those were.
     async fn turns(is_shared: bool) -> Vec<usize> {
         let (ask, mut asked) = mpsc::unbounded_channel::<()>();
         let mut turns = Vec::new();
@@ -86,11 +85,11 @@ mod tests {
             if is_over { Poll::Ready(std::mem::take(&mut turns)) } else { Poll::Pending }
         }));
         let (ended, told) = tokio::sync::oneshot::channel();
-        let carrier = Carrier::start(connection, move |turns| drop(ended.send(turns)));
+        let task = ConnectionTask::start(connection, move |turns| drop(ended.send(turns)));
         if is_shared {
-            carrier.share();
+            task.share();
         }
-        // It waits before anybody asks.
+        // The task is pending before the first request.
         yield_now().await;
         let askers: Vec<_> = (0..3)
             .map(|_| {
