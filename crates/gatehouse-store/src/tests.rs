@@ -1,4 +1,4 @@
-//! One suite, which both databases must pass, PostgreSQL also behind a pooler. None is ever skipped.
+//! One suite that SQLite and PostgreSQL must pass, PostgreSQL also behind a pooler. None of them is ever skipped.
 
 mod access;
 mod account;
@@ -43,7 +43,7 @@ use crate::db::Tx;
 
 use crate::{Clock, DatabaseUrl, NewAccess, Store};
 
-/// A store of each kind, empty, with a clock that the test moves.
+/// An empty store on one of the databases, with a clock that the test sets.
 struct Case {
     kind: &'static str,
     store: Store,
@@ -57,7 +57,7 @@ enum Place {
 }
 
 impl Case {
-    /// The same database once more, as another process would open it.
+    /// Opens the database once more, as another process would.
     async fn another(&self) -> Result<Store, crate::StoreError> {
         let clock = self.clock.clone();
         match &self.place {
@@ -67,8 +67,8 @@ impl Case {
     }
 }
 
-/// SQLite in a temporary directory, PostgreSQL in a schema named after the test, and in a database of its own
-/// behind a pooler.
+/// SQLite in a temporary directory, PostgreSQL in a schema named after the test, and PostgreSQL behind a pooler in its
+/// own database.
 async fn stores(test: &str) -> Vec<Case> {
     let start = day(0);
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn tenant(name: &str) -> Tenant {
     Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
 }
 
-/// Work of a write that may not be cloned, for a kind of write that is not retried.
+/// Makes work that can't be cloned usable for a kind of write that isn't retried.
 fn once<Run>(work: impl FnOnce(Tx) -> Run + Send) -> impl FnOnce(Tx) -> Run + Clone + Send {
     let work = Arc::new(Mutex::new(Some(work)));
     move |tx| work.lock().take().expect("a write that isn't retried runs once")(tx)

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tenant_that_fills_the_queue_gives_way_to_the_others() {
+    async fn a_tenant_that_fills_the_queue_loses_reads_to_the_others() {
         let (pool, flood, calm) = (SnapshotPool::new(1), tenant("flood"), tenant("calm"));
         let first = pool.enter(Some(&flood), None).await.unwrap();
         let _other = pool.enter(Some(&tenant("other")), None).await.unwrap();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slow_reads_of_one_tenant_leave_a_place_to_the_others() {
+    async fn slow_reads_of_one_tenant_leave_a_slot_to_the_others() {
         let (slow, calm) = (tenant("slow"), tenant("calm"));
         for (n_at_once, n_of_tenant) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
             let pool = SnapshotPool::new(n_at_once);

@@ -24,8 +24,8 @@ async fn change(
 }
 
 #[tokio::test]
-async fn what_was_made_is_read_back() {
-    for case in stores("what_was_made_is_read_back").await {
+async fn created_accesses_are_read_back() {
+    for case in stores("created_accesses_are_read_back").await {
         set_up(&case.store).await;
         let full = NewAccess {
             device_name: Some("pump 🛰 7".parse().unwrap()),
@@ -94,8 +94,8 @@ async fn creation_times_never_go_back() {
 }
 
 #[tokio::test]
-async fn a_quota_counts_what_is_not_over_yet() {
-    for case in stores("a_quota_counts_what_is_not_over_yet").await {
+async fn a_quota_counts_accesses_that_have_not_ended() {
+    for case in stores("a_quota_counts_accesses_that_have_not_ended").await {
         set_up(&case.store).await;
         let two = |end| Contract { n_accesses_max: Some(2), end, ..contract("c1", "o1") };
         case.store.put_contract(&acme(), &two(Some(day(3)))).await.unwrap().unwrap();
@@ -110,7 +110,7 @@ async fn a_quota_counts_what_is_not_over_yet() {
         create(&case.store, new("c1", "d")).await.unwrap();
         assert_eq!(create(&case.store, new("c1", "e")).await, full);
 
-        // Two that nobody has written down as over: they make room all the same.
+        // Two accesses have ended, which frees quota even before their expiry is stored.
         case.clock.set(day(3));
         case.store.put_contract(&acme(), &two(None)).await.unwrap().unwrap();
         assert_eq!(n_live(&case, "c1").await, 0, "{}", case.kind);
@@ -168,8 +168,8 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_first_connections_one_is_the_first() {
-    for case in stores("of_many_first_connections_one_is_the_first").await {
+async fn one_of_many_first_connections_activates() {
+    for case in stores("one_of_many_first_connections_activates").await {
         set_up(&case.store).await;
         let prepaid = Contract {
             billing_model: BillingModel::Prepaid,
@@ -185,7 +185,7 @@ async fn of_many_first_connections_one_is_the_first() {
             tokio::spawn(async move {
                 let now = day(n);
                 change(&store, made.id, move |it, contract| {
-                    // Whoever comes later is let in by what the first has made of it.
+                    // Later connections are allowed by the activation that the first one stored.
                     let access = lifecycle::connect(&it.access, contract, now)
                         .unwrap_or_else(|_| it.access.clone());
                     Change { access, password: None }
@@ -203,8 +203,8 @@ async fn of_many_first_connections_one_is_the_first() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there_after_closing() {
-    for case in stores("what_was_answered_is_there_after_closing").await {
+async fn committed_writes_exist_after_closing() {
+    for case in stores("committed_writes_exist_after_closing").await {
         set_up(&case.store).await;
         let made = create(&case.store, new("c1", "ann")).await.unwrap();
         case.store.close().await;

@@ -17,7 +17,7 @@ fn named(name: &str) -> AccountName {
     name.parse().unwrap()
 }
 
-/// Puts an account as an operator does, just after having looked at it.
+/// Puts an account with the version that was just read.
 pub(super) async fn try_put(
     store: &Store,
     tenant: &TenantName,
@@ -36,7 +36,7 @@ pub(super) async fn try_put(
     store.put_account(tenant, change).await.unwrap()
 }
 
-/// Puts an account that nothing stands against.
+/// Puts an account; refusals panic.
 pub(super) async fn put(
     store: &Store,
     account: &Account,
@@ -47,8 +47,8 @@ pub(super) async fn put(
 }
 
 #[tokio::test]
-async fn an_account_is_kept_as_given() {
-    for case in stores("an_account_is_kept_as_given").await {
+async fn an_account_is_stored_as_given() {
+    for case in stores("an_account_is_stored_as_given").await {
         set_up(&case.store).await;
         let mut given = account("ALPHA", "a b/ü");
         let made = put(&case.store, &given, r#"{"baseUrl":"x"}"#, Some(b"sealed")).await;
@@ -92,13 +92,13 @@ async fn credentials_that_are_left_out_are_kept() {
 }
 
 #[tokio::test]
-async fn a_version_rises_with_what_changes_and_never_comes_again() {
+async fn a_version_rises_with_each_change_and_is_never_reused() {
     for case in stores("a_version_rises_with_what_changes").await {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");
         let start = day(0).as_millisecond();
         let other = Account { platform_account: "7".parse().unwrap(), ..given.clone() };
-        // The clock stands still: what tells versions apart is that each is drawn once.
+        // The clock stands still, so the versions differ only because each is drawn once.
         for (account, settings, credentials, version) in [
             (&given, "{}", None, start),
             (&given, "{}", None, start),
@@ -158,7 +158,7 @@ async fn accounts_are_in_order_by_platform_then_name() {
 }
 
 #[tokio::test]
-async fn a_tenant_has_so_many_accounts_and_no_more() {
+async fn the_number_of_a_tenants_accounts_is_limited() {
     for case in stores("a_tenant_has_so_many_accounts").await {
         let last = account("ALPHA", "last");
         let put_last = async || try_put(&case.store, &acme(), &last, "{}", None).await;
@@ -183,8 +183,8 @@ async fn a_tenant_has_so_many_accounts_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_tenant_goes_with_its_accounts() {
-    for case in stores("a_tenant_goes_with_its_accounts").await {
+async fn a_tenant_is_deleted_with_its_accounts() {
+    for case in stores("a_tenant_is_deleted_with_its_accounts").await {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");
         put(&case.store, &given, "{}", Some(b"sealed")).await;
@@ -195,7 +195,7 @@ async fn a_tenant_goes_with_its_accounts() {
 }
 
 #[test]
-fn what_an_account_is_reached_with_is_not_shown() {
+fn debug_hides_settings_and_credentials_of_an_account() {
     let kept = StoredAccount {
         addressed_by: AddressedBy::Operator,
         account: account("ALPHA", "a"),
@@ -230,7 +230,7 @@ async fn an_account_that_has_changed_meanwhile_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_operators_word_does_not_outlive_a_change_by_an_older_program() {
+async fn an_operators_trust_does_not_outlive_a_change_by_an_older_program() {
     for case in stores("an_operators_word").await {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");

@@ -1,15 +1,14 @@
-//! The schema can be distributed by tenant: what PostgreSQL's own catalogue says about it.
+//! The schema can be distributed by tenant, as PostgreSQL's catalogue shows.
 
 use std::collections::BTreeSet;
 
 use super::*;
 use crate::db::Row;
 
-/// Tables that belong to no tenant, small and the same for all: what servers say about the schema, their keys
-/// and themselves.
+/// Small tables that belong to no tenant: of the schema, the servers and their keys, and revocations.
 const NO_TENANTS: [&str; 4] = ["ended", "replica", "schema_version", "server_key"];
 
-/// The one table that is also looked at by time, across tenants, and the index that serves it.
+/// Indexes across tenants: the work queue is also read by time.
 const ACROSS_TENANTS: [&str; 1] = ["due_kind"];
 
 async fn names(store: &Store, sql: &'static str) -> Vec<(String, String)> {

@@ -12,7 +12,7 @@ fn client(code: &str, name: Option<&str>) -> Client {
 }
 
 #[tokio::test]
-async fn a_client_is_kept_as_given_until_it_is_deleted() {
+async fn a_client_is_stored_as_given_until_it_is_deleted() {
     for case in stores("a_client_is_kept").await {
         let store = &case.store;
         let secret = StoredHash::new("hash".into());
@@ -47,7 +47,7 @@ async fn a_client_is_kept_as_given_until_it_is_deleted() {
     }
 }
 
-/// The command line makes clients while a server runs.
+/// The command line creates clients while a server runs.
 #[tokio::test]
 async fn a_second_process_may_write_beside_a_server() {
     let dir = tempfile::tempdir().unwrap();

@@ -3,8 +3,8 @@ use crate::{ContractInUse, Put, PutContractRefused};
 use gatehouse_core::{ContractId, PageRequest};
 
 #[tokio::test]
-async fn a_contract_is_kept_as_given() {
-    for case in stores("a_contract_is_kept_as_given").await {
+async fn a_contract_is_stored_as_given() {
+    for case in stores("a_contract_is_stored_as_given").await {
         case.store.put_tenant(&tenant("acme")).await.unwrap();
         let full = Contract {
             billing_model: BillingModel::Prepaid,
@@ -49,7 +49,7 @@ async fn a_contract_with_accesses_keeps_its_offering_and_billing() {
 }
 
 #[tokio::test]
-async fn a_contract_without_accesses_can_go_and_come_back() {
+async fn a_contract_without_accesses_can_be_deleted_and_created_again() {
     for case in stores("a_contract_without_accesses_can_go").await {
         set_up(&case.store).await;
         let id: ContractId = "c1".parse().unwrap();

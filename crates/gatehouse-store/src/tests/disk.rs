@@ -1,8 +1,8 @@
-//! A disk that fails at any call, and a power cut at any call: what was answered is there afterwards, what was refused is
-//! not, and the database is whole.
+//! A disk that fails at any call, and a power cut at any call: afterwards every committed write exists, no refused one
+//! does, and the database is undamaged.
 //!
-//! The same short piece of work runs once for each call that it makes of the disk, which fails there in one of the ways
-//! that disks have. Some hundreds of them are tried each time, all with `cargo xtask test --long`.
+//! A short workload runs once for each of its disk calls, which fails in one of the ways that disks fail. Some hundreds
+//! of points are tried each time, all of them with `cargo xtask test --long`.
 
 mod after;
 mod points;
@@ -13,32 +13,32 @@ use gatehouse_lying_disk::{Call, Failure, Plan};
 use gatehouse_testing::record;
 
 use points::Tally;
-use work::{Revocation, Run};
+use work::{Run, RunEnd};
 
-/// How many points of each kind are tried.
+/// Number of points of each kind to try.
 fn n_points(all: usize) -> usize {
     if std::env::var_os("TEST_LONG").is_some() { all } else { all.min(120) }
 }
 
-/// How often chance decides anew what a power cut leaves, at each point.
+/// Number of random outcomes of a power cut to try at each point.
 fn n_chances() -> usize {
     if std::env::var_os("TEST_LONG").is_some() { 10 } else { 1 }
 }
 
-/// What holds each time.
+/// The condition that every test checks.
 const HELD: &str = "everything answered is there, nothing refused is, the database is whole; also after the next start, \
                     more writes and a power cut";
 
-/// So many of the work's calls, spread evenly.
+/// So many of the workload's calls, spread evenly.
 fn spread(n_calls: usize) -> Vec<usize> {
     let n = n_points(n_calls);
     (0..n).map(|nth| nth * n_calls / n).collect()
 }
 
-/// The calls of the work when nothing fails.
+/// The workload's disk calls when nothing fails.
 async fn calls() -> Vec<Call> {
     let run = Run::begin(0, None).await.end().await;
-    assert_eq!(run.ended, Revocation::Orderly);
+    assert_eq!(run.ended, RunEnd::Orderly);
     assert!(run.n_answered() >= work::N_WRITES, "all of it");
     let calls = run.disk.calls();
     assert!(calls.len() > work::N_WRITES, "each creation calls the disk: {calls:?}");
@@ -46,19 +46,19 @@ async fn calls() -> Vec<Call> {
 }
 
 #[tokio::test]
-async fn an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered() {
-    let test = "an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered";
+async fn an_io_error_at_any_call_loses_no_committed_write() {
+    let test = "an_io_error_at_any_call_loses_no_committed_write";
     let points = spread(calls().await.len());
     let tried = points::try_each(test, &points, async |first| {
         let run = Run::begin(first as u64, Some(Plan::once(first, Failure::Io))).await.end().await;
         let met = run.disk.calls().get(first).copied();
         let place = format!("call {first} ({met:?})");
         if !run.disk.has_failed() {
-            // It got by with a few calls less.
+            // The workload needed a few calls less.
             return None;
         }
         if met != Some(Call::Read) {
-            assert_eq!(run.ended, Revocation::Stopped, "{place}");
+            assert_eq!(run.ended, RunEnd::Stopped, "{place}");
         }
         let ended = run.ended;
         run.must_hold(&place).await;
@@ -75,8 +75,8 @@ async fn an_error_of_the_disk_at_any_call_loses_nothing_that_was_answered() {
 }
 
 #[tokio::test]
-async fn a_power_cut_at_any_call_loses_nothing_that_was_answered() {
-    let test = "a_power_cut_at_any_call_loses_nothing_that_was_answered";
+async fn a_power_cut_at_any_call_loses_no_committed_write() {
+    let test = "a_power_cut_at_any_call_loses_no_committed_write";
     let seeds: Vec<usize> = spread(calls().await.len())
         .into_iter()
         .flat_map(|first| (0..n_chances()).map(move |chance| first * 100 + chance))
@@ -100,15 +100,15 @@ async fn a_power_cut_at_any_call_loses_nothing_that_was_answered() {
 }
 
 #[tokio::test]
-async fn a_full_disk_at_any_write_is_refused_and_heals() {
-    let test = "a_full_disk_at_any_write_is_refused_and_heals";
+async fn a_full_disk_at_any_write_is_refused_and_recovers() {
+    let test = "a_full_disk_at_any_write_is_refused_and_recovers";
     let calls = calls().await;
     let writes: Vec<usize> = (0..calls.len()).filter(|&nth| calls[nth] == Call::Write).collect();
     let tried = points::try_each(test, &writes, async |first| {
         let plan =
             Plan { only: Some(Call::Write), n_calls: 30, ..Plan::once(first, Failure::Full) };
         let run = Run::begin(first as u64, Some(plan)).await.end().await;
-        assert_eq!(run.ended, Revocation::Orderly, "call {first}");
+        assert_eq!(run.ended, RunEnd::Orderly, "call {first}");
         let ended = run.disk.has_failed().then_some(run.ended);
         run.must_hold(&format!("no room from call {first} on")).await;
         ended

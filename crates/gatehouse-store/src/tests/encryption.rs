@@ -1,4 +1,4 @@
-//! Connections that nobody reads on the way, to a PostgreSQL that encrypts.
+//! Encrypted connections to a PostgreSQL with TLS.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::StoreError;
 use crate::db::SnapshotFor;
 
-/// An authority of the test's own.
+/// A certificate authority of the test.
 struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
@@ -41,7 +41,7 @@ impl Authority {
     }
 }
 
-/// Has the server of the tests encrypt for whoever wants it. It runs as another user, so it writes its files itself.
+/// Turns TLS on in the tests' server. It runs as another user, so it writes its files itself.
 async fn encrypt(admin: &str, authority: &Authority, server: &Signed) {
     for (file, pem) in [
         ("test-authority.pem", &authority.certificate),
@@ -63,7 +63,8 @@ async fn encrypt(admin: &str, authority: &Authority, server: &Signed) {
     execute(admin, "SELECT pg_reload_conf()").await;
 }
 
-/// Opens a store and uses it: how many of its connections are encrypted, how many are not, and who it says to be.
+/// Opens a store and uses it; returns the numbers of encrypted and plain connections, and the TLS version that the
+/// store reports.
 async fn open(url: &str) -> Result<(u64, u64, Option<String>), StoreError> {
     let store = Store::open_postgres(&url.parse()?, Clock::machine()).await?;
     store.put_tenant(&tenant("acme")).await?;
@@ -79,7 +80,7 @@ async fn open(url: &str) -> Result<(u64, u64, Option<String>), StoreError> {
     Ok(seen?.unwrap())
 }
 
-/// The files of one test, which addresses name.
+/// Writes a file of the test; returns its path.
 fn write(dir: &Path, name: &str, text: &str) -> String {
     let path = dir.join(name);
     std::fs::write(&path, text).unwrap();
@@ -87,7 +88,7 @@ fn write(dir: &Path, name: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_an_address_asks_for_is_met_or_refused() {
+async fn tls_settings_of_an_address_are_met_or_refused() {
     let url = gatehouse_testing::empty_schema("store_encryption").await;
     let (authority, stranger) = (Authority::new("ours"), Authority::new("theirs"));
     let server = authority.sign("localhost");
@@ -103,14 +104,14 @@ async fn what_an_address_asks_for_is_met_or_refused() {
         write(dir.path(), "own.pem", &client.certificate),
         write(dir.path(), "own.key", &client.key)
     );
-    // Each under a name of its own, by which its connections are counted.
+    // Each address has its own application name, by which its connections are counted.
     let with = |n: usize, host: &str, query: &str| {
         url.replace("127.0.0.1", host)
             .replace("sslmode=disable", &format!("application_name=encryption-{n}&{query}"))
     };
     let named = with(0, "localhost", &format!("sslmode=verify-full&sslrootcert={root}"));
     let mut n_tries = 0;
-    // The server takes its new settings up when it comes to it.
+    // The server applies its new settings after a while.
     while let Err(why) = open(&named).await {
         n_tries += 1;
         assert!(n_tries < 10, "{}", why.explained());
@@ -149,7 +150,7 @@ async fn what_an_address_asks_for_is_met_or_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_can_not_encrypt_gets_nothing_when_it_must() {
+async fn a_server_without_tls_gets_nothing_when_tls_is_required() {
     let url = gatehouse_testing::empty_pooled_database("store_no_encryption").await;
     let error = open(&format!("{url}?sslmode=require")).await.unwrap_err();
     assert!(error.explained().contains("does not support TLS"), "{}", error.explained());

@@ -1,4 +1,4 @@
-//! Ends that have come are written down as everyone sees them already, once, whoever does it.
+//! Expiry is stored once, exactly as readers already see it, whichever worker stores it.
 
 use super::*;
 use crate::access::expiry::sweep_in;
@@ -13,7 +13,7 @@ use gatehouse_core::{Access, Status};
 
 const LEASE: i64 = 60_000;
 
-/// Changes an access by a rule that refuses nothing.
+/// Changes an access by a rule that never refuses.
 async fn change(
     store: &Store,
     id: AccessId,
@@ -34,7 +34,7 @@ async fn claim(store: &Store) -> Option<Lease> {
     store.claim_due(&[WorkKind::Ends], LEASE).await.unwrap()
 }
 
-/// Sweeps until nothing is due, and tells how many ends were written down.
+/// Expires accesses until nothing is due; returns their number.
 async fn sweep_all(store: &Store, n_max: u64) -> u64 {
     let mut n = 0;
     while let Some(lease) = claim(store).await {
@@ -43,7 +43,7 @@ async fn sweep_all(store: &Store, n_max: u64) -> u64 {
     n
 }
 
-/// As they are written down.
+/// All accesses, as stored.
 async fn every_access(store: &Store) -> Vec<Access> {
     let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 ORDER BY number");
     store.db.rows(sql, &["acme".into()], read).await.unwrap()
@@ -54,8 +54,8 @@ async fn assert_sound(case: &Case) {
     assert_eq!(audit.discrepancies, Vec::<String>::new(), "{}", case.kind);
 }
 
-/// One contract whose accesses end on day 3, one without an end, one whose accesses live for two days
-/// from their first connection.
+/// One contract whose accesses end on day 3, one without an end, one whose accesses end two days after their first
+/// connection.
 async fn set_up_ends(case: &Case) {
     set_up(&case.store).await;
     let ending = Contract { end: Some(day(3)), ..contract("ending", "o2") };
@@ -69,7 +69,7 @@ async fn set_up_ends(case: &Case) {
     }
 }
 
-/// Ends of every origin, in every status: the contract's, a validity's, a planned one, one called off.
+/// Creates ends of every origin, in every status: the contract's, a validity's, a planned one, one that was cancelled.
 async fn live_a_little(case: &Case) {
     set_up_ends(case).await;
     let mut made = Vec::new();
@@ -78,7 +78,7 @@ async fn live_a_little(case: &Case) {
     }
     let plan = |it: &Access, _: &Contract| {
         let utc = ZoneName::default();
-        // Day 0 is in the middle of January; the month is made to end early here.
+        // Day 0 is in the middle of January; here the month ends early.
         let planned = lifecycle::plan_termination(it, &utc, day(0));
         Access { end: Some(day(2)), ..planned }
     };
@@ -98,7 +98,7 @@ async fn live_a_little(case: &Case) {
 }
 
 #[tokio::test]
-async fn what_is_swept_is_what_everyone_saw() {
+async fn stored_expiry_equals_what_readers_saw() {
     for n_max in [1, 500] {
         for case in stores(&format!("what_is_swept_is_what_everyone_saw_{n_max}")).await {
             live_a_little(&case).await;
@@ -120,7 +120,7 @@ async fn what_is_swept_is_what_everyone_saw() {
                 assert_sound(&case).await;
                 assert_eq!(sweep_all(&case.store, n_max).await, 0, "{}: once", case.kind);
             }
-            // Two planned and one validity on day 2, two of the contract's on day 3.
+            // Two planned ends and one validity on day 2, two of the contract on day 3.
             assert_eq!(n_swept, [0, 0, 3, 2, 0], "{}", case.kind);
             assert_eq!(case.store.next_due(&[WorkKind::Ends]).await.unwrap(), None);
             let live = every_access(&case.store).await;
@@ -132,7 +132,7 @@ async fn what_is_swept_is_what_everyone_saw() {
 }
 
 #[tokio::test]
-async fn ends_of_one_minute_are_one_piece_of_work_due_when_it_is_over() {
+async fn ends_of_one_minute_share_a_row_that_is_due_when_it_is_over() {
     for case in stores("ends_of_one_minute_are_one_piece").await {
         set_up_ends(&case).await;
         let ending = Contract { end: Some(day(3).plus_milliseconds(1)), ..contract("later", "o2") };
@@ -190,7 +190,7 @@ async fn a_step_that_is_interrupted_or_late_leaves_nothing_behind() {
         assert_eq!(every_access(&case.store).await, before, "{}", case.kind);
         assert_sound(&case).await;
 
-        // Somebody else takes it up; the first comes back, too late.
+        // Another worker claims the row; the first comes back too late.
         case.clock.set(day(3).plus_milliseconds(LEASE));
         let mut second = claim(&case.store).await.unwrap();
         while second.key != lease.key {
@@ -225,7 +225,7 @@ async fn small_steps_go_on_until_everything_is_done() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_put_back_sweeps_nothing_early() {
+async fn a_clock_that_is_set_back_expires_nothing_early() {
     for case in stores("a_clock_that_is_put_back").await {
         set_up_ends(&case).await;
         create(&case.store, "ending", "ann").await;
@@ -240,10 +240,10 @@ async fn a_clock_that_is_put_back_sweeps_nothing_early() {
     }
 }
 
-/// Sweepers of two servers, terminations that are planned and called off, accesses that are made and
-/// that end: all at once, on the same contracts. Nobody waits in a circle and everything adds up.
+/// Workers of two servers, terminations that are planned and cancelled, accesses that are created and that end: all
+/// concurrent, on the same contracts. Nothing deadlocks, and all counts are right.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn sweepers_and_everyone_else_get_along() {
+async fn expiry_does_not_deadlock_with_other_writes() {
     const ACCESSES: i64 = 60;
     for case in stores("sweepers_and_everyone_else").await {
         set_up(&case.store).await;
@@ -258,7 +258,7 @@ async fn sweepers_and_everyone_else_get_along() {
         let stores = [case.store.clone(), second];
         let mut everyone = tokio::task::JoinSet::new();
         for n in 0..4_usize {
-            // Ends in few minutes, so that they are added to rows that are being swept.
+            // Ends in few minutes, so that they are added to rows that are being processed.
             let (store, made) = (stores[n % 2].clone(), made.clone());
             everyone.spawn(async move {
                 for (round, access) in made.iter().enumerate() {
@@ -268,7 +268,7 @@ async fn sweepers_and_everyone_else_get_along() {
                     change(&store, access.id, move |it, _| {
                         let planned =
                             lifecycle::plan_termination(it, &ZoneName::default(), day(-1));
-                        // Long over, as a server sees it whose clock is behind.
+                        // Ended long ago, for a server whose clock is behind.
                         Access { end: Some(day(-1 - round as i64 % 3)), ..planned }
                     })
                     .await;
@@ -302,8 +302,8 @@ async fn sweepers_and_everyone_else_get_along() {
     }
 }
 
-/// The one moment at which an end could be missed: somebody gives an access an end in a minute that
-/// somebody else has just looked at for the last time. On SQLite one comes after the other anyway.
+/// The one moment at which an end could be missed: a transaction gives an access an end in a minute that a worker has
+/// just queried for the last time. On SQLite the two are serialized anyway.
 #[tokio::test]
 async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let url = empty_schema("an_end_that_is_added_while").await;
@@ -345,7 +345,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
         let store = store.clone();
         tokio::spawn(async move { store.expire_accesses(&lease, 500).await.unwrap() })
     };
-    // Until it waits for who adds, as it must, or is through.
+    // Waits until the worker is blocked by the other transaction, as it must be, or has finished.
     let waits = "SELECT COUNT(*) FROM pg_stat_activity \
                  WHERE CAST(?1 AS BIGINT) = ANY(pg_blocking_pids(pid))";
     while !sweeper.is_finished() {

@@ -1,4 +1,4 @@
-//! A database that goes away and comes back is a pause.
+//! A database that is lost and comes back is a pause.
 
 use futures_util::future::join_all;
 use gatehouse_testing::Cable;
@@ -7,7 +7,7 @@ use super::*;
 use crate::db::{SnapshotFor, WriteKind};
 use crate::{Put, StoreError};
 
-/// A store whose database can be taken from it.
+/// A store whose connection to its database can be cut.
 async fn behind_a_cable(test: &str) -> (Store, Cable, DatabaseUrl) {
     let url = gatehouse_testing::empty_schema(&format!("store_{test}")).await;
     let cable = Cable::to(&url).await;
@@ -17,7 +17,7 @@ async fn behind_a_cable(test: &str) -> (Store, Cable, DatabaseUrl) {
     (store, cable, url.parse().unwrap())
 }
 
-/// How many accesses there are, by a snapshot.
+/// Number of accesses, by a snapshot.
 async fn total(store: &Store) -> u64 {
     let audit = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
     let counted = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
@@ -27,7 +27,7 @@ async fn total(store: &Store) -> u64 {
 }
 
 #[tokio::test]
-async fn nobody_notices_that_connections_were_cut() {
+async fn callers_do_not_notice_that_connections_were_cut() {
     let (store, cable, _) = behind_a_cable("connections_were_cut").await;
     let name = acme();
     for n in 0..20 {
@@ -42,14 +42,14 @@ async fn nobody_notices_that_connections_were_cut() {
 }
 
 #[tokio::test]
-async fn who_asks_while_it_is_away_waits_until_it_is_back() {
+async fn calls_during_an_outage_wait_until_it_ends() {
     let (store, cable, _) = behind_a_cable("asks_while_it_is_away").await;
     cable.unplug();
     let access = new("c1", "patient");
     let name = acme();
     let (read, made) = (store.tenant(&name), store.create_access(&name, access));
     let back = async {
-        // They have tried in vain for a while.
+        // Their retries have failed for a while.
         assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
         cable.plug();
     };
@@ -60,7 +60,7 @@ async fn who_asks_while_it_is_away_waits_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn patience_has_an_end_and_nothing_is_spoilt_by_it() {
+async fn retries_end_with_their_window_and_break_nothing() {
     let (store, cable, _) = behind_a_cable("patience_has_an_end").await;
     cable.unplug();
     let name = acme();
@@ -73,7 +73,7 @@ async fn patience_has_an_end_and_nothing_is_spoilt_by_it() {
     assert!(writes.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))));
     assert!(matches!(snapshot, Err(StoreError::Unavailable(_))));
     cable.plug();
-    // The next try comes by itself, soon.
+    // The next attempt follows without a request.
     while store.ping().await.is_err() {}
     assert_eq!(total(&store).await, 0);
     let made = join_all((0..50).map(|n| store.create_access(&name, new("c1", &format!("u{n}")))));
@@ -81,7 +81,7 @@ async fn patience_has_an_end_and_nothing_is_spoilt_by_it() {
 }
 
 #[tokio::test]
-async fn a_frozen_database_is_told_and_left() {
+async fn a_suspended_database_is_reported_and_its_connections_are_closed() {
     let (store, cable, _) = behind_a_cable("frozen_database").await;
     cable.freeze();
     assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
@@ -93,7 +93,7 @@ async fn a_frozen_database_is_told_and_left() {
 }
 
 #[tokio::test]
-async fn of_connections_that_hang_one_is_enough_to_doubt_all() {
+async fn one_connection_that_hangs_makes_all_suspect() {
     let (store, cable, _) = behind_a_cable("connections_that_hang").await;
     let name = acme();
     let several = (0..24).map(|n| {
@@ -108,7 +108,7 @@ async fn of_connections_that_hang_one_is_enough_to_doubt_all() {
     assert!(store.meter().connections.get() > 5, "there are some for writes too");
     cable.stall();
     assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
-    // The next ones find connections that work, all of them.
+    // The next requests find only connections that work.
     for n in 0..12 {
         store.ping().await.unwrap();
         store.create_access(&name, new("c1", &format!("u{n}"))).await.unwrap().unwrap();
@@ -116,7 +116,7 @@ async fn of_connections_that_hang_one_is_enough_to_doubt_all() {
 }
 
 #[tokio::test]
-async fn a_look_at_one_moment_that_was_cut_off_begins_again() {
+async fn a_snapshot_whose_connection_was_cut_is_retried() {
     let (store, cable, _) = behind_a_cable("look_that_was_cut_off").await;
     store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
     for _ in 0..3 {
@@ -127,16 +127,16 @@ async fn a_look_at_one_moment_that_was_cut_off_begins_again() {
 }
 
 #[tokio::test]
-async fn a_lost_commit_is_told_and_never_repeated() {
+async fn a_lost_commit_is_reported_and_never_retried() {
     let (store, cable, direct) = behind_a_cable("lost_commit").await;
     let beside = Store::open_postgres(&direct, Clock::machine()).await.unwrap();
     for n in 0..10_u64 {
-        // With the end of the text, because a BEGIN speaks of what is committed.
+        // With the terminating zero, because a BEGIN also contains the word.
         cable.cut_after("COMMIT\0");
         let made = store.create_access(&acme(), new("c1", &format!("u{n}"))).await;
         assert!(cable.has_cut());
         assert!(matches!(made, Err(StoreError::Unsure(_))), "{made:?}");
-        // It had arrived, so it happens, once.
+        // It had arrived, so it is committed, once.
         while total(&beside).await <= n {}
         assert_eq!(total(&beside).await, n + 1);
     }
@@ -147,7 +147,7 @@ async fn a_lost_commit_is_told_and_never_repeated() {
     );
 }
 
-/// A commit that was cancelled while it waited for a standby is answered so.
+/// A commit that was cancelled while it waited for a standby gets this response.
 #[tokio::test]
 async fn a_commit_with_a_warning_is_unsure() {
     let url = gatehouse_testing::empty_schema("store_commit_with_a_warning").await;
@@ -171,9 +171,9 @@ async fn a_commit_with_a_warning_is_unsure() {
 }
 
 #[tokio::test]
-async fn a_write_that_was_cut_before_its_commit_is_done_again() {
+async fn a_write_that_was_cut_before_its_commit_is_retried() {
     let (store, cable, _) = behind_a_cable("cut_before_its_commit").await;
-    // So that statements are prepared, and their names come instead.
+    // So that statements are prepared, and later requests send only their names.
     store.create_access(&acme(), new("c1", "u0")).await.unwrap().unwrap();
     cable.cut_after("BEGIN ISOLATION LEVEL READ COMMITTED");
     store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
@@ -182,13 +182,13 @@ async fn a_write_that_was_cut_before_its_commit_is_done_again() {
 }
 
 #[tokio::test]
-async fn who_went_together_goes_together_again() {
+async fn a_retried_group_keeps_its_members() {
     let (store, cable, _) = behind_a_cable("goes_together_again").await;
     let name = acme();
     let create = |n: usize| store.create_access(&name, new("c1", &format!("u{n}")));
     create(0).await.unwrap().unwrap();
     for round in 0..5 {
-        // In the middle of a transaction that carries several: the counter was locked, and nothing is committed.
+        // In the middle of a transaction with several creations: the counter is locked, and nothing is committed.
         cable.cut_after("u1");
         let several =
             (1..=40).map(|n| store.create_access(&name, new("c1", &format!("u1-{round}-{n}"))));
@@ -201,13 +201,13 @@ async fn who_went_together_goes_together_again() {
 }
 
 #[tokio::test]
-async fn who_loses_a_race_for_locks_runs_again() {
+async fn a_write_that_loses_a_deadlock_is_retried() {
     let url = empty_schema("loses_a_race").await;
     let store = Store::open_postgres(&url, Clock::machine()).await.unwrap();
     for name in ["a", "b"] {
         assert_eq!(store.put_tenant(&tenant(name)).await.unwrap(), Put::Created);
     }
-    // Both lock what the other wants next; PostgreSQL ends one of them, which then finds its way clear.
+    // Each locks the row that the other wants next; PostgreSQL aborts one of them, whose retry succeeds.
     let both = std::sync::Arc::new(tokio::sync::Barrier::new(2));
     let is_first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let lock_both = |first: &'static str, second: &'static str| {
@@ -227,7 +227,7 @@ async fn who_loses_a_race_for_locks_runs_again() {
 }
 
 #[tokio::test]
-async fn of_several_hosts_one_that_works_is_found() {
+async fn a_working_host_is_found_among_several() {
     let url = gatehouse_testing::empty_schema("store_of_several_hosts").await;
     let (dead, frozen, well) =
         (Cable::to(&url).await, Cable::to(&url).await, Cable::to(&url).await);
@@ -241,7 +241,7 @@ async fn of_several_hosts_one_that_works_is_found() {
     let several = url.replace(url.split(['@', '/']).nth(3).unwrap(), &hosts);
     let store = Store::open_postgres(&several.parse().unwrap(), Clock::machine()).await.unwrap();
     set_up(&store).await;
-    // The one that works goes away, and another is there instead.
+    // The working server is cut off, and another one is reachable instead.
     well.unplug();
     dead.plug();
     store.create_access(&acme(), new("c1", "moved")).await.unwrap().unwrap();
@@ -260,7 +260,7 @@ async fn a_host_that_takes_no_writes_is_not_used() {
     assert!(store.is_none(), "it is connected, and finds nothing there");
 }
 
-/// Somebody beside us, with a transaction of theirs.
+/// Another client with an open transaction.
 async fn somebody(url: &str, sql: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -269,7 +269,7 @@ async fn somebody(url: &str, sql: &str) -> tokio_postgres::Client {
 }
 
 #[tokio::test]
-async fn who_has_waited_for_a_lock_in_vain_leaves_nobody_waiting_in_the_database() {
+async fn a_timed_out_lock_wait_leaves_no_transaction_in_the_database() {
     let url = gatehouse_testing::empty_schema("store_waited_in_vain").await;
     let ours = format!("{url}&application_name=waited-in-vain");
     let store = Store::open_postgres(&ours.parse().unwrap(), Clock::machine()).await.unwrap();
@@ -303,7 +303,7 @@ async fn who_has_waited_for_a_lock_in_vain_leaves_nobody_waiting_in_the_database
 }
 
 #[tokio::test]
-async fn a_connection_that_takes_no_writes_any_more_is_left() {
+async fn a_connection_to_a_read_only_server_is_closed() {
     let (store, _cable, _) = behind_a_cable("takes_no_writes_any_more").await;
     for n in 0..3 {
         let demoted: Result<(), StoreError> = store
@@ -319,7 +319,7 @@ async fn a_connection_that_takes_no_writes_any_more_is_left() {
 }
 
 #[tokio::test]
-async fn what_others_wait_for_says_nothing_about_the_database() {
+async fn waiting_calls_do_not_fail_a_health_check() {
     let url = gatehouse_testing::empty_schema("store_what_others_wait_for").await;
     let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
     set_up(&store).await;

@@ -1,10 +1,10 @@
-//! A disk that is full: writes fail, what was answered stays, and there is room again when there is.
+//! A full disk: writes fail, committed ones stay, and writes succeed again when there is room.
 
 use super::*;
 use crate::StoreError;
 use crate::db::WriteKind;
 
-/// Stands for the disk: SQLite refuses to grow past this many pages, as it does when there are none.
+/// Simulates a full disk: SQLite refuses to grow past this many pages, with the same error.
 async fn limit_pages(store: &Store, sql: &'static str) {
     let limited = store.db.write(WriteKind::Server, async move |tx| tx.script(sql).await);
     limited.await.map_err(|error: StoreError| error.to_string()).unwrap();
@@ -18,8 +18,8 @@ async fn a_full_disk_fails_writes_and_loses_nothing() {
     set_up(&store).await;
     limit_pages(&store, "PRAGMA max_page_count = 60").await;
 
-    // These fit. Creations that come at once share a transaction, and a disk that is full takes none of it: without
-    // these, a machine that gathers all of the next ones in one would answer none.
+    // These fit. Concurrent creations share a transaction, and a full disk fails all of it: without these, a machine
+    // that groups all of the next ones would complete none.
     let (mut answered, mut failed) = (Vec::new(), Vec::new());
     for n in 0..20 {
         let username = format!("{n:03}");

@@ -1,10 +1,10 @@
-//! Running numbers have no gaps, whoever collides with whom.
+//! Running numbers stay gapless under concurrent conflicts.
 
 use super::*;
 use crate::CreateRefused;
 use std::collections::{BTreeMap, HashMap};
 
-/// Which numbers a set has given out, and what its counter says.
+/// The numbers that each set has assigned, and its counter.
 async fn numbers(store: &Store) -> BTreeMap<String, (Vec<i64>, Option<i64>)> {
     let sets = "SELECT number, offering_number, contract_number, job_number, offering_id, \
                 contract_id, job FROM access WHERE tenant = ?1 ORDER BY number";
@@ -62,8 +62,8 @@ async fn a_conflict_leaves_no_gap() {
     }
 }
 
-/// 24 writers over two processes' worth of stores, usernames that collide all the time, refusals of
-/// every kind in between: every winner has its number, and nobody else's.
+/// 24 writers on two stores, usernames that collide all the time, refusals of every kind in between: every created
+/// access has its own number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_writers_with_colliding_usernames_leave_no_gap() {
     const WRITERS: usize = 24;
@@ -82,7 +82,7 @@ async fn many_writers_with_colliding_usernames_leave_no_gap() {
             tokio::spawn(async move {
                 let mut won = Vec::new();
                 for n in 0..EACH {
-                    // Every name is wanted by about six writers.
+                    // About six writers want each name.
                     let username = format!("u{}", (n * 4 + writer % 4) % 160);
                     let contract = ["c1", "c2", "c3", "few", "c9"][(n + writer) % 5];
                     let job = "job-019f0000-0000-7000-8000-00000000000";

@@ -1,4 +1,4 @@
-//! The database in memory: what becomes of a call is what its network says.
+//! The database in memory: the network decides each call's fate.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::{
     CallFate, DatabaseCall, InMemoryDatabase, Network, NewTask, NotAccepted, Put, StoreError,
 };
 
-/// Answers every call, unless other fates were laid out before; counts commits.
+/// A network that answers every call unless other fates are queued, and counts commits.
 #[derive(Default)]
 struct Fates {
     next: Mutex<VecDeque<CallFate>>,

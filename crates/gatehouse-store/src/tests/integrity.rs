@@ -1,4 +1,4 @@
-//! Databases that are whole, and databases that are not.
+//! Checks of undamaged and damaged databases.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_quickly};
 
-/// A closed store with accesses of several tenants, and the directory that it lies in.
+/// Creates a store with accesses of several tenants, and closes it.
 async fn filled() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
@@ -51,7 +51,7 @@ fn assert_found(outcome: Integrity, words: &str) {
     assert!(damage.to_string().contains(words), "{damage}");
 }
 
-/// The files of a directory with what is in them.
+/// The files of a directory with their contents.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(dir).unwrap().map(|it| it.unwrap().path());
     entries.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
@@ -103,7 +103,7 @@ async fn a_store_that_is_written_to_is_never_taken_for_damaged() {
                 let made = store.create_access(&acme(), new("c1", &format!("user-{nth}"))).await;
                 made.unwrap().unwrap();
                 if nth % 7 == 0 {
-                    // Moves the log, and cuts it off where no check reads it.
+                    // Checkpoints the log, and truncates it where no check reads it.
                     store.db.truncate_log().await.unwrap();
                 }
             }
@@ -121,7 +121,7 @@ async fn a_store_that_is_written_to_is_never_taken_for_damaged() {
 }
 
 #[tokio::test]
-async fn what_is_in_the_place_of_a_database_is_told() {
+async fn a_file_that_is_no_database_is_described() {
     let (dir, path) = filled().await;
     let whole = fs::read(&path).unwrap();
     let zeros = vec![0; whole.len()];
@@ -154,7 +154,7 @@ async fn what_is_in_the_place_of_a_database_is_told() {
 }
 
 #[tokio::test]
-async fn an_absent_database_is_told_from_one_whose_log_is_left() {
+async fn an_absent_database_differs_from_one_whose_log_is_left() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let log = dir.path().join("test.db-wal");
@@ -187,7 +187,7 @@ async fn pages_that_are_only_in_the_log_are_not_missing() {
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
     fill(&store, 200).await;
-    // As a crash leaves it: most of it has never come out of the log.
+    // As after a crash: most of the database is still in the log.
     let crashed = tempfile::tempdir().unwrap();
     let copy = crashed.path().join("test.db");
     fs::copy(&path, &copy).unwrap();
@@ -195,7 +195,7 @@ async fn pages_that_are_only_in_the_log_are_not_missing() {
     assert_eq!(fully(&copy), Integrity::Sound);
     store.close().await;
 
-    // A log of a few pages doesn't make up for half of the file.
+    // A log of a few pages doesn't replace half of the file.
     let (dir, path) = filled().await;
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
     store.create_access(&acme(), new("c1", "one-more")).await.unwrap().unwrap();
@@ -208,7 +208,7 @@ async fn pages_that_are_only_in_the_log_are_not_missing() {
 }
 
 #[tokio::test]
-async fn tables_columns_and_indexes_must_be_there() {
+async fn tables_columns_and_indexes_must_exist() {
     for (harm, words) in [
         ("DROP TABLE access", "no table or index access"),
         ("DROP TABLE server_key", "no table or index server_key"),
@@ -256,7 +256,7 @@ async fn counters_must_agree_with_the_last_rows() {
 }
 
 #[tokio::test]
-async fn every_schema_that_there_was_is_understood() {
+async fn every_earlier_schema_is_understood() {
     for n_steps in 1..=crate::migrate::STEPS.len() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("test.db");
@@ -277,7 +277,7 @@ async fn every_schema_that_there_was_is_understood() {
 }
 
 #[tokio::test]
-async fn a_full_check_ends_when_it_is_told_to() {
+async fn a_full_check_ends_when_it_is_cancelled() {
     let (_dir, path) = filled().await;
     let stop = CancellationToken::new();
     stop.cancel();
@@ -285,7 +285,7 @@ async fn a_full_check_ends_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn damage_is_remembered_until_all_is_well() {
+async fn damage_is_remembered_until_a_check_passes() {
     let (_dir, path) = filled().await;
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
     assert_eq!(store.damage(), None);
@@ -300,7 +300,7 @@ async fn damage_is_remembered_until_all_is_well() {
     assert_eq!(store.damage(), None);
 }
 
-/// Whether SQLite by itself finds nothing wrong, and reads every row.
+/// Whether SQLite itself finds nothing wrong, and reads every row.
 fn is_harmless(path: &Path) -> bool {
     let look = || -> rusqlite::Result<bool> {
         let connection = Connection::open(path)?;
@@ -322,7 +322,7 @@ async fn a_flipped_bit_is_harmless_or_found() {
     for nth in 0..100 {
         let damaged = dir.path().join(format!("flipped-{nth}.db"));
         fs::write(&damaged, &whole).unwrap();
-        // Some of them where every page counts: in the headers of the file and of its pages.
+        // Some in the headers of the file and of its pages, where every byte counts.
         let at = match nth % 4 {
             0 => dice.roll(100),
             1 => dice.roll(whole.len() as u64 / 4096) * 4096 + dice.roll(12),
@@ -342,7 +342,7 @@ async fn a_flipped_bit_is_harmless_or_found() {
             }
             other => panic!("byte {at} is {flipped}: {other:?}"),
         }
-        // The quick check finds less, and fails no worse.
+        // The quick check finds less, but must not fail otherwise.
         let quick = check_quickly(&damaged, Usage::Live);
         assert!(matches!(quick, Integrity::Sound | Integrity::Damaged(_)), "byte {at}: {quick:?}");
     }
@@ -357,9 +357,9 @@ async fn a_flipped_bit_is_harmless_or_found() {
 }
 
 #[tokio::test]
-async fn what_is_found_is_bounded() {
+async fn findings_are_bounded() {
     let (_dir, path) = filled().await;
-    // An index that lacks every access.
+    // An index without a single access.
     let harm = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = \
                 'CREATE INDEX access_device_name ON access (tenant, username, number)' \
                 WHERE name = 'access_device_name'";

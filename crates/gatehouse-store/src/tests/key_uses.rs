@@ -1,4 +1,4 @@
-//! What was made with a master key: counted by how it begins, and sealed anew.
+//! Uses of master keys: counted by prefix, and seals of former keys replaced.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     SecretKind, StoreError,
 };
 
-/// A seal as the vault makes them: the name of its key, and something.
+/// A seal in the vault's form: the name of its key, and some bytes.
 fn seal(key: &str, what: &str) -> Vec<u8> {
     format!("{key}:{what}, and a good deal that follows").into_bytes()
 }
@@ -32,7 +32,7 @@ fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> Idempo
     IdempotentRequest { operation, key, digest: [digest; 32], former_digests, sealed }
 }
 
-/// An access, a client, an account, a Task and an answer, all made with this key.
+/// Creates an access, a client, an account, a Task and a response, all with this key.
 async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     let made = NewAccess {
         password: hash(key, "password"),
@@ -63,14 +63,14 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     made.id
 }
 
-/// How many of each kind begin with the name of which key.
+/// Number of uses by key and kind.
 async fn counted(store: &Store) -> BTreeMap<(String, KeyUseKind), u64> {
     let found = store.key_uses(&acme(), 3, 3).await.unwrap();
     let named = |it: crate::KeyUse| ((String::from_utf8(it.prefix).unwrap(), it.kind), it.n);
     found.into_iter().map(named).collect()
 }
 
-/// Everything that begins otherwise.
+/// All seals without this prefix.
 async fn former(store: &Store, name: &[u8]) -> Vec<FormerSeal> {
     let mut all = store.former_seals_of_accounts(&acme(), name).await.unwrap();
     for kind in [SecretKind::Answer, SecretKind::Task] {
@@ -80,7 +80,7 @@ async fn former(store: &Store, name: &[u8]) -> Vec<FormerSeal> {
 }
 
 #[tokio::test]
-async fn what_a_key_has_made_is_counted_until_it_is_needed_no_more() {
+async fn uses_of_a_key_are_counted_until_they_end() {
     for Case { kind, store, .. } in stores("keyed_counts").await {
         set_up(&store).await;
         let bare = account("ALPHA", "bare");
@@ -218,7 +218,7 @@ async fn a_request_is_recognised_by_a_former_digest() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_server_is_replaced_by_who_knows_it() {
+async fn a_server_key_is_replaced_only_with_its_present_value() {
     for Case { kind, store, .. } in stores("keyed_server_key").await {
         assert!(!store.replace_server_key("k", b"a", b"b").await.unwrap(), "{kind}: none yet");
         store.keep_server_key("k", b"a").await.unwrap();

@@ -1,4 +1,4 @@
-//! Every way to find a page, against a plain look at every access.
+//! Every method of finding a page, compared with a plain scan of all accesses.
 
 use super::*;
 use crate::access::list::Listed;
@@ -15,7 +15,7 @@ fn job(n: u64) -> TaskId {
     TaskId::from_bytes([n as u8 + 1; 16])
 }
 
-/// Something to make: contracts, jobs, names and times in every mixture.
+/// A random access: contracts, jobs, names and times in every mixture.
 fn drawn(dice: &mut Dice, n: u64) -> NewAccess {
     let contract = dice.pick(&["c1", "c2", "c3", "late"]);
     // A job belongs to one contract.
@@ -64,7 +64,7 @@ async fn list(store: &Store, query: &str, number: u64, size: u64) -> Listed {
     store.accesses(&acme(), &filter(query), request).await.unwrap().unwrap()
 }
 
-/// Whether a query asks for something that has no running numbers.
+/// Whether a query may need a scan.
 fn may_count(query: &str) -> bool {
     ["name=", "startDateTime", "endDateTime"].iter().any(|word| {
         // `username=` ends in `name=` as well.
@@ -88,7 +88,7 @@ async fn set_up_for_lists(store: &Store) {
 }
 
 #[tokio::test]
-async fn every_page_is_what_a_look_at_every_access_finds() {
+async fn every_page_equals_a_scan_of_all_accesses() {
     for case in stores("every_page_is_what_a_look").await {
         set_up_for_lists(&case.store).await;
         let mut dice = Dice(7);
@@ -181,8 +181,8 @@ async fn each_kind_of_filter_takes_its_path() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_not_there_has_no_list() {
-    for case in stores("a_tenant_that_is_not_there_has_no_list").await {
+async fn an_unknown_tenant_has_no_list() {
+    for case in stores("an_unknown_tenant_has_no_list").await {
         set_up(&case.store).await;
         let nobody = "nobody".parse().unwrap();
         let request = PageRequest { number: 1, size: 10 };
@@ -195,8 +195,8 @@ async fn a_tenant_that_is_not_there_has_no_list() {
     }
 }
 
-/// What was seen of a list while others were creating: how many had been made for sure before, and how
-/// many perhaps after.
+/// A list that was read while others were creating: how many accesses had surely been created before, and how many at
+/// most afterwards.
 struct Sight {
     query: String,
     request: PageRequest,
@@ -205,12 +205,12 @@ struct Sight {
     n_after: usize,
 }
 
-/// Accesses that creators have begun to make, and those that they have heard to be made.
+/// Numbers of creations that have begun, and of those that are complete.
 #[derive(Default)]
 struct Made {
     n_begun: AtomicU64,
     n_heard: AtomicU64,
-    /// How often somebody has looked in between.
+    /// Number of lists that were read in between.
     n_sights: AtomicU64,
 }
 
@@ -227,7 +227,7 @@ async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: 
         );
         store.create_access(&acme(), new).await.unwrap().unwrap();
         made.n_heard.fetch_add(1, Ordering::SeqCst);
-        // Half-way, until somebody has looked.
+        // Pauses half-way until some lists were read.
         while n == N_EACH / 2 && made.n_sights.load(Ordering::SeqCst) < 20 {
             tokio::task::yield_now().await;
         }
@@ -273,12 +273,12 @@ async fn lists_hold_while_others_create() {
         for watcher in watchers {
             for Sight { query, request, listed, n_before, n_after } in watcher.await.unwrap() {
                 let context = format!("{}: {request:?}: {query}", case.kind);
-                // Whatever was there first stays where it was: what was seen is a piece of what is.
+                // Accesses keep their positions: the page is the same in the final list.
                 let (expected, total) = (naive(&everything.items, &query), listed.page.total);
                 let mut pages = expected[..total as usize].chunks(request.size as usize);
                 let page = pages.nth(request.number as usize - 1);
                 assert_eq!(ids(&listed), page.unwrap_or_default(), "{context}");
-                // Nothing that was made before is missing, and nothing is there before it is made.
+                // No access that was created before is missing, and none appears before it is created.
                 let at_least = naive(&everything.items[..n_before], &query).len() as u64;
                 let at_most = naive(&everything.items[..n_after], &query).len() as u64;
                 assert!((at_least..=at_most).contains(&total), "{context}: {total}");

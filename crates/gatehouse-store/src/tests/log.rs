@@ -1,11 +1,11 @@
-//! The log of the embedded store does not grow for ever, whoever writes and reads.
+//! The log of the embedded store doesn't grow without bound, whatever is written and read.
 
 use super::*;
 use crate::db::{CheckpointLengths, Location, OpenMode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes of a page and of what the log writes before it.
+/// Size of a page with its frame header in the log.
 const FRAME: u64 = 4096 + 24;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@ use prometheus::{Registry, TextEncoder};
 use super::*;
 use crate::db::WriteKind;
 
-/// The value of a sample, by its name and labels as they are written.
+/// The value of a sample, by its name and labels.
 fn sample(store: &Store, name: &str) -> Option<f64> {
     let registry = Registry::new();
     store.meter().register(&registry).unwrap();
@@ -14,7 +14,7 @@ fn sample(store: &Store, name: &str) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn what_is_done_is_counted_and_nobody_waits_in_the_end() {
+async fn calls_are_counted_and_no_caller_waits_in_the_end() {
     for case in stores("what_is_done_is_counted").await {
         let store = &case.store;
         set_up(store).await;

@@ -27,7 +27,7 @@ impl Case {
 }
 
 #[tokio::test]
-async fn who_joins_gets_a_place_and_the_others_learn_of_it_when_they_beat() {
+async fn a_new_server_gets_a_slice_and_the_others_learn_of_it_with_their_heartbeat() {
     for case in stores("who_joins_gets_a_place").await {
         assert_eq!(case.there().await, [0; 0], "{}", case.kind);
         assert_eq!(case.beat(5).await, Slice::WHOLE);
@@ -46,7 +46,7 @@ async fn who_joins_gets_a_place_and_the_others_learn_of_it_when_they_beat() {
 }
 
 #[tokio::test]
-async fn who_is_silent_for_a_while_is_gone_and_may_come_back() {
+async fn a_server_without_heartbeats_is_gone_and_may_come_back() {
     for case in stores("who_is_silent_for_a_while").await {
         case.beat(1).await;
         case.beat(2).await;
@@ -56,7 +56,7 @@ async fn who_is_silent_for_a_while_is_gone_and_may_come_back() {
         assert_eq!(case.beat(2).await, Slice::WHOLE, "{}", case.kind);
         assert_eq!(case.there().await, [2]);
         assert_eq!(case.beat(1).await, slice(0, 2), "{}: it was only slow", case.kind);
-        // Its row is forgotten a day later, and comes back with it.
+        // The row is deleted a day later, and comes back with the next heartbeat.
         case.pass(24 * 3_600_000 + 1);
         assert_eq!(case.beat(2).await, Slice::WHOLE);
         let count = "SELECT COUNT(*) FROM replica";
@@ -68,8 +68,8 @@ async fn who_is_silent_for_a_while_is_gone_and_may_come_back() {
 }
 
 #[tokio::test]
-async fn who_leaves_is_gone_at_once() {
-    for case in stores("who_leaves_is_gone_at_once").await {
+async fn a_server_that_leaves_is_gone_at_once() {
+    for case in stores("a_server_that_leaves_is_gone_at_once").await {
         for id in [1, 2, 3] {
             case.beat(id).await;
         }
@@ -81,7 +81,7 @@ async fn who_leaves_is_gone_at_once() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_back_keeps_nobody_there_who_is_gone() {
+async fn a_clock_that_is_set_back_keeps_no_gone_server_alive() {
     for case in stores("a_clock_that_is_set_back").await {
         case.beat(1).await;
         case.beat(2).await;
@@ -91,10 +91,10 @@ async fn a_clock_that_is_set_back_keeps_nobody_there_who_is_gone() {
     }
 }
 
-/// However they come together: the places that they see at first add up to no more than if they had come one by
-/// one, and at their second beat all see all.
+/// The slices that concurrent servers see at first add up to no more than if they had come one by one, and at their
+/// second heartbeat all see all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn servers_that_come_at_the_same_moment_see_those_that_were_before_them() {
+async fn servers_that_start_at_the_same_moment_see_those_before_them() {
     for case in stores("servers_that_come_at_the_same_moment").await {
         let beats = (0..8).map(|id| {
             let store = case.store.clone();

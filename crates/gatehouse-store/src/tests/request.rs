@@ -1,4 +1,4 @@
-//! Requests that are done once.
+//! Idempotent requests.
 
 use gatehouse_core::task::Work;
 use gatehouse_core::{PageRequest, Status, TaskId};
@@ -35,7 +35,7 @@ async fn secret(store: &Store, key: &str) -> Option<Vec<u8>> {
     store.secret(&acme(), SecretKind::Answer, &format!("create {key}")).await.unwrap()
 }
 
-/// Lets go of everything that is due.
+/// Deletes everything that is due.
 async fn let_go(store: &Store) -> usize {
     let mut n_due = 0;
     while let Some(lease) = store.claim_due(&[WorkKind::Answer], 15_000).await.unwrap() {
@@ -85,7 +85,7 @@ async fn a_creation_is_found_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn of_several_with_one_key_one_is_made() {
+async fn one_of_several_requests_with_one_key_is_processed() {
     for Case { kind, store, .. } in stores("request_several").await {
         set_up(&store).await;
         let all = vec![
@@ -101,7 +101,7 @@ async fn of_several_with_one_key_one_is_made() {
         let expected = [
             Ok("ann".into()),
             Err(CreateRefused::Repeated),
-            // What fails leaves its key to the next.
+            // A failed request leaves its key unused.
             Err(CreateRefused::UsernameTaken),
             Ok("cleo".into()),
             Ok("dan".into()),
@@ -112,7 +112,7 @@ async fn of_several_with_one_key_one_is_made() {
 }
 
 #[tokio::test]
-async fn creations_that_go_together_have_an_answer_each() {
+async fn creations_in_a_group_have_a_result_each() {
     for Case { kind, store, .. } in stores("request_together").await {
         set_up(&store).await;
         let all = [
@@ -124,13 +124,13 @@ async fn creations_that_go_together_have_an_answer_each() {
         ];
         let meter = store.db.meter();
         let (waiting, n_before) = (meter.gather_waiting.clone(), meter.gathered.get_sample_count());
-        // Keeps the tenant from all of them until they wait.
+        // Locks the tenant until all of them wait.
         let holder =
             store.db.write::<_, StoreError, _, _>(crate::db::WriteKind::Server, async move |tx| {
                 crate::counts::counter::lock_tenant(&tx, &acme()).await?;
                 while waiting.get() < 5 {
                     match kind {
-                        // There a write has a thread of its own, and waits for nothing.
+                        // SQLite's writer has its own thread, and never waits.
                         "SQLite" => std::thread::yield_now(),
                         _ => tokio::task::yield_now().await,
                     }
@@ -201,7 +201,7 @@ async fn a_key_is_free_after_a_day_and_its_secret_is_gone() {
         let late = store.create_access(&acme(), keyed("dan", "k", 2)).await.unwrap();
         assert_eq!(late, Err(CreateRefused::Repeated), "{kind}");
 
-        // What is over counts as over before anyone has let go of it.
+        // An expired result counts as expired before it is deleted.
         clock.set(day(1));
         store.create_access(&acme(), keyed("dan", "k", 2)).await.unwrap().unwrap();
         store.accept_task(&acme(), batch(2, "k", 2)).await.unwrap();
@@ -210,7 +210,7 @@ async fn a_key_is_free_after_a_day_and_its_secret_is_gone() {
         assert_eq!(secret(&store, "l").await, None, "{kind}");
         assert_eq!(secret(&store, "m").await, None, "{kind}");
         assert!(!lies_in(&place, b"sealed l 1") && !lies_in(&place, b"sealed k 1"), "{kind}");
-        // But not what took its place.
+        // But not the result that replaced it.
         assert_eq!(secret(&store, "k").await, Some(b"sealed k 2".to_vec()), "{kind}");
         let change = once(Operation::Change, "k", 2);
         assert!(store.repeated_batch(&acme(), &change, day(1)).await.unwrap().is_some(), "{kind}");
@@ -224,7 +224,7 @@ async fn a_key_is_free_after_a_day_and_its_secret_is_gone() {
 }
 
 #[tokio::test]
-async fn keys_go_with_their_tenant() {
+async fn idempotency_keys_are_deleted_with_their_tenant() {
     for Case { kind, store, .. } in stores("request_tenant").await {
         set_up(&store).await;
         store.accept_task(&acme(), batch(1, "k", 1)).await.unwrap();

@@ -12,7 +12,7 @@ async fn opening_again_finds_the_schema_as_it_was_left() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_with_what_to_do() {
+async fn a_newer_schema_is_refused_with_advice() {
     for case in stores("a_newer_schema_is_refused").await {
         case.store
             .db
@@ -41,8 +41,8 @@ async fn servers_that_start_together_take_the_steps_once() {
 }
 
 #[tokio::test]
-async fn the_first_to_keep_a_key_wins() {
-    for case in stores("the_first_to_keep_a_key_wins").await {
+async fn the_first_server_to_store_a_key_wins() {
+    for case in stores("the_first_server_to_store_a_key_wins").await {
         assert_eq!(case.store.server_key("k").await.unwrap(), None);
         assert_eq!(case.store.keep_server_key("k", b"one").await.unwrap(), b"one");
         assert_eq!(case.store.keep_server_key("k", b"two").await.unwrap(), b"one", "{}", case.kind);
@@ -56,7 +56,7 @@ async fn a_lost_connection_is_made_again() {
     let store = Store::open_postgres(&url, Clock::machine()).await.unwrap();
     set_up(&store).await;
     for n in 0..8 {
-        // Ends the connection that it runs on, in the middle of a write.
+        // Closes its own connection in the middle of a write.
         let lost = store.db.write(WriteKind::Server, async |tx| {
             tx.script("SELECT pg_terminate_backend(pg_backend_pid())").await
         });
@@ -66,8 +66,8 @@ async fn a_lost_connection_is_made_again() {
     }
 }
 
-/// A store as the first version of the schema left it: two contracts, four accesses, one of them ended and
-/// one with an end that will come.
+/// A store with the first schema version: two contracts, four accesses, of which one has ended and one has a future
+/// end.
 const AS_THE_FIRST_VERSION_LEFT_IT: &str = "
     INSERT INTO tenant VALUES ('acme', 'UTC');
     INSERT INTO contract VALUES

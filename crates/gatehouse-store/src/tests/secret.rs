@@ -1,4 +1,4 @@
-//! Secrets that are deleted: not a byte of them stays in the embedded database's files.
+//! Deleted secrets: not a byte of them stays in the embedded database's files.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,24 +12,24 @@ use crate::NewTask;
 use crate::db::WriteKind;
 use crate::keys::secret::{self, SecretKind};
 
-/// Bytes that are looked for together: more than chance has in common with a file.
+/// Length of the pieces that are searched: longer than a random match.
 const PIECE: usize = 16;
 
-/// So many that rows are moved between pages again and again: unpadded, something is left behind.
+/// Enough that rows move between pages repeatedly: without padding, copies would be left.
 const N_SECRETS: u64 = 600;
 
-/// A secret that is kept, or was.
+/// A secret that is stored, or was.
 struct Kept {
     kind: SecretKind,
     name: String,
     sealed: Vec<u8>,
 }
 
-/// Pieces of these secrets that lie in the files: a secret may be cut where a page ends.
+/// Number of pieces of these secrets in the files: a secret may be split at the end of a page.
 fn found(dir: &Path, secrets: &[Kept]) -> usize {
     let pieces: HashSet<&[u8]> =
         secrets.iter().flat_map(|it| it.sealed.chunks_exact(PIECE)).collect();
-    // Few places of a file begin like one of them, so few are looked up.
+    // Few offsets of a file begin like one of them, so few are looked up.
     let start = |bytes: &[u8]| {
         usize::from(bytes[0]) << 16 | usize::from(bytes[1]) << 8 | usize::from(bytes[2])
     };
@@ -44,7 +44,7 @@ fn found(dir: &Path, secrets: &[Kept]) -> usize {
     found.len()
 }
 
-/// Keeps a secret as it comes about: a Task's key, or an answer of some length.
+/// Stores a secret: a Task's key, or a response of random length.
 async fn keep(store: &Store, dice: &mut Dice, n: u64) -> Kept {
     let id = TaskId::new(n, dice.bytes(10).as_slice().try_into().unwrap());
     let name = id.to_string();
@@ -82,8 +82,8 @@ async fn destroy(store: &Store, kept: &Kept) {
 }
 
 #[tokio::test]
-async fn what_was_destroyed_is_nowhere_in_the_files() {
-    let mut dice = Dice::of_chance("what_was_destroyed_is_nowhere_in_the_files");
+async fn destroyed_secrets_are_nowhere_in_the_files() {
+    let mut dice = Dice::of_chance("destroyed_secrets_are_nowhere_in_the_files");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
@@ -91,7 +91,7 @@ async fn what_was_destroyed_is_nowhere_in_the_files() {
     let (mut kept, mut gone) = (Vec::new(), Vec::new());
     let (mut n_drawn, mut grows) = (0, true);
     while n_drawn < N_SECRETS || !kept.is_empty() {
-        // More and more are kept, and fewer and fewer, in turn.
+        // The number of stored secrets grows and shrinks by turns.
         grows = if dice.roll(60) == 0 { !grows } else { grows };
         let share = if grows { 4 } else { 1 };
         let is_new = n_drawn < N_SECRETS && (kept.is_empty() || dice.roll(5) < share);
@@ -103,7 +103,7 @@ async fn what_was_destroyed_is_nowhere_in_the_files() {
             destroy(&store, &one).await;
             gone.push(one);
         }
-        // Pages that were freed are wanted by others too.
+        // Other rows use the freed pages too.
         for n in 0..dice.roll(2) {
             let name = format!("a{}-{}-{n}", n_drawn, gone.len());
             store.create_access(&acme(), new("c1", &name)).await.unwrap().unwrap();
@@ -112,7 +112,7 @@ async fn what_was_destroyed_is_nowhere_in_the_files() {
             assert!(store.scrub().await.unwrap());
             assert_eq!(found(dir.path(), &gone), 0, "after {} of them", gone.len());
             let n_pieces: usize = kept.iter().map(|it| it.sealed.len() / PIECE).sum();
-            // One that is cut where a page ends has a piece that lies nowhere whole.
+            // A secret that is split at the end of a page has a piece that is nowhere whole.
             assert!(found(dir.path(), &kept) * 10 >= n_pieces * 9, "what is kept is found");
         }
     }
@@ -122,8 +122,8 @@ async fn what_was_destroyed_is_nowhere_in_the_files() {
 }
 
 #[tokio::test]
-async fn a_reader_who_stands_in_the_way_is_waited_for() {
-    let mut dice = Dice::of_chance("a_reader_who_stands_in_the_way_is_waited_for");
+async fn a_reader_that_prevents_a_checkpoint_is_waited_for() {
+    let mut dice = Dice::of_chance("a_reader_that_prevents_a_checkpoint_is_waited_for");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();

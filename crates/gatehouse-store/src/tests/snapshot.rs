@@ -4,15 +4,15 @@ use crate::db::{FOR_A_REQUEST, SnapshotFor};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-/// Longer than anyone waits.
+/// Takes longer than any time limit.
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL \
                        SELECT i + 1 FROM n WHERE i < 100000000000) SELECT COUNT(*) FROM n";
 
 #[tokio::test]
-async fn what_takes_too_long_is_stopped_and_harms_nobody() {
+async fn a_snapshot_beyond_its_time_limit_is_stopped_and_harms_no_other() {
     for case in stores("what_takes_too_long_is_stopped").await {
         set_up(&case.store).await;
-        // More often than there are turns: each of them is given back.
+        // More often than there are slots: each is freed.
         for _ in 0..10 {
             let limit = Some(Duration::from_millis(50));
             let read = case.store.db.snapshot(SnapshotFor::Server(limit), async |tx| {
@@ -34,7 +34,7 @@ fn meet(between: &Barrier) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_snapshot_of_one_tenant_holds_up_neither_others_nor_the_server() {
+async fn a_snapshot_of_one_tenant_blocks_neither_others_nor_the_server() {
     for case in stores("a_snapshot_of_one_tenant_holds_up").await {
         set_up(&case.store).await;
         let store = case.store.clone();

@@ -15,7 +15,7 @@ async fn set_status(case: &Case, username: &str, target: Target) {
     changed.await.unwrap().unwrap();
 }
 
-/// Three accesses of a contract that ends on day 3, one of one that doesn't; some of them changed.
+/// Three accesses of a contract that ends on day 3, one of a contract without an end; some of them changed.
 async fn live_through_a_few_days(case: &Case) {
     set_up(&case.store).await;
     let ending = Contract { end: Some(day(3)), ..contract("ending", "o2") };
@@ -49,12 +49,12 @@ async fn a_summary_counts_ends_from_the_moment_they_come() {
             let found = summary.contracts.iter().find(|it| it.contract_id.as_str() == id);
             found.unwrap().tally
         };
-        // At each moment: what `ending` has, and what the days say.
+        // At each time: the tally of `ending`, and the days.
         let (active, suspended, terminated) =
             (Status::Active, Status::Suspended, Status::Terminated);
         for (now, of_ending, ended) in [
             (day(2), tally(&[(suspended, 1), (active, 1), (terminated, 1)]), [0, 0, 1, 0]),
-            // Nobody has written down that the contract's end has come.
+            // The expiry of the contract's accesses isn't stored yet.
             (day(3), tally(&[(terminated, 3)]), [0, 0, 1, 2]),
         ] {
             let summary = case.store.summary(&acme(), now, 90).await.unwrap().unwrap();
@@ -73,7 +73,7 @@ async fn a_summary_counts_ends_from_the_moment_they_come() {
                 }
             }
         }
-        // Written down by the next update, it says the same.
+        // After the next update has stored the expiry, the summary is the same.
         case.clock.set(day(4));
         set_status(&case, "u0", Target::Terminated).await;
         let summary = case.store.summary(&acme(), day(4), 2).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Tasks: accepted, worked off under a lease, stopped, forgotten.
+//! Tasks: accepted, executed under a lease, stopped, deleted.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const TERMS: TaskLifetimes = TaskLifetimes {
     tasks_milliseconds: 30 * 86_400_000,
 };
 
-/// Longer than any stretch of a test.
+/// Longer than any chunk of a test.
 const LONG: ChunkLimits =
     ChunkLimits { requests: Duration::from_secs(60), batches: Duration::from_secs(60) };
 
@@ -79,8 +79,8 @@ fn username(made: CreatedAccess<'_>) -> String {
 }
 
 #[tokio::test]
-async fn a_batch_takes_the_usernames_of_accesses_whose_ends_have_come() {
-    // More than are written at once, on either database.
+async fn a_batch_takes_the_usernames_of_expired_accesses() {
+    // More than are written together, on either database.
     const N: u32 = 300;
     for Case { kind, store, clock, .. } in stores("task_takes_usernames").await {
         set_up(&store).await;
@@ -104,7 +104,7 @@ async fn a_batch_takes_the_usernames_of_accesses_whose_ends_have_come() {
 }
 
 #[tokio::test]
-async fn a_creation_goes_from_acceptance_to_its_end() {
+async fn a_creation_runs_from_acceptance_to_its_end() {
     for Case { kind, store, .. } in stores("task_walk").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 4)).await;
@@ -147,7 +147,7 @@ async fn a_creation_goes_from_acceptance_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_taken_fails_alone_wherever_it_lies_in_a_long_stretch() {
+async fn a_taken_username_fails_alone_anywhere_in_a_long_chunk() {
     for Case { kind, store, .. } in stores("task_long").await {
         set_up(&store).await;
         store.create_access(&acme(), new("c1", "user-640")).await.unwrap().unwrap();
@@ -170,7 +170,7 @@ async fn what_is_taken_fails_alone_wherever_it_lies_in_a_long_stretch() {
 }
 
 #[tokio::test]
-async fn accesses_of_a_task_are_found_by_their_numbers_whoever_lies_between() {
+async fn accesses_of_a_task_are_found_also_with_others_between_them() {
     for Case { kind, store, .. } in stores("task_between").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 6)).await;
@@ -189,12 +189,12 @@ async fn accesses_of_a_task_are_found_by_their_numbers_whoever_lies_between() {
 }
 
 #[tokio::test]
-async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
+async fn a_long_write_begins_its_own_transaction() {
     let cases = stores("task_company").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
         set_up(&store).await;
         let waiting = store.db.meter().writer_waiting.clone();
-        // Keeps the writer until the other two are there, so that they could go together.
+        // Blocks the writer until the other two wait, so that they could share a transaction.
         let first = store.db.write::<_, crate::StoreError, _, _>(
             crate::db::WriteKind::Server,
             async move |_| {
@@ -224,7 +224,7 @@ async fn a_long_write_waits_for_nobody_and_lets_those_before_it_go_first() {
 }
 
 #[tokio::test]
-async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
+async fn a_chunk_ends_for_waiting_requests_and_returns_the_remaining_items() {
     let cases = stores("task_behind").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
         set_up(&store).await;
@@ -235,7 +235,7 @@ async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let hasty = ChunkLimits { requests: Duration::ZERO, ..LONG };
         let stretch = ItemChunk { limits: hasty, ..stretch(1, 0, &names) };
-        // Keeps the writer until the other two are there.
+        // Blocks the writer until the other two wait.
         let waiting = store.db.meter().writer_waiting.clone();
         let first = store.db.write::<_, crate::StoreError, _, _>(
             crate::db::WriteKind::Server,
@@ -261,7 +261,7 @@ async fn a_stretch_lets_those_go_who_came_behind_it_and_gives_back_the_rest() {
 }
 
 #[tokio::test]
-async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
+async fn a_chunk_blocks_batches_longer_than_requests() {
     let cases = stores("task_patience").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
         let hasty = ChunkLimits { requests: Duration::ZERO, ..LONG };
@@ -305,7 +305,7 @@ async fn a_stretch_is_patient_with_batches_and_less_so_with_requests() {
 }
 
 #[tokio::test]
-async fn creations_that_wait_for_each_other_are_company() {
+async fn creations_that_wait_for_a_group_count_as_waiters() {
     let cases = stores("task_gathering").await.into_iter();
     for Case { store, .. } in cases.filter(|case| case.kind == "SQLite") {
         let waiters = async || {
@@ -318,11 +318,11 @@ async fn creations_that_wait_for_each_other_are_company() {
 }
 
 #[tokio::test]
-async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
+async fn a_transaction_that_locks_a_tenant_sees_its_waiters() {
     for case in stores("task_others").await {
         let Case { kind, store, .. } = &case;
         set_up(store).await;
-        // On PostgreSQL, those of another server.
+        // On PostgreSQL, requests of another server.
         let another = if *kind == "SQLite" { None } else { case.another().await.ok() };
         let locked = std::sync::Arc::new(tokio::sync::Notify::new());
         let notify = std::sync::Arc::clone(&locked);
@@ -350,7 +350,7 @@ async fn who_keeps_a_tenant_from_others_sees_that_they_wait() {
 }
 
 #[tokio::test]
-async fn who_has_lost_the_lease_commits_nothing() {
+async fn a_worker_without_its_lease_commits_nothing() {
     for Case { kind, store, clock, .. } in stores("task_fence").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 3)).await;
@@ -361,7 +361,7 @@ async fn who_has_lost_the_lease_commits_nothing() {
         let late = run(&store, &first, stretch(1, 0, &["a"])).await;
         assert!(matches!(late, Err(WorkError::LeaseLost)), "{kind}: {late:?}");
         assert!(matches!(store.finish_queue(&first).await, Err(WorkError::LeaseLost)));
-        // And who interrupted itself has left nothing behind.
+        // A worker that was interrupted has left nothing behind.
         let failpoints = Failpoints::new(|point| point == Failpoint::BeforeCommit);
         let cut = store.run_creation(&second, stretch(1, 0, &["a"]), TERMS, failpoints).await;
         assert!(matches!(cut, Err(WorkError::Interrupted(Failpoint::BeforeCommit))), "{kind}");
@@ -377,7 +377,7 @@ async fn who_has_lost_the_lease_commits_nothing() {
 }
 
 #[tokio::test]
-async fn a_batch_reserves_its_room_and_gives_it_back() {
+async fn a_batch_reserves_its_quota_and_gives_it_back() {
     for Case { kind, store, .. } in stores("task_room").await {
         set_up(&store).await;
         let limited = Contract { n_accesses_max: Some(5), ..contract("c1", "o1") };
@@ -396,7 +396,7 @@ async fn a_batch_reserves_its_room_and_gives_it_back() {
         assert!(store.create_access(&acme(), new("c1", "single")).await.unwrap().is_err());
         run(&store, &lease, stretch(1, 0, &["a", "a"])).await.unwrap();
         assert_sound(&store).await;
-        // One item failed, which has made room for one; stopping makes room for two more.
+        // One item failed, which has freed quota for one access; stopping frees quota for two more.
         store.create_access(&acme(), new("c1", "single")).await.unwrap().unwrap();
         assert!(store.create_access(&acme(), new("c1", "too many")).await.unwrap().is_err());
         let stopped = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap().unwrap();
@@ -441,7 +441,7 @@ async fn tasks_take_turns_and_changes_keep_their_order() {
 }
 
 #[tokio::test]
-async fn passwords_are_shown_no_longer_than_their_task_is_kept() {
+async fn passwords_do_not_outlive_their_task() {
     for Case { kind, store, clock, .. } in stores("task_kept_shortly").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 1)).await;
@@ -457,7 +457,7 @@ async fn passwords_are_shown_no_longer_than_their_task_is_kept() {
 }
 
 #[tokio::test]
-async fn what_has_had_its_time_is_let_go_of() {
+async fn secrets_and_tasks_are_deleted_after_their_lifetime() {
     for Case { kind, store, clock, .. } in stores("task_gone").await {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 2)).await;

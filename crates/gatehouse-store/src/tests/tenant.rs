@@ -3,8 +3,8 @@ use crate::{Put, TenantInUse};
 use gatehouse_core::PageRequest;
 
 #[tokio::test]
-async fn a_tenant_is_kept_as_given() {
-    for case in stores("a_tenant_is_kept_as_given").await {
+async fn a_tenant_is_stored_as_given() {
+    for case in stores("a_tenant_is_stored_as_given").await {
         assert_eq!(case.store.tenant(&acme()).await.unwrap(), None);
         assert_eq!(case.store.put_tenant(&tenant("acme")).await.unwrap(), Put::Created);
         let time_zone = "Asia/Tokyo".parse().unwrap();
@@ -34,7 +34,7 @@ async fn tenants_are_listed_by_name() {
 }
 
 #[tokio::test]
-async fn a_tenant_goes_with_its_contracts_unless_it_has_accesses() {
+async fn a_tenant_is_deleted_with_its_contracts_unless_it_has_accesses() {
     for case in stores("a_tenant_goes_with_its_contracts").await {
         set_up(&case.store).await;
         assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());

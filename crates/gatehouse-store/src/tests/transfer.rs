@@ -1,4 +1,4 @@
-//! An estate moves from SQLite to PostgreSQL: every row of every table, however often it is interrupted.
+//! Transfer from SQLite to PostgreSQL: every row of every table, however often it is interrupted.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ const N_ROWS: i64 = 4;
 /// Rows in a page: fewer than a tenant has.
 const N_AT_ONCE: usize = 3;
 
-/// What texts may hold: any language, quotes, and as much as fits.
+/// Texts with any script, quotes, and the longest allowed length.
 const AWKWARD: [&str; 4] = ["🚲 Zoë's\\\"pump\"", "'; DROP TABLE access; --", "\\N\\.\t\r\n", ""];
 
-/// An embedded store with rows in every table, and an empty place for them.
+/// An embedded store with rows in every table, and an empty target.
 struct House {
     dir: tempfile::TempDir,
     source: Store,
@@ -49,7 +49,7 @@ impl House {
         self.transfer().run(vec![("token-key", b"sealed".to_vec())], &|_| ()).await
     }
 
-    /// Runs until this has happened, and drops it then as a crash would; what came of it if that was first.
+    /// Runs until `happened`, and is dropped then, as in a crash; returns the result if the transfer ended first.
     async fn run_until(
         &self,
         ends: impl Fn(TransferProgress) -> bool + Send + Sync,
@@ -89,7 +89,7 @@ impl House {
     }
 }
 
-/// Puts rows of two tenants into every table, as awkward as its columns allow.
+/// Inserts rows of two tenants into every table, as awkward as its columns allow.
 fn fill(file: &Path) {
     let db = rusqlite::Connection::open(file).unwrap();
     for table in ALL_TABLES {
@@ -151,7 +151,7 @@ fn listed() -> Vec<Shape> {
     shapes
 }
 
-/// The catalogue's rows: table, column, type, place in the primary key or 0.
+/// The catalogue's rows: table, column, type, position in the primary key or 0.
 async fn shapes(db: &Db, sql: &'static str) -> Vec<Shape> {
     let read = |row: &crate::db::Row<'_>| {
         let kind = match row.text(2)?.as_str() {
@@ -162,7 +162,7 @@ async fn shapes(db: &Db, sql: &'static str) -> Vec<Shape> {
         };
         Ok((row.text(0)?, row.text(1)?, kind, row.integer(3)?))
     };
-    // A catalogue is long to read, longer on a busy machine than a request may wait for a row.
+    // Reading a catalogue takes longer than a row may, on a busy machine.
     let rows = db
         .snapshot(SnapshotFor::Server(None), async move |tx| tx.rows(sql, &[], read).await)
         .await
@@ -209,7 +209,7 @@ async fn every_row_arrives_as_it_was() {
         assert_eq!(table.target.n_rows, expected, "{}", table.table);
         assert_eq!(table.source, table.target, "{}", table.table);
     }
-    // Not by the code that compared.
+    // Not with the code that compared.
     let target = house.target();
     let sql =
         "SELECT username, id, end_at, number FROM access WHERE tenant = 'zoo' ORDER BY number";
@@ -243,7 +243,7 @@ async fn every_row_arrives_as_it_was() {
 }
 
 #[tokio::test]
-async fn it_goes_on_wherever_it_was_interrupted() {
+async fn a_transfer_resumes_wherever_it_was_interrupted() {
     let house = House::new("it_goes_on_wherever").await;
     let mut n_interrupted = 0;
     let moved = loop {
@@ -259,7 +259,7 @@ async fn it_goes_on_wherever_it_was_interrupted() {
 }
 
 #[tokio::test]
-async fn what_differs_is_named_and_stays_unfinished() {
+async fn a_transfer_with_differences_names_them_and_stays_unfinished() {
     let house = House::new("what_differs_is_named").await;
     let comparing = |it: TransferProgress| it.stage == TransferStage::Comparing;
     assert!(house.run_until(comparing).await.is_none());
@@ -279,7 +279,7 @@ async fn what_differs_is_named_and_stays_unfinished() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_somebody_elses_is_not_touched() {
+async fn a_target_of_another_store_is_not_touched() {
     let house = House::new("somebody_elses").await;
     let store = Store::open_postgres(&house.url, house.clock.clone()).await.unwrap();
     for (sql, undo, table) in [
@@ -300,7 +300,7 @@ async fn a_target_that_is_somebody_elses_is_not_touched() {
 }
 
 #[tokio::test]
-async fn only_the_same_source_goes_on() {
+async fn only_the_same_source_resumes_a_transfer() {
     let house = House::new("only_the_same_source").await;
     assert!(house.run_until(|it| it.table == "client").await.is_none());
     house.in_source("UPDATE counter SET total = total + 1 WHERE tenant = 'zoo' AND total = 2");
@@ -315,7 +315,7 @@ async fn only_the_same_source_goes_on() {
 async fn an_unfinished_migration_is_finished_by_the_version_that_began_it() {
     let house = House::new("finished_by_the_version").await;
     assert!(house.run_until(|it| it.table == "client").await.is_none());
-    // The version is the first of what the mark holds: a byte that says so, and eight of the number.
+    // The version is the watermark's first value: a byte for its type, and eight for the number.
     house
         .in_target(
             "UPDATE server_key SET value = '\\x010000000000000003'::bytea || substr(value, 10) \
@@ -327,7 +327,7 @@ async fn an_unfinished_migration_is_finished_by_the_version_that_began_it() {
 }
 
 #[tokio::test]
-async fn of_two_at_the_same_time_one_moves_everything() {
+async fn one_of_two_concurrent_transfers_copies_everything() {
     let house = House::new("of_two_at_the_same_time").await;
     let (one, other) = tokio::join!(house.run(), house.run());
     let is_whole = |it: &Result<_, _>| matches!(it, Ok(TransferResult::Whole(_)));
@@ -346,7 +346,7 @@ async fn of_two_at_the_same_time_one_moves_everything() {
 }
 
 #[tokio::test]
-async fn a_text_that_postgres_has_no_room_for_is_named() {
+async fn a_text_that_postgres_can_not_store_is_named() {
     let house = House::new("no_room_for").await;
     house.in_source("UPDATE contract SET offering_id = 'a' || char(0) || 'b' WHERE tenant = 'zoo'");
     let refused = house.run().await.unwrap_err().to_string();
@@ -354,9 +354,9 @@ async fn a_text_that_postgres_has_no_room_for_is_named() {
     assert!(!house.is_open().await);
 }
 
-/// A server that starts at the same moment as a migration keeps no keys in what is not whole yet.
+/// A server that starts at the same moment as a transfer stores no keys in an incomplete target.
 #[tokio::test]
-async fn no_server_keeps_its_keys_while_it_is_unfinished() {
+async fn no_server_stores_its_keys_during_a_transfer() {
     let house = House::new("no_server_keeps_its_keys").await;
     let early = Store::open_postgres(&house.url, house.clock.clone()).await.unwrap();
     assert!(house.run_until(|it| it.table == "client").await.is_none());

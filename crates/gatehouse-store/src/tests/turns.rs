@@ -11,8 +11,8 @@ const N_ATTACKING: usize = 60;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writes_of_one_tenant_that_hang_leave_connections_to_the_others() {
-    // An embedded store has one writer, which never waits in the middle of a write. A pooler has as many connections as it
-    // was given, and the one of these tests fewer than the transactions of one tenant.
+    // An embedded store has one writer, which never waits in the middle of a write. The pooler of these tests has fewer
+    // connections than one tenant may have transactions.
     let cases = stores("writes_that_hang").await.into_iter();
     for case in cases.filter(|case| case.kind == "PostgreSQL") {
         let (store, victim) = (&case.store, "victim".parse::<TenantName>().unwrap());
@@ -65,7 +65,7 @@ async fn writes_of_one_tenant_that_hang_leave_connections_to_the_others() {
         release.send(()).unwrap();
         holder.await.unwrap().unwrap();
         for change in attack {
-            // Those that waited for too long say so; the others are done.
+            // Changes that waited too long have failed; the others have succeeded.
             let changed = change.await.unwrap();
             let is_told = matches!(changed, Ok(()) | Err(StoreError::Unavailable(_)));
             assert!(is_told, "{}: {changed:?}", case.kind);

@@ -1,4 +1,4 @@
-//! Two versions of the schema, and programs of both that work side by side.
+//! Two versions of the schema, and programs of both that run at the same time.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::db::{Db, WriteKind};
 use crate::migrate::{self, STEPS, Step};
 
-/// What a step may do: add tables, columns and indexes.
+/// The allowed changes of a step: new tables, columns and indexes.
 const ADDED: &str = "
     CREATE TABLE label (tenant TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (tenant, name));
     ALTER TABLE tenant ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';
@@ -16,7 +16,7 @@ const ADDED: &str = "
     CREATE INDEX access_remark ON access (tenant, remark) WHERE remark IS NOT NULL;
 ";
 
-/// The steps of the program after this one.
+/// The steps of the next program.
 fn tomorrow(needs: i64) -> &'static [Step] {
     let step = Step { version: migrate::newest() + 1, needs, sqlite: ADDED, postgres: ADDED };
     Box::leak([STEPS, &[step]].concat().into_boxed_slice())
@@ -30,7 +30,7 @@ async fn work(store: &Store, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn todays_program_goes_on_beside_tomorrows() {
+async fn the_present_program_runs_beside_the_next_one() {
     for case in stores("beside_tomorrows").await {
         set_up(&case.store).await;
         let (store, stop) = (case.store.clone(), Arc::new(tokio::sync::Notify::new()));
@@ -45,7 +45,7 @@ async fn todays_program_goes_on_beside_tomorrows() {
                 }
             }
         });
-        // Several of tomorrow's come at the same moment; one of them takes the step.
+        // Several servers of the next version start at the same moment; one of them takes the step.
         let steps = tomorrow(migrate::newest());
         let comes = (0..6).map(|_| {
             let db = case.store.db.clone();
@@ -59,7 +59,7 @@ async fn todays_program_goes_on_beside_tomorrows() {
         work(&case.store, "after").await;
         stop.notify_one();
         let n_made = working.await.unwrap();
-        // One of today's that is started again in the middle of it.
+        // A server of the present version that restarts in the middle of it.
         let again = case.another().await.unwrap();
         work(&again, "again").await;
         let audit = again.audit(&acme()).await.unwrap();
@@ -69,7 +69,7 @@ async fn todays_program_goes_on_beside_tomorrows() {
 }
 
 #[tokio::test]
-async fn a_step_that_todays_program_must_know_ends_it() {
+async fn a_step_that_requires_a_newer_program_ends_the_present_one() {
     for case in stores("must_know").await {
         let steps = tomorrow(migrate::newest() + 1);
         migrate::take(&case.store.db, steps).await.unwrap();
@@ -80,8 +80,8 @@ async fn a_step_that_todays_program_must_know_ends_it() {
 }
 
 #[tokio::test]
-async fn yesterdays_program_goes_on_while_today_comes() {
-    // Its statements are today's, as far as the tables of version 6 can answer them.
+async fn an_older_program_continues_during_an_upgrade() {
+    // The present statements, as far as the tables of version 6 can answer them.
     let url = empty_schema("yesterdays_program").await;
     let clock = Clock::by_hand(day(0));
     let db = Db::open_postgres(&url, clock.clone()).unwrap();
@@ -118,7 +118,7 @@ async fn a_step_that_waits_for_a_lock_lets_others_pass() {
     holding.await.unwrap();
     let db = store.db.clone();
     let step = tokio::spawn(async move { migrate::take(&db, tomorrow(migrate::newest())).await });
-    // Who works meanwhile may wait a little, and goes on although the lock is still held.
+    // Other transactions may wait a little, and go on although the lock is still held.
     for n in 0..3 {
         work(&store, &format!("u{n}")).await;
     }
@@ -135,7 +135,7 @@ fn steps_only_add() {
             for statement in text.join(" ").split(';').map(str::trim).filter(|it| !it.is_empty()) {
                 let words: Vec<_> = statement.split_whitespace().take(6).collect();
                 let adds = match words[..] {
-                    // An index of a table that is there already would keep its writers waiting while it is built.
+                    // A new index of an existing table would block its writers while it is built.
                     ["CREATE", "TABLE", ..] => true,
                     ["ALTER", "TABLE", _, "ADD", "COLUMN", ..] => {
                         !statement.contains("NOT NULL") || statement.contains("DEFAULT")

@@ -1,5 +1,5 @@
-//! A username belongs to one access at a time, also while an end that has come isn't written down, and also while servers
-//! of an older version are there.
+//! A username belongs to one access at a time, also before the expiry of an earlier access is stored, and also while
+//! servers of an older version run.
 
 use super::*;
 use crate::access::{columns, read};
@@ -26,7 +26,7 @@ async fn terminate(store: &Store, id: AccessId) {
     assert_eq!(terminated.await.unwrap().unwrap().status, Status::Terminated);
 }
 
-/// The identifiers of those that pass, how many there are, and how they were found.
+/// The identifiers on a page, the total, and the method of finding them.
 async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, Path) {
     let filter = AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap();
     let request = PageRequest { number, size: 10 };
@@ -35,7 +35,7 @@ async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64,
     (ids, listed.page.total, listed.path)
 }
 
-/// As it is written down.
+/// The access as stored.
 async fn written(store: &Store, id: AccessId) -> Access {
     let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 AND id = ?2");
     let values = ["acme".into(), id.as_bytes().as_slice().into()];
@@ -79,16 +79,16 @@ async fn a_username_is_free_again_once_its_access_is_terminated() {
 }
 
 #[tokio::test]
-async fn a_creation_writes_down_the_end_that_it_meets() {
+async fn a_creation_stores_the_expiry_of_the_access_that_held_its_username() {
     for Case { kind, store, clock, .. } in stores("username_meets_an_end").await {
         set_up(&store).await;
         let ending = |end| Contract { n_accesses_max: Some(1), end, ..contract("ending", "o2") };
         store.put_contract(&acme(), &ending(Some(day(1)))).await.unwrap().unwrap();
         let first = create(&store, "ending", "ann").await.unwrap();
         clock.set(day(1));
-        // The end has come, and isn't written down.
+        // The end has come, and the expiry isn't stored.
         assert_eq!(written(&store, first.id).await.status, Status::Active);
-        // What is refused for another reason leaves the end as it is, or written down, but counted well.
+        // A creation that is refused for another reason may store the expiry or not, but the counts are right.
         let refused = create(&store, "ending", "ann").await.unwrap_err();
         assert!(matches!(refused, CreateRefused::Refused(_)), "{kind}: {refused:?}");
         assert_sound(&store, kind).await;
@@ -97,7 +97,7 @@ async fn a_creation_writes_down_the_end_that_it_meets() {
         let ended = written(&store, first.id).await;
         assert_eq!((ended.status, ended.end), (Status::Terminated, Some(day(1))), "{kind}");
         assert_eq!(written(&store, second.id).await.status, Status::Active);
-        // The quota of one counts the second alone.
+        // The quota of one counts only the second.
         let refused = create(&store, "ending", "bob").await.unwrap_err();
         assert!(matches!(refused, CreateRefused::Refused(_)), "{kind}: {refused:?}");
         assert_eq!(listed(&store, "username=ann", 1).await.0, [first.id, second.id], "{kind}");
@@ -106,7 +106,7 @@ async fn a_creation_writes_down_the_end_that_it_meets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_who_want_a_username_again_one_has_it() {
+async fn one_of_many_creations_gets_a_reused_username() {
     for Case { kind, store, .. } in stores("username_wanted_by_many").await {
         set_up(&store).await;
         for round in 0..5 {
@@ -129,7 +129,7 @@ async fn of_many_who_want_a_username_again_one_has_it() {
             ending.await.unwrap();
             assert!(given.len() <= 1, "{kind}, {round}: {given:?}");
             if given.is_empty() {
-                // All of them came before the end, and now it is free.
+                // All of them came before the end, and now the username is free.
                 given.push(create(&store, "c2", "ann").await.unwrap().id);
             }
             for id in given {
@@ -181,7 +181,7 @@ async fn a_username_that_very_many_have_had_is_listed_whole() {
     }
 }
 
-/// A server of an older program says that it is there: it knows nothing of the column that newer ones fill.
+/// The heartbeat of an older server, which doesn't fill the newer column.
 async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
     let written = store.db.write(WriteKind::Server, async move |tx| {
         let sql = "INSERT INTO replica (id, joined_at, seen_at, version, host, listen, key_name) \
@@ -192,7 +192,7 @@ async fn beat_of_an_older_server(store: &Store, now: Timestamp) {
     written.await.unwrap();
 }
 
-/// A database of the version before, with a store on it that knows this version.
+/// A database of the version before, and a store on it that knows this version.
 struct Upgraded {
     url: DatabaseUrl,
     clock: Clock,
@@ -213,7 +213,7 @@ impl Upgraded {
 }
 
 #[tokio::test]
-async fn usernames_become_free_when_no_older_server_is_beside() {
+async fn usernames_are_reused_when_no_older_server_runs() {
     let Upgraded { url, clock, db, before } = Upgraded::new("username_beside").await;
     let ann = create(&before, "c1", "ann").await.unwrap();
     terminate(&before, ann.id).await;
@@ -231,14 +231,14 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     assert!(!store.reuses_usernames());
     assert_eq!(store.username_reuse().await.unwrap(), UsernameReuse::BuildingIndexes);
     assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
-    // What the older server could not read isn't written.
+    // A username that the older server could not parse isn't stored.
     let colon = store.create_access(&acme(), new("c1", "a:b")).await;
     assert!(matches!(colon, Err(StoreError::Unavailable(_))), "{colon:?}");
     let filled = store.create_accesses(&acme(), vec![new("c1", "a:b")]).await;
     assert!(matches!(filled, Err(StoreError::Unavailable(_))), "{filled:?}");
     assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id]);
 
-    // One that was begun and never finished is built anew.
+    // An index whose build was interrupted is built again.
     let broken = "CREATE UNIQUE INDEX access_username_live ON access (tenant, username) \
                   WHERE status <> 'TERMINATED'";
     db.run_outside_transaction(broken).await.unwrap();
@@ -250,7 +250,7 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     assert_eq!(create(&store, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     create(&before, "c1", "bob").await.unwrap();
 
-    // The older server is silent, but not yet for long.
+    // The older server is silent, but not for long enough.
     clock.set(clock.now().plus_milliseconds(59_000));
     store.heartbeat(&own).await.unwrap();
     assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
@@ -274,7 +274,7 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
     assert_eq!(listed(&store, "username=ann", 1).await.0, [ann.id, again.id]);
     assert_sound(&store, "PostgreSQL").await;
 
-    // Another server that has worked all the time learns of it, and an older program is refused.
+    // Another server that has run all the time notices, and an older program is refused.
     assert!(!before.reuses_usernames());
     assert_eq!(before.advance_username_reuse().await.unwrap(), UsernameReuse::Allowed);
     assert!(before.reuses_usernames());
@@ -282,13 +282,13 @@ async fn usernames_become_free_when_no_older_server_is_beside() {
 
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// Takes steps until usernames are free, as a server does, in a time that passes quickly.
+/// Takes steps until usernames are reused, as a server does, while time passes quickly.
 async fn free(store: Store, clock: Clock) {
     loop {
         match store.advance_username_reuse().await {
             Ok(UsernameReuse::Allowed) => return,
             Ok(UsernameReuse::OlderServer) => clock.set(clock.now().plus_milliseconds(10_000)),
-            // Another server was quicker, or PostgreSQL ended one of two that waited for each other.
+            // Another server was faster, or PostgreSQL broke a deadlock.
             Ok(UsernameReuse::BuildingIndexes)
             | Err(StoreError::Unavailable(_) | StoreError::Locked(_)) => {}
             Err(error) => panic!("{error:?}"),
@@ -298,7 +298,7 @@ async fn free(store: Store, clock: Clock) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn usernames_become_free_while_all_work() {
+async fn usernames_are_reused_while_all_servers_work() {
     let Upgraded { url, clock, before, .. } = Upgraded::new("username_while_all_work").await;
     let first = (0..2000).map(|n| new("c1", &format!("u{n}"))).collect();
     assert!(before.create_accesses(&acme(), first).await.unwrap().iter().all(Result::is_ok));
@@ -322,7 +322,7 @@ async fn usernames_become_free_while_all_work() {
         })
     });
     let working: Vec<_> = working.collect();
-    // A backup, say, which reads the accesses all the while.
+    // For example a backup, which reads the accesses all the time.
     let (read, reading) = tokio::sync::oneshot::channel();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let reader = tokio::spawn({
@@ -366,7 +366,7 @@ async fn usernames_become_free_while_all_work() {
 }
 
 #[tokio::test]
-async fn an_embedded_store_frees_usernames_when_it_is_opened() {
+async fn an_embedded_store_reuses_usernames_when_it_is_opened() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let clock = Clock::by_hand(day(0));

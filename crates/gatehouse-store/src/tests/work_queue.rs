@@ -39,7 +39,7 @@ async fn finish(case: &Case, lease: &Lease) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_due_longest_is_taken_first_and_nothing_early() {
+async fn the_longest_due_row_is_claimed_first_and_none_early() {
     for case in stores("what_is_due_longest_is_taken_first").await {
         let (tasks, ends) = (WorkKind::Tasks, WorkKind::Ends);
         for (kind, name, n) in [(ends, "c", 3), (tasks, "a", 1), (ends, "b", 2), (tasks, "d", 9)] {
@@ -61,7 +61,7 @@ async fn what_is_due_longest_is_taken_first_and_nothing_early() {
 }
 
 #[tokio::test]
-async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
+async fn a_lease_holds_until_it_expires_and_then_commits_nothing() {
     for case in stores("a_lease_holds_until_it_is_over").await {
         add(&case, key(WorkKind::Ends, "a"), day(0)).await;
         let first = claim(&case).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
         let second = claim(&case).await.unwrap();
         assert_eq!(second.key, first.key);
         assert_ne!(second, first);
-        // Whatever the first had begun is rolled back by its fence.
+        // Work under the first lease is rolled back by each check of the lease.
         for fence in ["lock", "hold", "release", "finish"] {
             let lease = first.clone();
             let done = case.store.db.write(WriteKind::Server, async move |tx| {
@@ -98,7 +98,7 @@ async fn a_lease_holds_until_it_is_over_and_then_commits_nothing() {
 }
 
 #[tokio::test]
-async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
+async fn a_lease_of_a_finished_row_is_none_of_a_row_that_is_added_later() {
     for case in stores("a_lease_of_what_was_finished").await {
         add_locking(&case, key(WorkKind::Tasks, ""), day(0)).await;
         let held_up = claim(&case).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
         add_locking(&case, key(WorkKind::Tasks, ""), now).await;
         case.clock.set(now);
         for _ in 0..2 {
-            // However many leases there are of the new row, none is one of the former.
+            // No lease of the new row is equal to one of the earlier row.
             let third = claim(&case).await.unwrap();
             for former in [&held_up, &second] {
                 assert!(!case.store.renew_lease(former, MINUTE).await.unwrap(), "{}", case.kind);
@@ -121,7 +121,7 @@ async fn a_lease_of_what_was_finished_is_none_of_what_is_added_later() {
 }
 
 #[tokio::test]
-async fn what_is_given_back_goes_to_the_end_of_the_line() {
+async fn a_released_row_goes_to_the_end_of_the_queue() {
     for case in stores("what_is_given_back_goes_to_the_end").await {
         for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
             add(&case, key(WorkKind::Tasks, name), day(n as i64)).await;
@@ -138,7 +138,7 @@ async fn what_is_given_back_goes_to_the_end_of_the_line() {
 }
 
 #[tokio::test]
-async fn adding_hastens_what_nobody_has_taken_up() {
+async fn adding_makes_an_unclaimed_row_due_earlier() {
     for case in stores("adding_hastens_what_nobody_has").await {
         let key = key(WorkKind::Tasks, "");
         let next = async || case.store.next_due(&WorkKind::ALL).await.unwrap().unwrap();
@@ -158,7 +158,7 @@ async fn adding_hastens_what_nobody_has_taken_up() {
 }
 
 #[tokio::test]
-async fn a_process_that_starts_ends_what_the_last_one_held() {
+async fn a_process_that_starts_releases_stale_leases() {
     for case in stores("a_process_that_starts_ends").await {
         for name in ["held", "free"] {
             add(&case, key(WorkKind::Ends, name), day(0)).await;
@@ -174,7 +174,7 @@ async fn a_process_that_starts_ends_what_the_last_one_held() {
                 assert_eq!(claim(&case).await.unwrap().key, held.key);
                 assert!(!finish(&case, &held).await);
             }
-            // Another server may be at work.
+            // Another server may hold the lease.
             Place::Postgres(_) => {
                 assert_eq!((n_forgotten, claim(&case).await), (0, None));
                 assert!(finish(&case, &held).await);
@@ -183,11 +183,11 @@ async fn a_process_that_starts_ends_what_the_last_one_held() {
     }
 }
 
-/// Twelve claimants over two processes' worth of stores: each row is one's at a time, and done once.
+/// Twelve workers on two stores: each row has one lease at a time, and is done once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_claimants_each_row_has_one() {
+async fn each_row_has_one_lease_among_many_workers() {
     const ROWS: usize = 60;
-    for case in stores("of_many_claimants_each_row_has_one").await {
+    for case in stores("each_row_has_one_lease_among_many_workers").await {
         for n in 0..ROWS {
             add(&case, key(WorkKind::Secret, &format!("row {n}")), day(0)).await;
         }
@@ -214,13 +214,13 @@ async fn of_many_claimants_each_row_has_one() {
     }
 }
 
-/// Who adds work while it is being finished: either the finisher sees it, or the row is made anew.
+/// Work that is added while a worker finishes: either the worker sees it, or the row is added again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_added_is_missed_by_who_finishes() {
+async fn no_added_work_is_missed_by_a_worker_that_finishes() {
     for case in stores("nothing_added_is_missed").await {
         let queue = key(WorkKind::Tasks, "");
         add(&case, queue.clone(), day(0)).await;
-        // The row of kind `task` stands for what is to be done.
+        // The row of kind `task` stands for the work.
         let adder = {
             let (store, queue) = (case.store.clone(), queue.clone());
             tokio::spawn(async move {
@@ -236,7 +236,7 @@ async fn nothing_added_is_missed_by_who_finishes() {
         };
         let n_left = "SELECT COUNT(*) FROM due WHERE kind = 'task'";
         let mut n_done = 0;
-        // Until there is nothing more to come and nothing to take up.
+        // Until nothing more is added and nothing is due.
         loop {
             let is_all_there = adder.is_finished();
             let lease = case.store.claim_due(&[WorkKind::Tasks], MINUTE).await.unwrap();

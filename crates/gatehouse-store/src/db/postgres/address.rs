@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_of_the_machine_is_not_encrypted_and_an_address_is_a_name() {
+    fn a_unix_socket_is_not_encrypted_and_an_ip_address_is_a_name() {
         let mode = |url: &str| {
             let url: DatabaseUrl = url.parse().unwrap();
             let [config] = url.hosts() else { panic!("{url}") };
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_parameter_is_said() {
+    fn faults_of_parameters_are_reported() {
         for (query, why) in [
             ("sslmod=require", "`sslmod` is no parameter"),
             ("s3cret%41=red", "something is no parameter"),

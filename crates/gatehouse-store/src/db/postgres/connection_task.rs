@@ -105,12 +105,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_many_ask_for_goes_out_together() {
+    async fn requests_on_a_shared_connection_share_a_packet() {
         assert_eq!(turns(true).await, [3]);
     }
 
     #[tokio::test]
-    async fn everything_goes_out_whoever_asks() {
+    async fn all_requests_are_sent_on_an_exclusive_connection() {
         assert_eq!(turns(false).await.iter().sum::<usize>(), 3);
     }
 }

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_has_grown_by_is_compared_once() {
+    fn new_parts_of_a_file_are_compared_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, b"begin").unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_found_wherever_it_is() {
+    fn differences_are_found_anywhere() {
         let dir = tempfile::tempdir().unwrap();
         let open = |name: &str, bytes: &[u8]| {
             std::fs::write(dir.path().join(name), bytes).unwrap();

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_heals_and_a_failed_one_does_not() {
+    fn a_full_disk_recovers_and_a_failed_one_does_not() {
         let health = Health::new();
         assert_eq!(health.trouble(), None);
         health.full("no room");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_finds_nothing_takes_a_failed_read_back() {
+    fn a_passed_check_clears_a_failed_read() {
         let health = Health::new();
         health.unreadable("EIO");
         assert_eq!(health.trouble(), Some(DiskTrouble::Unreadable));

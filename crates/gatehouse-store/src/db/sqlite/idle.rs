@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_writer_is_on_idle_once_after_all_that_it_wrote() {
+    fn the_timer_fires_once_after_each_series_of_writes() {
         let (wrote, writes) = sync_channel(1);
         let (idled, idles) = sync_channel(8);
         let thread = std::thread::spawn(move || {
@@ -53,6 +53,6 @@ mod tests {
         }
         drop(wrote);
         thread.join().unwrap();
-        assert!(idles.recv().is_err(), "who writes nothing more idles no more");
+        assert!(idles.recv().is_err(), "an idle writer fires the timer again");
     }
 }

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_the_device_loses_are_not_cut_off() {
+    fn pages_that_the_device_loses_are_not_truncated() {
         lose_pages(Log::truncate);
     }
 
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_cut_off_only_when_the_whole_database_was_read_back() {
+    fn a_log_is_truncated_only_after_the_whole_database_was_read_back() {
         let (_dir, location, writer) = filled(0);
         let reader = reader(&location);
         insert(&writer, 10);

@@ -1,4 +1,4 @@
-//! What must hold after a disk failed.
+//! Conditions that must hold after a disk failed.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::super::*;
 use super::work::Told;
 use crate::db::SnapshotFor;
 
-/// Accesses that were there before anything failed.
+/// Accesses that existed before anything failed.
 pub(super) const N_BEFORE: usize = 10;
 
 pub(super) fn username_before(n: usize) -> String {
     format!("before{n:03}")
 }
 
-/// Opens what is in a directory, and holds it against what callers were told.
+/// Opens the store in a directory, and compares it with the responses that callers got.
 pub(super) async fn must_hold(dir: &Path, told: &[(String, Told)], place: &str) {
     let clock = Clock::by_hand(day(0));
     let store = Store::open_sqlite(&dir.join("test.db"), clock).await;

@@ -1,38 +1,37 @@
 //! Points at which the disk fails, tried by child processes.
 //!
-//! A store that has stopped keeps its files open as long as its process lives. So a process tries some points only, and the
-//! next process the next ones.
+//! A store that has stopped keeps its files open until its process exits. So each process tries only some points.
 
 use std::env;
 use std::process::Command;
 
-use super::work::Revocation;
+use super::work::RunEnd;
 
-/// Points that one process tries: each leaves about seven open files, and many systems allow 1,024.
+/// Points per process: each leaves about seven open files, and many systems allow 1,024.
 const N_PER_PROCESS: usize = 60;
 
-/// Variable by which a child process learns its points. Another one proves that its parent is this test.
+/// Environment variable with a child process's points. Another one proves that its parent is this test.
 const VARIABLE: &str = "DISK_POINTS";
 const PARENT: &str = "DISK_POINTS_PARENT";
 
-/// Marks the line in which a child process counts.
+/// Prefix of the line in which a child process reports its counts.
 const COUNTED: &str = "points tried and stores stopped:";
 
-/// How many points were tried, and at how many of them the store stopped.
+/// Number of points that were tried, and of those at which the store stopped.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) n_tried: usize,
     pub(super) n_stopped: usize,
 }
 
-/// Tries all points of a test of `tests::disk`, in child processes that run the same test. `try_one` gives how the store
-/// ended, or `None` where the disk did not fail.
+/// Tries all points of a test of `tests::disk`, in child processes that run the same test. `try_one` returns how the
+/// store ended, or `None` where the disk didn't fail.
 ///
 /// The tally is `None` in a child process, whose part of the test ends here.
 pub(super) async fn try_each(
     test: &str,
     points: &[usize],
-    try_one: impl AsyncFn(usize) -> Option<Revocation>,
+    try_one: impl AsyncFn(usize) -> Option<RunEnd>,
 ) -> Option<Tally> {
     if let Ok(mine) = env::var(VARIABLE) {
         let parent = env::var(PARENT).ok().and_then(|id| id.parse().ok());
@@ -41,7 +40,7 @@ pub(super) async fn try_each(
         for point in mine.split(',') {
             let ended = try_one(point.parse().unwrap()).await;
             tally.n_tried += usize::from(ended.is_some());
-            tally.n_stopped += usize::from(ended == Some(Revocation::Stopped));
+            tally.n_stopped += usize::from(ended == Some(RunEnd::Stopped));
         }
         println!("\n{COUNTED} {} {}", tally.n_tried, tally.n_stopped);
         return None;
@@ -55,7 +54,7 @@ pub(super) async fn try_each(
     Some(sum)
 }
 
-/// Has a child process try some points.
+/// Runs a child process that tries some points.
 fn try_part(test: &str, points: &[usize]) -> Tally {
     let points: Vec<String> = points.iter().map(usize::to_string).collect();
     let child = Command::new(env::current_exe().unwrap())

@@ -1,4 +1,4 @@
-//! What a store says of its disk.
+//! Health checks of a store on a failing disk.
 
 use gatehouse_lying_disk::{Call, Failure, Plan};
 
@@ -20,7 +20,7 @@ async fn trouble(store: &Store) -> Option<DiskTrouble> {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_until_it_has_room() {
+async fn a_full_disk_is_reported_until_it_has_room() {
     let mut run = Run::begin(1, None).await;
     let store = &run.store().clone();
     assert_eq!(trouble(store).await, None);
@@ -44,7 +44,7 @@ async fn a_full_disk_is_told_until_it_has_room() {
 }
 
 #[tokio::test]
-async fn want_of_room_that_only_a_flush_tells_does_not_heal() {
+async fn a_full_disk_that_only_a_flush_reports_does_not_recover() {
     let mut run = Run::begin(2, None).await;
     let store = run.store().clone();
     run.be_still().await;
@@ -63,7 +63,7 @@ async fn want_of_room_that_only_a_flush_tells_does_not_heal() {
 }
 
 #[tokio::test]
-async fn all_who_wait_are_answered_when_the_disk_fails() {
+async fn all_waiting_callers_get_an_error_when_the_disk_fails() {
     let mut run = Run::begin(3, None).await;
     let store = run.store().clone();
     run.be_still().await;
@@ -91,9 +91,9 @@ async fn all_who_wait_are_answered_when_the_disk_fails() {
 }
 
 #[tokio::test]
-async fn a_read_that_fails_is_its_own_and_is_looked_into() {
+async fn a_failed_read_fails_no_other_call_and_requires_a_check() {
     let mut run = Run::begin(4, None).await;
-    // Whoever reads next has nothing in memory.
+    // Readers' caches are empty after this write.
     run.create("one more").await.unwrap();
     run.be_still().await;
     let store = &run.store().clone();

@@ -1,4 +1,4 @@
-//! A short piece of work on a disk that may fail, and what came of it.
+//! A short workload on a disk that may fail, and its results.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,40 +11,40 @@ use super::after;
 use crate::StoreError;
 use crate::db::{CheckpointLengths, Location, OpenMode};
 
-/// Creations, one after the other.
+/// Number of creations, one after the other.
 pub(super) const N_WRITES: usize = 14;
 
-/// What a caller was told of a creation.
+/// A caller's response to a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Done,
-    /// Nothing has happened.
+    /// The creation did not happen.
     Refused,
-    /// It may have happened.
+    /// The creation may have happened.
     Unsure,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Revocation {
+pub(super) enum RunEnd {
     Orderly,
     /// The disk failed, and the store stopped.
     Stopped,
-    /// The store could not even be opened.
+    /// The store could not be opened.
     NotOpened,
 }
 
 /// A store on a disk that may fail.
 pub(super) struct Run {
     pub(super) disk: &'static Disk,
-    /// Where its files are, as long as it runs.
+    /// The directory of its files, as long as it runs.
     _dir: tempfile::TempDir,
     pub(super) told: Vec<(String, Told)>,
-    pub(super) ended: Revocation,
+    pub(super) ended: RunEnd,
     store: Option<Store>,
 }
 
-/// A directory with a store that has some accesses, made once.
+/// A directory with a store that has some accesses, created once.
 async fn template() -> Arc<tempfile::TempDir> {
     static TEMPLATE: OnceCell<Arc<tempfile::TempDir>> = OnceCell::const_new();
     let made = TEMPLATE.get_or_init(|| async {
@@ -63,7 +63,7 @@ async fn template() -> Arc<tempfile::TempDir> {
 }
 
 impl Run {
-    /// Opens a copy of the template on a disk that fails by this plan, and does the work.
+    /// Opens a copy of the template on a disk that fails by this plan, and runs the workload.
     pub(super) async fn begin(seed: u64, plan: Option<Plan>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("test.db");
@@ -71,13 +71,13 @@ impl Run {
         let disk = Disk::new(seed);
         disk.follow(plan);
         let store = open(disk, database).await.ok();
-        let ended = if store.is_some() { Revocation::Orderly } else { Revocation::NotOpened };
+        let ended = if store.is_some() { RunEnd::Orderly } else { RunEnd::NotOpened };
         let mut run = Self { disk, _dir: dir, told: Vec::new(), ended, store };
         run.work("first").await;
         run
     }
 
-    /// Creates accesses, and looks at each.
+    /// Creates accesses, and reads each.
     async fn work(&mut self, stage: &str) {
         let Some(store) = self.store.clone() else { return };
         for n in 0..N_WRITES {
@@ -91,13 +91,13 @@ impl Run {
         }
     }
 
-    /// Creates an access, and remembers what was told of it.
+    /// Creates an access, and records the response.
     pub(super) async fn create(&mut self, username: &str) -> Result<(), StoreError> {
         let created = self.store().create_access(&acme(), new("c1", username)).await;
         self.remember(username, created.map(|created| drop(created.unwrap())))
     }
 
-    /// Remembers what was told of a creation.
+    /// Records the response to a creation.
     pub(super) fn remember(
         &mut self,
         username: &str,
@@ -112,7 +112,7 @@ impl Run {
         created
     }
 
-    /// Waits until the writer has nothing left to do, also with its log.
+    /// Waits until the writer has nothing left to do, checkpoints included.
     pub(super) async fn be_still(&self) {
         assert!(self.store().scrub().await.unwrap(), "nobody reads");
     }
@@ -122,14 +122,14 @@ impl Run {
         self.store.as_ref().expect("it could be opened")
     }
 
-    /// Closes the store, if it can be.
+    /// Closes the store, if it is open.
     pub(super) async fn end(mut self) -> Self {
         let Some(store) = self.store.take() else { return self };
         if store.db.health().unwrap().stopped().is_none() {
             store.close().await;
         }
         if store.db.health().unwrap().stopped().is_some() {
-            self.ended = Revocation::Stopped;
+            self.ended = RunEnd::Stopped;
             let n_calls = self.disk.calls().len();
             store.close().await;
             drop(store);
@@ -142,8 +142,8 @@ impl Run {
         self.told.iter().filter(|(_, told)| *told == Told::Done).count()
     }
 
-    /// What must hold after whatever happened: on the same disk, which is well again and is written to once more, and on one
-    /// whose power was cut at that moment.
+    /// Checks the conditions on the same disk, which works again and is written to once more, and on one whose power
+    /// was cut at that moment.
     pub(super) async fn must_hold(self, place: &str) {
         let cut = tempfile::tempdir().unwrap();
         self.disk.after_power_cut(cut.path()).unwrap();
@@ -153,12 +153,12 @@ impl Run {
         self.disk.after_reading_anew(anew.path()).unwrap();
         after::must_hold(anew.path(), &self.told, &format!("{place}, read anew")).await;
 
-        // The system's memory was kept, and lies: what a failed flush has lost is still seen.
-        if self.ended == Revocation::Stopped {
+        // The page cache was kept, and is wrong: it still shows what a failed flush has lost.
+        if self.ended == RunEnd::Stopped {
             let mut again = self.again(place).await;
             again.work("again").await;
             let again = again.end().await;
-            assert_eq!(again.ended, Revocation::Orderly, "{place}");
+            assert_eq!(again.ended, RunEnd::Orderly, "{place}");
             let cut = tempfile::tempdir().unwrap();
             again.disk.after_power_cut(cut.path()).unwrap();
             let place = format!("{place}, then again, then a power cut");
@@ -167,14 +167,14 @@ impl Run {
         }
     }
 
-    /// Opens the store once more, as the next process does.
+    /// Opens the store again, as the next process does.
     async fn again(self, place: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let disk = self.disk.for_next_process(dir.path()).unwrap();
         self.disk.forget();
         let store = open(disk, dir.path().join("test.db")).await;
         let store = store.unwrap_or_else(|why| panic!("{place}, then again: {why:?}"));
-        Self { disk, _dir: dir, told: self.told, ended: Revocation::Orderly, store: Some(store) }
+        Self { disk, _dir: dir, told: self.told, ended: RunEnd::Orderly, store: Some(store) }
     }
 }
 
