@@ -19,19 +19,19 @@ CREATE TABLE contract (
     PRIMARY KEY (tenant, id)
 );
 
--- The last running number given out in each set that accesses are listed by, which is also how many
--- accesses the set has. The row of kind `tenant` is locked before anything is numbered.
+-- The last running number of each set that accesses are listed by, which is also the number of accesses in
+-- the set. The row of kind `tenant` is locked before an access gets its numbers.
 CREATE TABLE counter (
     tenant    TEXT COLLATE "C" NOT NULL,
     kind      TEXT COLLATE "C" NOT NULL, -- tenant, offering, contract, job
     name      TEXT COLLATE "C" NOT NULL, -- empty for the tenant itself
     total     BIGINT NOT NULL,
-    latest_at BIGINT NOT NULL, -- when the last number was given out
+    latest_at BIGINT NOT NULL, -- when the last number was assigned
     PRIMARY KEY (tenant, kind, name)
 ) WITH (fillfactor = 50);
 
--- How many accesses of a contract are not TERMINATED, as far as has been written down. Apart from
--- the counters, so that ending an access doesn't wait for those who make one.
+-- Number of a contract's accesses whose stored status isn't TERMINATED. Separate from the counters, so that
+-- ending an access doesn't wait for creations.
 CREATE TABLE usage (
     tenant      TEXT COLLATE "C" NOT NULL,
     contract_id TEXT COLLATE "C" NOT NULL,
@@ -70,11 +70,11 @@ CREATE UNIQUE INDEX access_offering ON access (tenant, offering_id, offering_num
 CREATE UNIQUE INDEX access_contract ON access (tenant, contract_id, contract_number);
 CREATE UNIQUE INDEX access_job ON access (tenant, job, job_number) WHERE job IS NOT NULL;
 
--- Accesses whose end will come, or has come and is not written down yet.
+-- Accesses with an end whose expiry is not stored yet.
 CREATE INDEX access_due ON access (tenant, contract_id, end_at)
     WHERE status <> 'TERMINATED' AND end_at IS NOT NULL;
 
--- What the server keeps about its own keys: a fingerprint, a sealed key. No tenant's.
+-- The server's own keys, which belong to no tenant: fingerprints and sealed keys.
 CREATE TABLE server_key (
     name  TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     value BYTEA NOT NULL

@@ -1,8 +1,8 @@
--- Nobody makes or changes an access while they are counted.
+-- No access may be created or changed while accesses are counted.
 LOCK TABLE access, counter, contract, usage IN SHARE ROW EXCLUSIVE MODE;
 
--- How many accesses of a contract have each status, as far as has been written down. Apart from the
--- counters, so that who changes an access waits for those who make one only while they commit.
+-- Number of a contract's accesses by stored status. Separate from the counters, so that a change of an access
+-- waits for creations only while they commit.
 CREATE TABLE tally (
     tenant              TEXT COLLATE "C" NOT NULL,
     contract_id         TEXT COLLATE "C" NOT NULL,
@@ -26,7 +26,7 @@ GROUP BY c.tenant, c.id;
 
 DROP TABLE usage;
 
--- How many accesses were made, and how many ended, on each day in UTC (days since 1970).
+-- Numbers of accesses created and ended on each day in UTC (days since 1970).
 CREATE TABLE day (
     tenant TEXT COLLATE "C" NOT NULL,
     kind   TEXT COLLATE "C" NOT NULL, -- created, ended
@@ -41,11 +41,11 @@ INSERT INTO day
 SELECT tenant, 'ended', end_at / 86400000, COUNT(*) FROM access
 WHERE status = 'TERMINATED' GROUP BY 1, 3;
 
--- Accesses by the name that their device was given. One without has its username for a name.
+-- Accesses by their device's name. An access without one uses its username.
 CREATE INDEX access_device_name ON access (tenant, device_name, number)
     WHERE device_name IS NOT NULL;
 
--- With the status, so that ends which have come are counted without a look at the accesses.
+-- With the status, so that expired accesses are counted without reading their rows.
 DROP INDEX access_due;
 CREATE INDEX access_due ON access (tenant, contract_id, end_at, status)
     WHERE status <> 'TERMINATED' AND end_at IS NOT NULL;

@@ -1,11 +1,11 @@
--- Servers that use this database, and when each was last heard of. They belong to no tenant, and no tenant has
--- anything here: who is there decides which part of every limit is whose.
+-- Servers that use this database, with their last heartbeats. They belong to no tenant. Each live server
+-- enforces its slice of every limit.
 CREATE TABLE replica (
-    id        BYTEA NOT NULL PRIMARY KEY, -- drawn when it starts
+    id        BYTEA NOT NULL PRIMARY KEY, -- random, drawn when the server starts
     joined_at BIGINT NOT NULL,
     seen_at   BIGINT NOT NULL,
-    version   TEXT COLLATE "C" NOT NULL,  -- of the program
-    host      TEXT COLLATE "C" NOT NULL,  -- the name of its machine
-    listen    TEXT COLLATE "C" NOT NULL,  -- the address that it listens on there
-    key_name  TEXT COLLATE "C" NOT NULL   -- of the master key that it makes what is new with
+    version   TEXT COLLATE "C" NOT NULL,  -- version of the program
+    host      TEXT COLLATE "C" NOT NULL,  -- host name of the machine
+    listen    TEXT COLLATE "C" NOT NULL,  -- address that the server listens on
+    key_name  TEXT COLLATE "C" NOT NULL   -- short name of the server's first master key
 ) WITH (fillfactor = 50);

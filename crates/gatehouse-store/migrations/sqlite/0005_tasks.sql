@@ -1,16 +1,16 @@
--- Batches that were accepted. Rows are numbered in the order of acceptance.
+-- Accepted batches. Rows are numbered in the order of acceptance.
 CREATE TABLE task (
     tenant              TEXT NOT NULL,
     id                  BLOB NOT NULL,
     number              INTEGER NOT NULL,
-    turn                INTEGER NOT NULL, -- rises with each stretch: who has the least goes first
+    turn                INTEGER NOT NULL, -- rises with each chunk: the Task with the lowest is next
     kind                TEXT NOT NULL,
     state               TEXT NOT NULL,
     contract_id         TEXT, -- creations
     is_explicit         INTEGER NOT NULL,
     target              TEXT, -- updates
     sets_password       INTEGER NOT NULL,
-    password_hash       TEXT, -- what an update sets, once it is hashed
+    password_hash       TEXT, -- hash of the password that an update sets
     n_items             INTEGER NOT NULL,
     n_succeeded         INTEGER NOT NULL,
     n_failed            INTEGER NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE task (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX task_number ON task (tenant, number);
--- Few among what may be very many that are over.
+-- Unfinished Tasks: few among very many finished ones.
 CREATE INDEX task_unfinished ON task (tenant, turn)
     WHERE state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
 CREATE INDEX task_creations ON task (tenant, turn, number)
@@ -29,7 +29,7 @@ CREATE INDEX task_creations ON task (tenant, turn, number)
 CREATE INDEX task_changes ON task (tenant, number)
     WHERE kind <> 'batchCreation' AND state IN ('ACKNOWLEDGED', 'IN_PROGRESS');
 
--- What the client sent, in parts of so many items; sealed where it holds passwords.
+-- The client's items, in parts of several items each; sealed where they contain passwords.
 CREATE TABLE task_part (
     tenant TEXT NOT NULL,
     task   BLOB NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE task_part (
     PRIMARY KEY (tenant, task, part)
 ) STRICT;
 
--- Items that failed, numbered from 1 in their order. A Task that was rejected has one.
+-- Failed items, numbered from 1 in their order. A rejected Task has one.
 CREATE TABLE task_failure (
     tenant      TEXT NOT NULL,
     task        BLOB NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE task_failure (
     item_index  INTEGER NOT NULL,
     kind        TEXT NOT NULL,
     detail      TEXT NOT NULL,
-    fields      TEXT NOT NULL, -- names and reasons, a line each
+    fields      TEXT NOT NULL, -- a line of name and reason for each field
     access_id   TEXT,
     username    TEXT,
     device_name TEXT,
@@ -56,8 +56,8 @@ CREATE TABLE task_failure (
 
 CREATE UNIQUE INDEX task_failure_ordinal ON task_failure (tenant, task, ordinal);
 
--- Sealed keys that are destroyed after their time. Not in a tree with other rows: what is deleted is
--- overwritten where it lay, and a row that moves would leave a copy behind.
+-- Sealed secrets, which are destroyed at the end of their lifetime. Each has pages of its own: deleted bytes
+-- are overwritten in place, and a row that moves would leave a copy.
 CREATE TABLE secret (
     tenant TEXT NOT NULL,
     kind   TEXT NOT NULL, -- task, answer
@@ -66,16 +66,15 @@ CREATE TABLE secret (
     PRIMARY KEY (tenant, kind, name)
 ) STRICT;
 
--- Requests that were answered and may come again under their key. What was made once is named here; the
--- password that was shown with it lies in secret.
+-- Results of idempotent requests, by their key. The password that the response showed is in `secret`.
 CREATE TABLE request (
     tenant     TEXT NOT NULL,
     operation  TEXT NOT NULL, -- create, batch, change
     key        TEXT NOT NULL, -- as the client chose it
-    digest     BLOB NOT NULL, -- what the body is recognised by
+    digest     BLOB NOT NULL, -- of the body
     kept_until INTEGER NOT NULL,
     task       BLOB, -- batches
-    access     BLOB, -- creations, and what their answer said that may have changed since
+    access     BLOB, -- creations, with the fields of their response that may have changed since
     status     TEXT,
     start_at   INTEGER,
     end_at     INTEGER,
@@ -84,9 +83,9 @@ CREATE TABLE request (
 
 CREATE INDEX request_kept ON request (tenant, kept_until);
 
--- Places of a contract that batches under way have reserved.
+-- Accesses that unfinished batches have reserved in a contract's quota.
 ALTER TABLE tally ADD COLUMN n_reserved INTEGER NOT NULL DEFAULT 0;
 
--- The last number given to a Task.
+-- The last number of a Task.
 INSERT INTO counter (tenant, kind, name, total, latest_at)
 SELECT tenant, 'task', '', 0, 0 FROM tenant;

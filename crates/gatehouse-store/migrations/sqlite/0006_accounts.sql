@@ -1,7 +1,7 @@
--- How far a tenant may page through its products; NULL leaves it to the server's settings.
+-- Limit of paging through a tenant's products; NULL means the server's setting.
 ALTER TABLE tenant ADD COLUMN page_number_max INTEGER;
 
--- The last version that one of its accounts was given.
+-- The last version of an account of the tenant.
 ALTER TABLE tenant ADD COLUMN account_version INTEGER NOT NULL DEFAULT 0;
 
 -- Accounts of tenants at external platforms.
@@ -13,10 +13,10 @@ CREATE TABLE account (
     platform_account TEXT NOT NULL,
     settings         TEXT NOT NULL, -- a JSON object
     credentials      BLOB, -- sealed
-    version          INTEGER NOT NULL, -- never given twice in a tenant
+    version          INTEGER NOT NULL, -- never used twice in a tenant
     PRIMARY KEY (tenant, name)
 ) STRICT;
 
--- The order of accounts, with all that every look at products needs of them.
+-- The order of accounts, with all columns that a list of products needs.
 CREATE INDEX account_order
     ON account (tenant, platform, name, connector, platform_account, version);

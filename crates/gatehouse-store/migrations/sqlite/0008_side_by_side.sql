@@ -1,4 +1,3 @@
--- The oldest version of the schema that a program must know to work with this one. A program that knows it, but not
--- this version, goes on beside newer ones until it is replaced. Where nothing is said, a program must know the version
--- itself.
+-- The oldest schema version that a program must know to work with this one. A program that knows it, but not this
+-- version, runs beside newer ones during an upgrade. NULL: a program must know this version itself.
 ALTER TABLE schema_version ADD COLUMN needs INTEGER;

@@ -1,9 +1,9 @@
--- The version of an account whose addresses an operator has set. Another version, or none: a tenant's admin may have
--- set them. (A program that doesn't know this column gives an account another version when it changes it.)
+-- The version of an account whose addresses an operator has set. Another version, or NULL: a tenant's admin may have
+-- set them. (An older program, which doesn't know this column, gives a changed account another version.)
 ALTER TABLE account ADD COLUMN vouched_version INTEGER;
 
--- Whose tokens are refused that were issued before they ended: deleted clients and tenants, and single tokens. Each is
--- forgotten when no token can be left.
+-- Revocations: of all tokens that deleted clients and tenants got before, and of single tokens. A row is deleted when
+-- all of its tokens have expired.
 CREATE TABLE ended (
     kind      TEXT NOT NULL,
     name      TEXT NOT NULL,
@@ -12,6 +12,6 @@ CREATE TABLE ended (
     PRIMARY KEY (kind, name)
 ) STRICT;
 
--- When a Task was begun and when it was over; nothing where a program that doesn't know these columns has done it.
+-- When a Task started and when it ended; NULL where an older program, which doesn't know these columns, executed it.
 ALTER TABLE task ADD COLUMN started_at INTEGER;
 ALTER TABLE task ADD COLUMN ended_at INTEGER;
