@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::integrity::open_unmapped;
 
 /// Steps of SQLite's virtual machine between two checks of the cancellation.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
 impl Store {
     /// Copies one snapshot of the embedded store into this empty file. Returns an error soon after `stop` is cancelled.
@@ -28,7 +28,7 @@ impl Store {
             })?;
             let mut connection = open_unmapped(&from)?;
             let stops = move || stop.is_cancelled();
-            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops))?;
+            connection.progress_handler(STEPS_BETWEEN_CHECKS, Some(stops))?;
             connection.execute("VACUUM INTO ?1", [file])?;
             Ok(())
         });

@@ -104,22 +104,22 @@ pub(crate) enum Dialect {
 
 impl Db {
     pub(crate) fn open_sqlite(
-        place: impl Into<Location>,
+        location: impl Into<Location>,
         role: ProcessRole,
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let db = sqlite::Sqlite::open(place.into(), role, Arc::clone(&meter))?;
+        let db = sqlite::Sqlite::open(location.into(), role, Arc::clone(&meter))?;
         Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
     /// Opens an embedded database read-only.
     pub(crate) fn attach_sqlite(
-        place: impl Into<Location>,
+        location: impl Into<Location>,
         clock: Clock,
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
-        let db = sqlite::Sqlite::attach(place.into(), Arc::clone(&meter))?;
+        let db = sqlite::Sqlite::attach(location.into(), Arc::clone(&meter))?;
         Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
     }
 
@@ -222,14 +222,19 @@ impl Db {
     {
         let runs_once = self.runs_work_once() || !kind.is_retried();
         let (start, result) = work::erase(self.tx(), repeatable(runs_once, work));
+        result.take(self.transact(&kind, start).await)
+    }
+
+    /// Not generic, so that it is compiled once.
+    async fn transact(&self, kind: &WriteKind, start: StartWork) -> Result<(), TxFailed> {
         let written = pin!(async {
             match &self.engine {
-                Engine::Sqlite(db) => db.write(&kind, start).await,
-                Engine::Postgres(db) => db.write(&kind, start).await,
+                Engine::Sqlite(db) => db.write(kind, start).await,
+                Engine::Postgres(db) => db.write(kind, start).await,
                 Engine::InMemory(db) => db.write(start).await,
             }
         });
-        result.take(self.meter.measure(CallKind::Write, written).await)
+        self.meter.measure(CallKind::Write, written).await
     }
 
     /// Number of tenants' writes that wait in the queue.
@@ -246,7 +251,7 @@ impl Db {
     pub(crate) async fn run_outside_transaction(&self, sql: &str) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(_) | Engine::InMemory(_) => {
-                Err(StoreError::corrupt("every statement of SQLite's can go into one"))
+                Err(StoreError::corrupt("SQLite runs every statement in a transaction"))
             }
             Engine::Postgres(db) => db.run_outside_transaction(sql).await,
         }
@@ -265,10 +270,14 @@ impl Db {
         Run: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (start, result) = work::erase(self.tx(), repeatable(self.runs_work_once(), work));
-        result.take(self.look(caller, start).await)
+        result.take(self.run_snapshot(caller, start).await)
     }
 
-    async fn look(&self, caller: SnapshotFor<'_>, start: StartWork) -> Result<(), TxFailed> {
+    async fn run_snapshot(
+        &self,
+        caller: SnapshotFor<'_>,
+        start: StartWork,
+    ) -> Result<(), TxFailed> {
         let read = pin!(async {
             match &self.engine {
                 Engine::Sqlite(db) => db.snapshot(caller, start).await,

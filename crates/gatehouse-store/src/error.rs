@@ -25,19 +25,19 @@ pub enum StoreError {
     #[error("the database was lost while it committed")]
     Unsure(#[source] Cause),
     /// The database returned an error or a value that the store doesn't expect.
-    #[error("the database gave an unexpected answer")]
+    #[error("the database returned an unexpected response")]
     Unexpected(#[source] Cause),
     /// Another row has this unique key, and no rule checked that before.
     #[error("the database has another row with this key")]
     Taken(#[source] Cause),
     /// Another transaction held a lock for too long.
-    #[error("what is to be changed is in use")]
+    #[error("another transaction holds the lock")]
     Locked(#[source] Cause),
     /// Reading so many rows takes longer than the time limit.
-    #[error("this takes longer than it may")]
+    #[error("the read takes longer than its time limit")]
     TooSlow,
     /// Too many reads of many rows are in progress.
-    #[error("too many are looking at many rows just now")]
+    #[error("too many reads of many rows are in progress")]
     Busy,
     /// A newer gatehouse has changed the schema.
     #[error(

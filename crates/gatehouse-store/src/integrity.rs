@@ -135,26 +135,26 @@ fn check(
     // Before SQLite opens the file: beside an empty one it would delete the log.
     let header = if usage == Usage::Own { None } else { Some(Header::read(path)?) };
     let mut damage = Damage::default();
-    let mut connection = open(path, usage, header.as_ref()).map_err(told)?;
+    let mut connection = open(path, usage, header.as_ref()).map_err(result_of)?;
     let header = match header {
         Some(header) => header,
-        None => Header::told_by(&connection).map_err(told)?,
+        None => Header::read_through(&connection).map_err(result_of)?,
     };
     match begin(&connection) {
         Ok(n_pages) => damage.add_all(file::compare_length(path, &header, n_pages)),
         Err(cause) => {
             // SQLite reports only that the file is damaged; its length may tell how.
-            gather(told(cause), &mut damage)?;
+            gather(result_of(cause), &mut damage)?;
             damage.add_all(file::compare_length(path, &header, 0));
             return Ok(damage.outcome());
         }
     }
-    if damage.findings.is_empty() && is_without_tables(&connection).map_err(told)? {
+    if damage.findings.is_empty() && is_without_tables(&connection).map_err(result_of)? {
         return Err(Integrity::Absent(format!("{} has no tables", path.display())));
     }
-    let looked = look_inside(&connection, &mut damage);
+    let looked = compare_contents(&connection, &mut damage);
     if let Err(cause) = looked {
-        gather(told(cause), &mut damage)?;
+        gather(result_of(cause), &mut damage)?;
     }
     if let Some(stop) = full {
         if stop.is_cancelled() {
@@ -176,7 +176,7 @@ fn is_without_tables(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-fn look_inside(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
+fn compare_contents(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<()> {
     let Some(version) = schema::compare(connection, damage)? else { return Ok(()) };
     figures::compare(connection, version, damage)
 }
@@ -204,7 +204,7 @@ fn extended(cause: &rusqlite::Error) -> i32 {
 }
 
 /// The result that an error of SQLite means.
-fn told(cause: rusqlite::Error) -> Integrity {
+fn result_of(cause: rusqlite::Error) -> Integrity {
     let code = cause.sqlite_error_code();
     match code {
         Some(ErrorCode::OperationInterrupted) => Integrity::Interrupted,
@@ -254,7 +254,7 @@ pub(crate) fn open_unmapped(path: &Path) -> rusqlite::Result<Connection> {
 pub(crate) async fn refuse_damaged(
     path: &Path,
     last_shutdown: &LastShutdown,
-    opener: OpenMode,
+    mode: OpenMode,
 ) -> Result<(), StoreError> {
     if *last_shutdown == LastShutdown::NewStore {
         return Ok(());
@@ -271,9 +271,7 @@ pub(crate) async fn refuse_damaged(
     let checked = checked.await;
     match checked.unwrap_or_else(|_| Integrity::Unchecked("the check panicked".into())) {
         Integrity::Damaged(damage) => Err(OpenRefused::Damaged(damage.to_string()).into()),
-        Integrity::Absent(_) if opener == OpenMode::MustExist => {
-            Err(OpenRefused::Empty(path).into())
-        }
+        Integrity::Absent(_) if mode == OpenMode::MustExist => Err(OpenRefused::Empty(path).into()),
         Integrity::Unchecked(why) if disk_failed => Err(StoreError::Unavailable(why.into())),
         // The same obstacle will prevent opening, and is reported then.
         _ => Ok(()),
@@ -287,7 +285,7 @@ pub(crate) struct KnownDamage(Arc<Mutex<Option<Damage>>>);
 impl Store {
     /// Quick check of the embedded store. Damage is remembered in [`Store::damage`].
     pub async fn check_quickly(&self) -> Integrity {
-        let outcome = self.check_apart(|path| check_quickly(&path, Usage::Own)).await;
+        let outcome = self.check_on_thread(|path| check_quickly(&path, Usage::Own)).await;
         self.remember(&outcome);
         outcome
     }
@@ -298,7 +296,7 @@ impl Store {
     /// Reads and writes go on meanwhile, but the log can't restart, and grows.
     pub async fn check_fully(&self, stop: &CancellationToken) -> Integrity {
         let stop = stop.clone();
-        let outcome = self.check_apart(move |path| check_fully(&path, Usage::Own, &stop)).await;
+        let outcome = self.check_on_thread(move |path| check_fully(&path, Usage::Own, &stop)).await;
         self.remember(&outcome);
         if outcome == Integrity::Sound {
             self.known_damage.0.lock().take();
@@ -328,7 +326,7 @@ impl Store {
     }
 
     /// Runs a check on a blocking thread.
-    async fn check_apart(
+    async fn check_on_thread(
         &self,
         check: impl FnOnce(PathBuf) -> Integrity + Send + 'static,
     ) -> Integrity {

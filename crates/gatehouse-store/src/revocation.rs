@@ -9,7 +9,7 @@ use crate::Store;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 
-/// What a revocation is about.
+/// Kind of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RevocationKind {
     /// A client, by its identifier: it gets no more tokens.
@@ -23,7 +23,7 @@ pub enum RevocationKind {
 /// Revokes all tokens of a client or tenant that were issued before it, or a single token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revocation {
-    /// What is revoked.
+    /// The kind.
     pub kind: RevocationKind,
     /// Identifier of the client or token, or name of the tenant.
     pub name: String,

@@ -39,21 +39,21 @@ impl Store {
     /// Opens the embedded store in this mode, which says whether the store must exist, and brings its schema up to
     /// date.
     pub async fn open_sqlite_as(
-        opener: OpenMode,
+        mode: OpenMode,
         path: &Path,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        Self::open_place(path.into(), opener, clock).await
+        Self::open_at(path.into(), mode, clock).await
     }
 
-    pub(crate) async fn open_place(
-        place: db::Location,
-        opener: OpenMode,
+    pub(crate) async fn open_at(
+        location: db::Location,
+        mode: OpenMode,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let last_shutdown = db::inspect(&place.path, opener)?;
-        integrity::refuse_damaged(&place.path, &last_shutdown, opener).await?;
-        let db = db::Db::open_sqlite(place, db::ProcessRole::Server, clock)?;
+        let last_shutdown = db::inspect(&location.path, mode)?;
+        integrity::refuse_damaged(&location.path, &last_shutdown, mode).await?;
+        let db = db::Db::open_sqlite(location, db::ProcessRole::Server, clock)?;
         match &last_shutdown {
             // The full check has passed.
             LastShutdown::DiskFailed(_) => db.mark_in_use()?,

@@ -28,8 +28,8 @@ pub(crate) async fn change_each(
     timer: &ChunkTimer,
 ) -> Result<Vec<ItemResult>, StoreError> {
     let now = tx.now().await?;
-    let whose = tenant::read_in(tx, tenant).await?;
-    let whose = whose.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
+    let owner = tenant::read_in(tx, tenant).await?;
+    let owner = owner.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let mut contracts = HashMap::new();
     let (mut counts, mut results) = (DerivedCounts::default(), Vec::with_capacity(items.len()));
     for some in items.chunks(bulk::rows_at_once(tx, 0)) {
@@ -42,7 +42,7 @@ pub(crate) async fn change_each(
         for (index, item) in some {
             let result = match item {
                 PlannedItem::Do(id) => match found.remove(id) {
-                    Some(before) => decide(&before, &contracts, &whose, now, rule)?
+                    Some(before) => decide(&before, &contracts, &owner, now, rule)?
                         .map(|change| note(&before, change, &mut counts, &mut changes))
                         .map_err(|trouble| (ItemName::of_access(*id), trouble)),
                     None => Err((ItemName::of_access(*id), Trouble::no_access(&id.to_string()))),
@@ -65,13 +65,13 @@ pub(crate) async fn change_each(
 fn decide(
     before: &StoredAccess,
     contracts: &HashMap<ContractId, Contract>,
-    whose: &Tenant,
+    owner: &Tenant,
     now: Timestamp,
     rule: &ChangeRule,
 ) -> Result<Result<Change, Trouble>, StoreError> {
     let contract = contracts.get(&before.access.contract_id);
     let contract = contract.ok_or_else(|| StoreError::corrupt("an access without a contract"))?;
-    Ok(rule(before, contract, whose, now))
+    Ok(rule(before, contract, owner, now))
 }
 
 /// Adds a change to the derived counts and to the changes to write, unless it changes nothing.

@@ -338,7 +338,7 @@ impl Ledger {
         let put = self.once.iter().map(async |(once, access)| {
             match request::put(tx, tenant, once, Made::Access(access), self.now).await? {
                 true => Ok(()),
-                false => Err(StoreError::corrupt("a key that came into use under the lock")),
+                false => Err(StoreError::corrupt("a key that was used under the lock")),
             }
         });
         try_join_all(put).await.map(drop)

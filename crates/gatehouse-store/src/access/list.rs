@@ -183,7 +183,7 @@ async fn select(
     mut selection: Selection,
 ) -> Result<Vec<u64>, StoreError> {
     loop {
-        let probes = selection.probes(lookup.looks_ahead());
+        let probes = selection.probes(lookup.steps_ahead());
         if probes.is_empty() {
             return Ok(selection.counts());
         }

@@ -12,10 +12,10 @@ use crate::db::{Db, Dialect, Value};
 use crate::error::StoreError;
 
 /// Steps of a search that one query to PostgreSQL covers: a round trip costs as much as several of them.
-const LOOKS_AHEAD: u32 = 3;
+const STEPS_AHEAD: u32 = 3;
 
 /// Most positions that so many steps can probe.
-const POSITIONS_MAX: usize = (1 << LOOKS_AHEAD) - 1;
+const POSITIONS_MAX: usize = (1 << STEPS_AHEAD) - 1;
 
 /// Finds accesses by username. The numbers come first, each part from its own index: otherwise SQLite would read the
 /// whole tenant for the TERMINATED ones. In a CROSS JOIN it goes from left to right.
@@ -114,11 +114,11 @@ impl Lookup<'_> {
     }
 
     /// Steps of a search that one query should cover.
-    pub(crate) fn looks_ahead(&self) -> u32 {
+    pub(crate) fn steps_ahead(&self) -> u32 {
         match self.db.dialect() {
             // SQLite has no round trips.
             Dialect::Sqlite => 1,
-            Dialect::Postgres => LOOKS_AHEAD,
+            Dialect::Postgres => STEPS_AHEAD,
         }
     }
 
@@ -178,7 +178,7 @@ impl Lookup<'_> {
         while bracket.is_open() {
             let position = bracket.position();
             if at(&known, position).is_none() {
-                known = self.times(set, &bracket.ahead(self.looks_ahead())).await?;
+                known = self.times(set, &bracket.ahead(self.steps_ahead())).await?;
             }
             let created_at = at(&known, position).ok_or_else(missing)?;
             if created_at < before { bracket.include() } else { bracket.exclude() }

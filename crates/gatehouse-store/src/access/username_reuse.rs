@@ -255,7 +255,7 @@ struct Found {
     /// Qualified with its schema: the next schema of the search path may belong to another gatehouse and have an index
     /// of the same name.
     name: String,
-    /// Whether it was built completely.
+    /// Whether the index was built completely.
     is_valid: bool,
 }
 

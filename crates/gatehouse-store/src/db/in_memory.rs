@@ -127,7 +127,7 @@ impl InMemory {
         self.network.receive(DatabaseCall::Write).await;
         match (fate, written) {
             (CallFate::LostCommitted | CallFate::LostUndone, Ok(())) => {
-                Err(StoreError::Unsure("the simulated connection broke".into()).into())
+                Err(StoreError::Unsure("the simulated connection was lost".into()).into())
             }
             (_, written) => written,
         }

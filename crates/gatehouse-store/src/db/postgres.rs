@@ -218,7 +218,7 @@ impl Postgres {
     ) -> Result<(), TxFailed> {
         let slow = |what: &str| StoreError::Unavailable(what.into());
         let turn = timeout_at(until, self.turn(kind)).await;
-        let _turn = turn.map_err(|_| slow("too many transactions are under way"))??;
+        let _turn = turn.map_err(|_| slow("too many transactions are in progress"))??;
         // Taken out of the pool until it is known to be clean: dropped early, it is closed.
         let session = self.idle(&self.writers, until).await?;
         // BEGIN and the first statement go out in one packet.
@@ -231,7 +231,7 @@ impl Postgres {
         let result = timeout(kind.limit(), run).await.map_err(|_| {
             session.give_up();
             self.suspect_all();
-            slow("a transaction took longer than it may")
+            slow("a transaction exceeded its time limit")
         });
         if let Err(failed) = result? {
             if session.is_given_up() {

@@ -254,7 +254,9 @@ impl Row<'_> {
                 ValueRef::Integer(value) => Ok(Cell::Integer(value)),
                 ValueRef::Text(_) => self.text(column).map(Cell::Text),
                 ValueRef::Blob(value) => Ok(Cell::Bytes(value.to_vec())),
-                ValueRef::Real(_) => Err(StoreError::corrupt("no column holds such numbers")),
+                ValueRef::Real(_) => {
+                    Err(StoreError::corrupt("no column has floating-point numbers"))
+                }
             },
             Self::Postgres(row) => {
                 let kind = row.columns().get(column).map(|column| column.type_().clone());

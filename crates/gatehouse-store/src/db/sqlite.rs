@@ -68,7 +68,7 @@ const CACHE_KIBIBYTES: i64 = 4 * 1024;
 const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 
 /// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
 /// Snapshots at a time: half of the cores for tenants, and one thread for the server itself. The other cores keep
 /// answering short requests.
@@ -117,7 +117,7 @@ pub enum OpenMode {
 }
 
 pub(crate) struct Sqlite {
-    place: Location,
+    location: Location,
     /// Idle read connections, each with the thread that used it last. At most as many as threads that read at the same
     /// time.
     readers: Mutex<Vec<(ThreadId, Session)>>,
@@ -132,19 +132,19 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens a database after its [inspection](inspect).
     pub(crate) fn open(
-        place: Location,
+        location: Location,
         role: ProcessRole,
         meter: Arc<StoreMeter>,
     ) -> Result<Self, StoreError> {
         let health = Arc::new(Health::new());
-        let mut connection = place.connect(OpenFlags::default())?;
+        let mut connection = location.connect(OpenFlags::default())?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIBIBYTES)?;
         let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-        let log_length = Arc::new(LogLength::new(place.lengths));
+        let log_length = Arc::new(LogLength::new(location.lengths));
         let told = Arc::clone(&log_length);
         // The hook replaces SQLite's automatic checkpoints.
         connection.wal_hook(Some(move |_: &mut Wal, n_pages| {
@@ -163,8 +163,8 @@ impl Sqlite {
             ProcessRole::Server => OtherCheckpoints::Earlier,
             ProcessRole::Command => OtherCheckpoints::Concurrent,
         };
-        let log = Log::open(&place, other_checkpoints, &log_length, &health)?;
-        let checkpointer = match (role, place.vfs) {
+        let log = Log::open(&location, other_checkpoints, &log_length, &health)?;
+        let checkpointer = match (role, location.vfs) {
             (ProcessRole::Server, None) => {
                 Checkpointer::start(log, Arc::clone(&log_length), wake.clone())?
             }
@@ -174,8 +174,8 @@ impl Sqlite {
             }
         };
         let idle_timer = idle::start_timer(wake)?;
-        let log_growth = (role == ProcessRole::Server && place.vfs.is_none())
-            .then(|| LogGrowth::of(&place.path, page_bytes.unsigned_abs()));
+        let log_growth = (role == ProcessRole::Server && location.vfs.is_none())
+            .then(|| LogGrowth::of(&location.path, page_bytes.unsigned_abs()));
         let writer = Writer {
             link: Arc::new(Mutex::new(session)),
             health: Arc::clone(&health),
@@ -183,7 +183,7 @@ impl Sqlite {
             log_length,
             checkpointer,
             log_growth,
-            database: place.path.clone(),
+            database: location.path.clone(),
             meter: Arc::clone(&meter),
             idle_timer,
         };
@@ -191,17 +191,17 @@ impl Sqlite {
             .name("sqlite-writer".into())
             .spawn(move || writer.run(receiver))
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
-        let opened = Self { health, ..Self::attach(place, meter)? };
+        let opened = Self { health, ..Self::attach(location, meter)? };
         *opened.queue.lock() = Some(sender);
         *opened.writer.lock() = Some(writer);
         Ok(opened)
     }
 
     /// Opens a database read-only: another process may be writing it.
-    pub(crate) fn attach(place: Location, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
-        recovery::refuse_lone_log(&place.path)?;
+    pub(crate) fn attach(location: Location, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
+        recovery::refuse_lone_log(&location.path)?;
         Ok(Self {
-            place,
+            location,
             readers: Mutex::default(),
             snapshots: SnapshotPool::new(snapshots_at_once()),
             queue: Mutex::default(),
@@ -218,13 +218,13 @@ impl Sqlite {
 
     /// Writes the mark of a store that is complete, and checked if it had to be.
     pub(crate) fn mark_in_use(&self) -> Result<(), StoreError> {
-        let written = ShutdownMark::InUse.write(&self.place.path);
+        let written = ShutdownMark::InUse.write(&self.location.path);
         written.map_err(|cause| StoreError::Unavailable(cause.into()))
     }
 
     /// Path of the database.
     pub(crate) fn file(&self) -> &Path {
-        &self.place.path
+        &self.location.path
     }
 
     /// Reads on the calling thread: a seek costs less than handing it to another thread.
@@ -257,7 +257,7 @@ impl Sqlite {
     /// process.
     fn open_reader(&self) -> Result<Session, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = self.place.connect(flags)?;
+        let connection = self.location.connect(flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
         Session::new(connection, Role::Reader, Arc::clone(&self.health))
@@ -277,7 +277,7 @@ impl Sqlite {
                 let _turn = turn;
                 let deadline = limit.map(|limit| Instant::now() + limit);
                 let stop = deadline.map(|deadline| move || Instant::now() > deadline);
-                session.set_interrupt(STEPS_BETWEEN_LOOKS, stop)?;
+                session.set_interrupt(STEPS_BETWEEN_CHECKS, stop)?;
                 session.script("BEGIN")?;
                 let link = Arc::new(Mutex::new(session));
                 let work = start(super::Link::Sqlite(Arc::clone(&link)));

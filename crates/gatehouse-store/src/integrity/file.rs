@@ -85,7 +85,7 @@ impl Header {
     }
 
     /// Reads the header's values through SQLite.
-    pub(super) fn told_by(connection: &Connection) -> rusqlite::Result<Self> {
+    pub(super) fn read_through(connection: &Connection) -> rusqlite::Result<Self> {
         let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         let page_bytes = number("PRAGMA page_size")?.unsigned_abs();
         Ok(Self { page_bytes, n_pages: number("PRAGMA page_count")?.unsigned_abs() })

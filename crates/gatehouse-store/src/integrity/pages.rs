@@ -3,10 +3,10 @@
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
-use super::{Damage, FINDINGS_MAX, Integrity, gather, told};
+use super::{Damage, FINDINGS_MAX, Integrity, gather, result_of};
 
 /// Steps between two checks of the cancellation; a step is a page, or an instruction for a row.
-const STEPS_BETWEEN_LOOKS: i32 = 1000;
+const STEPS_BETWEEN_CHECKS: i32 = 1000;
 
 /// First line of SQLite's findings, which says nothing.
 const HEADING: &str = "*** in database ";
@@ -21,11 +21,11 @@ pub(super) fn check(
 ) -> Result<(), Integrity> {
     let stopped = stop.clone();
     let stops = move || stopped.is_cancelled();
-    connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stops)).map_err(told)?;
+    connection.progress_handler(STEPS_BETWEEN_CHECKS, Some(stops)).map_err(result_of)?;
     // If one check fails, the other is tried all the same.
     for looked in [integrity(connection, damage), foreign_keys(connection, damage)] {
         if let Err(cause) = looked {
-            gather(told(cause), damage)?;
+            gather(result_of(cause), damage)?;
         }
     }
     Ok(())

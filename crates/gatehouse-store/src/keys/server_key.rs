@@ -23,7 +23,7 @@ impl Store {
                 transfer::refuse_unfinished(&tx).await?;
                 let sql = "SELECT value FROM server_key WHERE name = ?1";
                 let kept = tx.row(sql, &[name.as_str().into()], |row| row.bytes(0)).await?;
-                kept.ok_or_else(|| StoreError::corrupt("a key that was just kept is gone"))
+                kept.ok_or_else(|| StoreError::corrupt("a key that was just stored is missing"))
             })
             .await
     }

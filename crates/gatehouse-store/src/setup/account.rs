@@ -18,8 +18,8 @@ macro_rules! columns {
     };
 }
 
-/// The columns of an account with settings and credentials, in the order that [`read_kept`] reads them.
-macro_rules! kept_columns {
+/// The columns of an account with settings and credentials, in the order that [`read_stored`] reads them.
+macro_rules! stored_columns {
     () => {
         concat!(
             "SELECT ",
@@ -40,7 +40,7 @@ pub struct StoredAccount {
     pub credentials: Option<Vec<u8>>,
     /// Changes with every change of the account.
     pub version: i64,
-    /// Who has set the platform's addresses.
+    /// Whether an operator or a tenant's admin has set the platform's addresses.
     pub addressed_by: AddressedBy,
 }
 
@@ -53,7 +53,7 @@ pub struct AccountChange {
     pub settings: String,
     /// Sealed credentials. `None` keeps the present ones; empty bytes remove them.
     pub credentials: Option<Vec<u8>>,
-    /// Who has set the platform's addresses.
+    /// Whether an operator or a tenant's admin has set the platform's addresses.
     pub addressed_by: AddressedBy,
     /// The version that the caller has read; `None` when the account didn't exist.
     pub seen_version: Option<i64>,
@@ -139,8 +139,8 @@ impl Store {
         tenant: &TenantName,
         name: &AccountName,
     ) -> Result<Option<StoredAccount>, StoreError> {
-        let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
-        self.db.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
+        let sql = concat!(stored_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
+        self.db.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_stored).await
     }
 
     /// All accounts of the tenant with their versions, by platform and name; `None` when the tenant doesn't exist. One
@@ -173,11 +173,11 @@ impl Store {
         let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
         let Some(total) = total else { return Ok(None) };
         let sql = concat!(
-            kept_columns!(),
+            stored_columns!(),
             " WHERE a.tenant = ?1 ORDER BY a.platform, a.name LIMIT ?2 OFFSET ?3"
         );
         let values = [tenant.as_str().into(), request.size.into(), request.offset().into()];
-        let items = self.db.rows(sql, &values, read_kept).await?;
+        let items = self.db.rows(sql, &values, read_stored).await?;
         Ok(Some(Page { request, items, total }))
     }
 
@@ -203,8 +203,8 @@ async fn read_in(
     tenant: &TenantName,
     name: &AccountName,
 ) -> Result<Option<StoredAccount>, StoreError> {
-    let sql = concat!(kept_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
-    tx.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_kept).await
+    let sql = concat!(stored_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
+    tx.row(sql, &[tenant.as_str().into(), name.as_str().into()], read_stored).await
 }
 
 async fn count(tx: &Tx, tenant: &TenantName) -> Result<u64, StoreError> {
@@ -222,14 +222,14 @@ async fn draw_version(tx: &Tx, tenant: &TenantName) -> Result<i64, StoreError> {
     version.ok_or_else(|| StoreError::corrupt("a tenant has a counter and no row"))
 }
 
-async fn write_in(tx: &Tx, tenant: &TenantName, kept: &StoredAccount) -> Result<(), StoreError> {
+async fn write_in(tx: &Tx, tenant: &TenantName, stored: &StoredAccount) -> Result<(), StoreError> {
     let sql = "INSERT INTO account (tenant, name, platform, connector, platform_account, settings, \
                credentials, version, vouched_version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
                ON CONFLICT (tenant, name) DO UPDATE SET platform = excluded.platform, \
                connector = excluded.connector, platform_account = excluded.platform_account, \
                settings = excluded.settings, credentials = excluded.credentials, \
                version = excluded.version, vouched_version = excluded.vouched_version";
-    let StoredAccount { account, settings, credentials, version, addressed_by } = kept;
+    let StoredAccount { account, settings, credentials, version, addressed_by } = stored;
     let vouched_version = (*addressed_by == AddressedBy::Operator).then_some(*version);
     let values = [
         tenant.as_str().into(),
@@ -255,7 +255,7 @@ fn read(row: &Row<'_>) -> Result<(Account, i64), StoreError> {
     Ok((account, row.integer(4)?))
 }
 
-fn read_kept(row: &Row<'_>) -> Result<StoredAccount, StoreError> {
+fn read_stored(row: &Row<'_>) -> Result<StoredAccount, StoreError> {
     let (account, version) = read(row)?;
     let addressed_by = match row.optional_integer(7)? == Some(version) {
         true => AddressedBy::Operator,

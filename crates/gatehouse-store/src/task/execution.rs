@@ -322,7 +322,7 @@ async fn advance(
 /// Changes a Task's state; an error where the transition isn't allowed.
 fn move_to(task: &mut Task, next: TaskState) -> Result<(), StoreError> {
     if !task.state.may_become(next) {
-        return Err(StoreError::corrupt("a Task can't move so"));
+        return Err(StoreError::corrupt("a Task can't change to this state"));
     }
     task.state = next;
     Ok(())

@@ -13,8 +13,7 @@ async fn the_log_stays_short_while_others_write_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let place = Location { path: path.clone(), vfs: None, lengths: CheckpointLengths::FOR_TESTS };
-    let store =
-        Store::open_place(place, OpenMode::CreateIfNew, Clock::by_hand(day(0))).await.unwrap();
+    let store = Store::open_at(place, OpenMode::CreateIfNew, Clock::by_hand(day(0))).await.unwrap();
     set_up(&store).await;
     let stop = Arc::new(AtomicBool::new(false));
     let reader = tokio::spawn({

@@ -53,7 +53,7 @@ const FIND: &str = "SELECT value FROM server_key WHERE name = ?1";
 /// The stored watermark. Waits for a transaction that is advancing it.
 pub(super) async fn find(db: &Db) -> Result<Option<Watermark>, StoreError> {
     let find = async |tx: Tx| tx.lock_row(FIND, &[NAME.into()], |row| row.bytes(0)).await;
-    let unreadable = || StoreError::corrupt("the mark of a migration means nothing");
+    let unreadable = || StoreError::corrupt("the watermark of a migration can't be parsed");
     let read = |bytes: Vec<u8>| Watermark::from_bytes(&bytes).ok_or_else(unreadable);
     db.write(WriteKind::Server, find).await?.map(read).transpose()
 }

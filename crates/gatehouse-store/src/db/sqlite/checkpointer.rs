@@ -23,7 +23,7 @@ pub(super) struct Checkpointer {
 }
 
 struct Thread {
-    asks: SyncSender<()>,
+    requests: SyncSender<()>,
     handle: JoinHandle<()>,
     /// Set when the writer must finish the checkpoint.
     is_finish_due: Arc<AtomicBool>,
@@ -43,19 +43,19 @@ impl Checkpointer {
     ) -> Result<Self, StoreError> {
         let log = Arc::new(Mutex::new(log));
         // One pending request covers any number of commits.
-        let (asks, asked) = sync_channel(1);
+        let (requests, requested) = sync_channel(1);
         let is_finish_due = Arc::new(AtomicBool::new(false));
         let shared = (Arc::clone(&log), Arc::clone(&length), Arc::clone(&is_finish_due));
         let handle = thread::Builder::new()
             .name("sqlite-ckpt".into())
             .spawn(move || {
                 let (log, length, is_finish_due) = shared;
-                if checkpoint_on_request(&asked, &log, &length, &is_finish_due).is_err() {
+                if checkpoint_on_request(&requested, &log, &length, &is_finish_due).is_err() {
                     failed();
                 }
             })
             .map_err(|cause| StoreError::Unavailable(cause.into()))?;
-        Ok(Self { log, length, thread: Some(Thread { asks, handle, is_finish_due }) })
+        Ok(Self { log, length, thread: Some(Thread { requests, handle, is_finish_due }) })
     }
 
     /// Checkpoints the log, or requests it, if the log is long enough. Called by the writer between two transactions.
@@ -65,7 +65,7 @@ impl Checkpointer {
                 self.log.lock().finish_checkpoint()
             }
             _ if !self.length.is_checkpoint_due() => Ok(()),
-            Some(thread) => match thread.asks.try_send(()) {
+            Some(thread) => match thread.requests.try_send(()) {
                 // Full: a request is pending already.
                 Ok(()) | Err(TrySendError::Full(())) => Ok(()),
                 Err(TrySendError::Disconnected(())) => self.checkpoint_inline(),
@@ -96,8 +96,8 @@ impl Checkpointer {
 
     /// Ends the checkpoint thread.
     pub(super) fn end(&mut self) {
-        if let Some(Thread { asks, handle, .. }) = self.thread.take() {
-            drop(asks);
+        if let Some(Thread { requests, handle, .. }) = self.thread.take() {
+            drop(requests);
             // A thread that panicked has left the log unchanged.
             let _ = handle.join();
         }
@@ -105,23 +105,23 @@ impl Checkpointer {
 }
 
 fn checkpoint_on_request(
-    asked: &Receiver<()>,
+    requested: &Receiver<()>,
     log: &Mutex<Log>,
     length: &LogLength,
     is_finish_due: &AtomicBool,
 ) -> Result<(), StoreError> {
-    while asked.recv().is_ok() {
+    while requested.recv().is_ok() {
         let mut log = log.lock();
         match log.checkpoint() {
             Ok(_) => {}
             Err(cause) if log.is_stopped() => return Err(cause),
             // The next request retries.
-            Err(cause) => tracing::warn!(%cause, "the write-ahead log could not be moved"),
+            Err(cause) => tracing::warn!(%cause, "the write-ahead log could not be checkpointed"),
         }
         drop(log);
         if length.is_finish_due() {
             // The writer finishes this checkpoint, so a pending request is obsolete.
-            let _ = asked.try_recv();
+            let _ = requested.try_recv();
             is_finish_due.store(true, Ordering::Relaxed);
         }
     }

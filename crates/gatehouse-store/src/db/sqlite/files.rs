@@ -38,9 +38,9 @@ pub(super) fn size(file: &Path) -> io::Result<u64> {
 /// Creates the database's file unless it exists, accessible only for its owner. SQLite gives its other files the same
 /// permissions.
 pub(super) fn make(database: &Path) -> io::Result<()> {
-    let mut owners_own = OpenOptions::new();
-    owners_own.write(true).create_new(true).mode(0o600);
-    match owners_own.open(database) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    match options.open(database) {
         Ok(_) => sync_directory_of(database),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(cause) => Err(cause),

@@ -19,7 +19,7 @@ use rustix::fs::OFlags;
 const ALIGNED: usize = 4096;
 
 /// Comparisons before differing bytes count as lost.
-const LOOKS: usize = 5;
+const COMPARISONS: usize = 5;
 
 /// Bytes compared at a time.
 const CHUNK: usize = 256 * 1024;
@@ -41,7 +41,7 @@ pub(super) trait Device: Send {
 pub(super) struct Growth {
     /// The file through the page cache. Kept open: closing a database's file would release every lock that SQLite has
     /// on it.
-    seen: File,
+    cached: File,
     /// The file past the page cache; `None` where the file system has no direct reads.
     on_device: Option<File>,
     /// Length that has been read back.
@@ -51,11 +51,11 @@ pub(super) struct Growth {
 impl Growth {
     /// Assumes that the present content of the file is on the device.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
-        let seen = File::open(path)?;
-        let n_bytes = seen.metadata()?.len();
+        let cached = File::open(path)?;
+        let n_bytes = cached.metadata()?.len();
         let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
         let on_device = OpenOptions::new().read(true).custom_flags(direct).open(path).ok();
-        Ok(Self { seen, on_device, n_bytes })
+        Ok(Self { cached, on_device, n_bytes })
     }
 
     /// Assumes that nothing of the file is on the device.
@@ -65,7 +65,7 @@ impl Growth {
 
     /// Whether the new part up to this length is on the device. Another process may be writing behind it.
     pub(super) fn is_on_device_up_to(&mut self, n_bytes: u64) -> io::Result<bool> {
-        let there = self.seen.metadata()?.len();
+        let there = self.cached.metadata()?.len();
         if there < self.n_bytes {
             // Another process has truncated the file, so all of it is new.
             self.n_bytes = 0;
@@ -85,8 +85,8 @@ impl Growth {
     fn compare(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
         let Some(on_device) = &self.on_device else { return Ok(true) };
         // Another process may checkpoint, and write in between.
-        let is_same = || same(&self.seen, on_device, parts);
-        match (0..LOOKS).find_map(|_| Some(is_same()).filter(|it| !matches!(it, Ok(false)))) {
+        let is_same = || same(&self.cached, on_device, parts);
+        match (0..COMPARISONS).find_map(|_| Some(is_same()).filter(|it| !matches!(it, Ok(false)))) {
             None => Ok(false),
             // The file system has no direct reads, or another alignment.
             Some(Err(cause)) if cause.kind() == io::ErrorKind::InvalidInput => {
@@ -100,7 +100,7 @@ impl Growth {
 
 impl Device for Growth {
     fn flush(&self) -> io::Result<()> {
-        self.seen.sync_data()
+        self.cached.sync_data()
     }
 
     fn is_on_device(&mut self) -> io::Result<bool> {
@@ -108,7 +108,7 @@ impl Device for Growth {
     }
 
     fn are_on_device(&mut self, parts: &[Range<u64>]) -> io::Result<bool> {
-        let there = self.seen.metadata()?.len();
+        let there = self.cached.metadata()?.len();
         let parts = parts.iter().map(|part| part.start..part.end.min(there));
         let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
         self.compare(&parts)
@@ -116,7 +116,7 @@ impl Device for Growth {
 }
 
 /// Whether two views of a file agree in these parts.
-fn same(seen: &File, on_device: &File, parts: &[Range<u64>]) -> io::Result<bool> {
+fn same(cached: &File, on_device: &File, parts: &[Range<u64>]) -> io::Result<bool> {
     let mut room = [vec![0; CHUNK + ALIGNED], vec![0; CHUNK + ALIGNED]];
     let [one, other] = room.each_mut().map(|room| {
         let start = room.as_ptr().align_offset(ALIGNED);
@@ -127,7 +127,7 @@ fn same(seen: &File, on_device: &File, parts: &[Range<u64>]) -> io::Result<bool>
         while at < part.end {
             let n_bytes = usize::try_from(part.end - at).unwrap_or(CHUNK).min(CHUNK);
             let n_read = n_bytes.next_multiple_of(ALIGNED);
-            let n_one = read_at(seen, &mut one[..n_read], at)?;
+            let n_one = read_at(cached, &mut one[..n_read], at)?;
             let n_other = read_at(on_device, &mut other[..n_read], at)?;
             if n_one.min(n_other) < n_bytes || one[..n_bytes] != other[..n_bytes] {
                 return Ok(false);
@@ -205,15 +205,15 @@ mod tests {
             File::open(dir.path().join(name)).unwrap()
         };
         let whole = vec![7; 700_000];
-        let seen = open("seen", &whole);
+        let cached = open("cached", &whole);
         for at in [5000, 262_144, 699_999] {
             let mut other = whole.clone();
             other[at] = 0;
             let other = open("other", &other);
-            assert!(!same(&seen, &other, slice::from_ref(&(5000..700_000))).unwrap(), "{at}");
-            assert!(same(&seen, &other, slice::from_ref(&(0..at as u64))).unwrap(), "{at}");
+            assert!(!same(&cached, &other, slice::from_ref(&(5000..700_000))).unwrap(), "{at}");
+            assert!(same(&cached, &other, slice::from_ref(&(0..at as u64))).unwrap(), "{at}");
         }
         let short = open("short", &whole[..600_000]);
-        assert!(!same(&seen, &short, slice::from_ref(&(5000..700_000))).unwrap());
+        assert!(!same(&cached, &short, slice::from_ref(&(5000..700_000))).unwrap());
     }
 }

@@ -82,31 +82,31 @@ pub(super) enum CheckpointResult {
 
 impl Log {
     pub(super) fn open(
-        place: &Location,
+        location: &Location,
         other_checkpoints: OtherCheckpoints,
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {
-        let database: Option<Box<dyn Device>> = match place.vfs {
+        let database: Option<Box<dyn Device>> = match location.vfs {
             None => {
-                let growth = Growth::of(&place.path);
+                let growth = Growth::of(&location.path);
                 Some(Box::new(growth.map_err(|cause| StoreError::Unavailable(cause.into()))?))
             }
             Some(_) => None,
         };
-        Self::open_on(database, place, other_checkpoints, length, health)
+        Self::open_on(database, location, other_checkpoints, length, health)
     }
 
     /// Opens the log of a database on this device.
     fn open_on(
         database: Option<Box<dyn Device>>,
-        place: &Location,
+        location: &Location,
         other_checkpoints: OtherCheckpoints,
         length: &Arc<LogLength>,
         health: &Arc<Health>,
     ) -> Result<Self, StoreError> {
         let connect = |flags| {
-            let connection = place.connect(flags)?;
+            let connection = location.connect(flags)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
             // SQLite flushes the log before a checkpoint and the database after it.
             connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")?;
@@ -114,7 +114,7 @@ impl Log {
         };
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (checkpointer, pin) = (connect(OpenFlags::default())?, connect(read_only)?);
-        let path = files::log_of(&place.path);
+        let path = files::log_of(&location.path);
         let length = Arc::clone(length);
         Ok(Self {
             length,

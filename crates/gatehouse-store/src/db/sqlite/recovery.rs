@@ -33,18 +33,18 @@ pub(super) fn refuse_lone_log(database: &Path) -> Result<(), StoreError> {
 }
 
 /// Checks the files, creates the database's file where that is allowed, and writes the shutdown mark of the coming use.
-pub(crate) fn inspect(database: &Path, opener: OpenMode) -> Result<LastShutdown, StoreError> {
+pub(crate) fn inspect(database: &Path, mode: OpenMode) -> Result<LastShutdown, StoreError> {
     refuse_lone_log(database)?;
     let failed = |cause: io::Error| unreadable(database, &cause);
     let mark = ShutdownMark::read(database).map_err(failed)?;
-    if opener == OpenMode::Command {
+    if mode == OpenMode::Command {
         return match mark {
             Some(ShutdownMark::DiskFailed(why)) => Err(OpenRefused::DiskFailed(why).into()),
             _ => Ok(LastShutdown::Clean),
         };
     }
     let is_new = files::size(database).map_err(failed)? == 0;
-    let may_be_new = match (opener, &mark) {
+    let may_be_new = match (mode, &mark) {
         (OpenMode::StartEmpty, _) | (_, Some(ShutdownMark::NewStore)) => true,
         (OpenMode::MustExist, _) | (_, Some(ShutdownMark::InUse | ShutdownMark::DiskFailed(_))) => {
             false

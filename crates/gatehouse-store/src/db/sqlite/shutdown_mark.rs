@@ -51,9 +51,9 @@ impl ShutdownMark {
         };
         let (whole, part) = (file(database), sibling(database, "-mark-new"));
         // A crash leaves the old mark or the new one.
-        let mut owners_own = OpenOptions::new();
-        owners_own.write(true).create(true).truncate(true).mode(0o600);
-        let mut new = owners_own.open(&part)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut new = options.open(&part)?;
         new.write_all(text.as_bytes())?;
         new.sync_all()?;
         fs::rename(part, whole)?;

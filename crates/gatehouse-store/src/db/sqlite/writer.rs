@@ -182,7 +182,7 @@ impl Writer {
             }
         }
         if let Err(cause) = session.script("PRAGMA shrink_memory") {
-            tracing::warn!(%cause, "the writer keeps its memory");
+            tracing::warn!(%cause, "the writer's page cache could not be freed");
         }
     }
 
@@ -204,7 +204,7 @@ impl Writer {
         if self.role == ProcessRole::Server
             && let Err(cause) = ShutdownMark::DiskFailed(why.to_owned()).write(&self.database)
         {
-            tracing::error!(%cause, "that the disk failed could not be written down beside the database");
+            tracing::error!(%cause, "the mark of the failed disk could not be written");
         }
     }
 
@@ -223,7 +223,7 @@ impl Writer {
             // With readers in the way, the next start makes the checkpoint.
             Ok(_) => {}
             Err(cause) => {
-                tracing::warn!(%cause, "the write-ahead log could not be moved into the database");
+                tracing::warn!(%cause, "the write-ahead log could not be checkpointed");
             }
         }
         let marked = match self.health.pending_check() {
@@ -236,7 +236,7 @@ impl Writer {
             }
         };
         if let Err(cause) = marked {
-            tracing::warn!(%cause, "how this ended could not be written down beside the database");
+            tracing::warn!(%cause, "the shutdown mark could not be written");
         }
     }
 }

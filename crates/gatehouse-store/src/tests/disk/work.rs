@@ -181,5 +181,5 @@ impl Run {
 async fn open(disk: &'static Disk, path: PathBuf) -> Result<Store, StoreError> {
     let place = Location { path, vfs: Some(disk.name()), lengths: CheckpointLengths::FOR_TESTS };
     let clock = Clock::by_hand(day(0));
-    Store::open_place(place, OpenMode::CreateIfNew, clock).await
+    Store::open_at(place, OpenMode::CreateIfNew, clock).await
 }
