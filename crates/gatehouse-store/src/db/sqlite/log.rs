@@ -71,7 +71,7 @@ pub(super) enum OtherCheckpoints {
 
 /// How far a checkpoint came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CheckpointResult {
+pub(super) enum Checkpoint {
     /// The database has the whole log, and was read back.
     Complete,
     /// A reader or another process prevented a complete checkpoint.
@@ -128,7 +128,7 @@ impl Log {
     }
 
     /// Checkpoints as many pages as possible while the writer may append more.
-    pub(super) fn checkpoint(&mut self) -> Result<CheckpointResult, StoreError> {
+    pub(super) fn checkpoint(&mut self) -> Result<Checkpoint, StoreError> {
         if let Some(why) = self.checkpointer.health().stopped() {
             return Err(StoreError::Disk(why.as_ref().into()));
         }
@@ -167,9 +167,9 @@ impl Log {
     pub(super) fn truncate(&mut self) -> Result<bool, StoreError> {
         // The log is the only good copy until the database was read back.
         match self.checkpoint()? {
-            CheckpointResult::Complete => {}
-            CheckpointResult::Partial => return Ok(false),
-            CheckpointResult::DiskFull => {
+            Checkpoint::Complete => {}
+            Checkpoint::Partial => return Ok(false),
+            Checkpoint::DiskFull => {
                 let why = "there is no room to move the write-ahead log into the database";
                 return Err(StoreError::Unavailable(why.into()));
             }
@@ -187,7 +187,7 @@ impl Log {
     }
 
     /// Runs a checkpoint, flushes the database, and reads it back if it has the whole log.
-    fn run_pragma(&mut self, mode: Mode) -> Result<CheckpointResult, StoreError> {
+    fn run_pragma(&mut self, mode: Mode) -> Result<Checkpoint, StoreError> {
         let (sql, wait) = match mode {
             Mode::Passive => ("PRAGMA wal_checkpoint(PASSIVE)", Duration::ZERO),
             Mode::Restart(wait) => ("PRAGMA wal_checkpoint(RESTART)", wait),
@@ -200,14 +200,14 @@ impl Log {
         });
         match moved {
             // Another process is making a checkpoint.
-            Ok((_, ..0)) => Ok(CheckpointResult::Partial),
+            Ok((_, ..0)) => Ok(Checkpoint::Partial),
             Ok((n_pages, n_checkpointed)) => {
                 self.length.set_checkpointed(n_checkpointed);
                 self.checkpointer.health().checkpoint_done();
                 let moved = if n_checkpointed == n_pages {
-                    CheckpointResult::Complete
+                    Checkpoint::Complete
                 } else {
-                    CheckpointResult::Partial
+                    Checkpoint::Partial
                 };
                 self.flush(moved)?;
                 Ok(moved)
@@ -216,7 +216,7 @@ impl Log {
                 // The log still has everything.
                 self.length.retry_sooner();
                 self.checkpointer.health().checkpoint_stuck(&cause.to_string());
-                Ok(CheckpointResult::DiskFull)
+                Ok(Checkpoint::DiskFull)
             }
             Err(cause) => Err(self.checkpointer.record_error(cause)),
         }
@@ -224,20 +224,19 @@ impl Log {
 
     /// Flushes the database, which SQLite itself does only after a complete checkpoint, and then reads its new parts
     /// back from the device. After a partial checkpoint they may have holes, which later pages fill.
-    fn flush(&mut self, moved: CheckpointResult) -> Result<(), StoreError> {
+    fn flush(&mut self, moved: Checkpoint) -> Result<(), StoreError> {
         let Some(database) = &mut self.database else { return Ok(()) };
-        let is_there = database.flush().and_then(|()| match moved {
-            CheckpointResult::Partial | CheckpointResult::DiskFull => Ok(true),
-            CheckpointResult::Complete if !self.is_taken_over => database.is_on_device(),
-            // A killed process may have checkpointed pages to new parts without reading them back.
-            CheckpointResult::Complete => {
-                Ok(database.are_on_device(&parts_in_log(&self.path)?)?
-                    && database.is_on_device()?)
-            }
-        });
+        let is_there =
+            database.flush().and_then(|()| match moved {
+                Checkpoint::Partial | Checkpoint::DiskFull => Ok(true),
+                Checkpoint::Complete if !self.is_taken_over => database.is_on_device(),
+                // A killed process may have checkpointed pages to new parts without reading them back.
+                Checkpoint::Complete => Ok(database.are_on_device(&parts_in_log(&self.path)?)?
+                    && database.is_on_device()?),
+            });
         let why = match is_there {
             Ok(true) => {
-                self.is_taken_over &= moved != CheckpointResult::Complete
+                self.is_taken_over &= moved != Checkpoint::Complete
                     || self.other_checkpoints == OtherCheckpoints::Concurrent;
                 return Ok(());
             }
@@ -410,7 +409,7 @@ mod tests {
             let (mut log, calls) = open_log(&location, None, None);
             log.other_checkpoints = other_checkpoints;
             for _ in 0..2 {
-                assert_eq!(log.checkpoint().unwrap(), CheckpointResult::Complete);
+                assert_eq!(log.checkpoint().unwrap(), Checkpoint::Complete);
             }
             let first = ["flush", "pages", "read back"];
             let next = if other_checkpoints == OtherCheckpoints::Earlier {
