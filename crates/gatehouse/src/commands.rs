@@ -95,8 +95,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Whoever reads what we print may have seen enough, as `head` does. That is their end of it, and no bug of ours to
-/// report.
+/// Ends the process without a report when the reader of standard output has closed it, as `head` does.
 fn end_quietly_with_the_reader() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,10 +1,10 @@
-//! Addresses that nobody on the way can tamper with.
+//! Addresses whose responses no attacker on the network can change.
 
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// Whether nobody on the way can change what is read there: https, or this machine itself.
+/// Whether an attacker on the network can't change the responses of this address: https, or this machine itself.
 pub(crate) fn is_safe(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();

@@ -156,7 +156,7 @@ fn units(n_bytes: u64) -> u64 {
 /// is read beside.
 pub(in crate::http) const SMALL_BYTES_MAX: usize = 64 << 10;
 
-/// Goes through so many bytes, where that holds up nobody.
+/// Runs work over a body: a large one on a blocking thread, so that no request waits for it.
 pub(in crate::http) async fn beside<T: Send + 'static>(
     n_bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,

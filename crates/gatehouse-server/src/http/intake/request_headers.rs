@@ -21,8 +21,8 @@ const HEADERS_MAX: usize = 100;
 /// Most bytes of all headers together.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// What is read, for politeness, of a body that nobody wants: who is still writing does not see
-/// the answer.
+/// Most bytes that the server reads of a refused body, and for how long: a client sees the response only
+/// after it has sent the body.
 const UNWANTED_BYTES_MAX: u64 = 256 << 20;
 const UNWANTED_TIMEOUT: Duration = Duration::from_secs(5);
 

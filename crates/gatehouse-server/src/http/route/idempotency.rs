@@ -42,7 +42,7 @@ pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey
     let mut given = headers.get_all(KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };
     let key = match given.next() {
-        // Of two, nobody can say which is meant.
+        // Two keys are ambiguous.
         Some(_) => Err("must be given once".to_owned()),
         // What is no text has invisible characters in it.
         None => {

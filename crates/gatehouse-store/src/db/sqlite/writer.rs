@@ -216,8 +216,8 @@ impl Writer {
         self.checkpointer.end();
         let truncated = self.truncate_log();
         if let Some(why) = self.health.stopped() {
-            let (_, nobody) = mpsc::channel(1);
-            return self.abandon(&why, None, nobody);
+            let (_, no_requests) = mpsc::channel(1);
+            return self.abandon(&why, None, no_requests);
         }
         match truncated {
             // With readers in the way, the next start makes the checkpoint.

@@ -32,7 +32,7 @@ async fn a_full_disk_is_reported_until_it_has_room() {
         assert_eq!(
             trouble(store).await,
             Some(DiskTrouble::Full),
-            "nobody else has to write for it"
+            "no other write is needed for it"
         );
     }
     let found = store.access_by_username(&acme(), &"first000".parse().unwrap()).await;
